@@ -90,8 +90,8 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
     host = Sparse(table, drawn.words, drawn.blocks(), drawn.n, n_bits)
     query, launch = upload(on_device(host)), engines.prepare("cuda_task-naive16", host)
     lo, hi = (backend.zeros(2 * n_reads, np.uint32) for _ in range(2))
-    first, report, counted = (backend.zeros(size, np.int64) for size in (n_reads, 1, N_COUNTED + 1))
-    stop, how, queue = (backend.zeros(n_reads, np.uint32) for _ in range(3))
+    first, report, counted = (backend.zeros(size, np.int64) for size in (n_reads, 1, N_COUNTED))
+    stop, how, queue = (backend.zeros(size, np.uint32) for size in (n_reads, n_reads, 2 * n_reads))
     found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
     seconds = gpu_timing.seconds(lambda: launch(query, patterns, found), n_runs)
     row = {"text": kind, "symbols": drawn.n, "method": str(name), "build s": spent}

@@ -108,6 +108,16 @@ if SIMULATED:
         with _ATOMIC:
             array[i] |= value
 
+    def atomic_min(array, i, value):
+        with _ATOMIC:
+            array[i] = min(array[i], value)
+
+    def claim(array, i, value):
+        with _ATOMIC:
+            old = array[i]
+            array[i] = old or value
+        return old
+
     def first_bit(x):
         return np.int32((int(x) & -int(x)).bit_length() - 1)
 
@@ -176,6 +186,16 @@ else:
     def atomic_or(array, i, value):
         """Set bits of array[i] while others may."""
         cuda.atomic.or_(array, i, value)
+
+    @device
+    def atomic_min(array, i, value):
+        """Make array[i] no greater than a value while others may."""
+        cuda.atomic.min(array, i, value)
+
+    @device
+    def claim(array, i, value):
+        """Put a value into array[i] if that is 0, while others may; what it was before.  Of 64 bits."""
+        return cuda.atomic.cas(array, i, np.int64(0), np.int64(value))
 
     @device
     def first_bit(x):

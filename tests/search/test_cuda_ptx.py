@@ -171,7 +171,13 @@ def check_refusals(query):
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
 def test_code_of_a_sparse_suffix_array(capability, assemble):
-    from fmx.search.gpu.gpu_sparse import SparseFound, many_rows_kernel
+    from fmx.search.gpu.gpu_sparse import (
+        SparseFound,
+        many_rows_kernel,
+        repeat_kernel,
+        share_kernel,
+        windows_kernel,
+    )
 
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
@@ -180,7 +186,7 @@ def test_code_of_a_sparse_suffix_array(capability, assemble):
     launch = engines.prepare("cuda_task-naive16", sparse)
     found = ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS
     arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
-    for kernel in (launch.kernel, many_rows_kernel):
+    for kernel in (launch.kernel, windows_kernel, many_rows_kernel, share_kernel, repeat_kernel):
         ptx = code_of(kernel, arguments, capability)
         check_registers(assemble(ptx, capability))
         check_lean(ptx)

@@ -1,13 +1,17 @@
 """Both strands of reads by a sparse suffix array on a GPU: a thread a read, the threads of a warp together.
 
-    search_kernel       the smallest k-mers of windows of a read, until one has few rows in its bucket, and
-                        which of these the read occurs at; reads without one are put in a queue
-    many_rows_kernel    of those in the queue the rows that go on as the read does, by binary search, and
-                        which of these it occurs at: few by its thread, many by the warp, of equal reads once
+    search_kernel       the smallest k-mer of a read's first window, and which rows of its bucket the read
+                        occurs at; reads for which there are many are put in a queue, as by the next kernels
+    windows_kernel      the smallest k-mers of the other windows, until one has few rows
+    many_rows_kernel    the rows that go on as the read does, by binary search, and which of these it occurs
+                        at: few by its thread, more by the warp; of equal reads with very many the first one
+    share_kernel        ... whose rows are shared by warps
+    repeat_kernel       what is found of reads that are equal to these
 
-The rows that were looked at are kept of each read, so that its occurrences can be told again, and the first
-of its occurrences, which is all that most reads ask for.  The k-mers may be others than on the CPU; what is
-found there is the same.
+A warp waits for the read that takes longest, so that each kernel has only those that need it.  The rows that
+were looked at are kept of each read, so that its occurrences can be told again, and the first of its
+occurrences, which is all that most reads ask for.  The k-mers may be others than on the CPU; what is found
+there is the same.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +24,9 @@ from ...compiler.warp import (
     UINT64,
     WARP,
     atomic_add,
+    atomic_min,
     ballot,
+    claim,
     cuda,
     device,
     first_bit,
@@ -62,9 +68,13 @@ if TYPE_CHECKING:
 _ALONE = 16  # rows that a thread looks at by itself
 _FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once, by itself, and beside the others
 _WINDOWS = 24  # of a read
-_MANY, N_COUNTED = 256, 1 << 12  # rows of a read that is kept for equal ones, and how many are
+_MANY = 256  # rows that a warp looks at by itself
+_SLOTS, _TRIES = 1 << 16, 8  # for reads with more, and how many of them may hold a read
+_SHARES = 32  # warps that share the rows of such a read
 _WARPS = 1 << 12  # that take reads in turn
 _MOST, NOWHERE = 2**62, 2**32 - 1  # no cost is greater; no position
+_OF_WINDOWS, _OF_ROWS, _OF_SHARES = range(_SLOTS, _SLOTS + 3)  # how many reads are in which queue
+N_COUNTED = _SLOTS + 3
 
 
 class SparseOnDevice(NamedTuple):
@@ -84,8 +94,9 @@ class SparseFound(NamedTuple):
     ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences; ``first``
     int64[n_reads]: the smallest key of a read; ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
     those of its Anchor, whose other fields are bits of ``how``; ``report`` int64[1 or more]: its first number
-    becomes 1 where a read is too short.  ``queue`` uint32[n_reads]: reads with many rows, as many as the last
-    number of ``counted`` int64[N_COUNTED + 1] says; before it 1 + the numbers of some that are done, or 0.
+    becomes 1 where a read is too short.  ``queue`` uint32[2 * n_reads]: two queues of reads, of which the
+    first is used twice; ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, and
+    how many reads are in each queue.
     """
 
     query: Any
@@ -106,14 +117,16 @@ def _on_device(query):
 
 
 class SparseLaunch(Launch):
-    """A Launch of search_kernel, and of many_rows_kernel after it."""
+    """A Launch of search_kernel, and of those after it."""
 
     def __call__(self, query: Any, patterns: "Patterns", found: Any, stream: int = 0) -> None:
         gpu.fill_zero(found.counted, stream)
         super().__call__(query, patterns, found, stream)
         n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
         if n_warps:
-            many_rows_kernel[n_warps, WARP, stream](query, patterns, found)
+            windows_kernel[n_warps, WARP, stream, self.warp_bytes](query, patterns, found)
+            for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
+                kernel[n_warps, WARP, stream](query, patterns, found)
 
 
 @own_launch.register(Sparse)
@@ -130,28 +143,18 @@ def _bucket_of(query, patterns, r, place):
 
 
 @device
-def _cheapest(query, patterns, r, length, room):
-    """(place, strand, first row, row after the last) of the k-mer of read r whose bucket costs least.
+def _window(query, patterns, r, length, room, window):
+    """(place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
 
-    The smallest k-mer of the first window is tried, that of the last one, and of those at every 16th symbol,
-    until one has few rows.
+    Windows are the first one, the last one, and those at every 16th symbol.
     """
     k, w = query.table.k, query.table.w
-    place = strand = lo = hi = window = np.int64(0)
-    least, n_windows = np.int64(_MOST), min(2 + ((length - k - w) >> 4), np.int64(_WINDOWS))
-    while window < n_windows:
-        from_end = np.int64(window == 1)
-        half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
-        own_place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
-        if from_end:
-            own_place = length - k - own_place
-        own_strand, own_lo, own_hi = _bucket_of(query, patterns, r, own_place)
-        cost = own_hi - own_lo
-        if cost > _ALONE:
-            cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
-        if cost < least:
-            least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
-        window = n_windows if least <= FEW else window + 1
+    from_end = np.int64(window == 1)
+    half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
+    place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
+    if from_end:
+        place = length - k - place
+    strand, lo, hi = _bucket_of(query, patterns, r, place)
     return place, strand, lo, hi
 
 
@@ -210,109 +213,209 @@ def _together(n, first, n_reverse, first_reverse):
     return n, first, n_reverse, first_reverse
 
 
-@device
-def _put(found, r, lo, n, n_reverse, key):
+@inlined
+def _least_key(first, first_reverse):
+    """The smallest key of a read from its first position on each strand."""
+    return min(text_key(first, 0), text_key(first_reverse, 1))
+
+
+@inlined
+def _keep_anchor(found, r, place, strand, lo, hi, is_sorted):
+    """Keep the Anchor of a read."""
+    found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
+    found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+
+
+@inlined
+def _anchor_of(found, r):
+    """The Anchor that is kept of read r."""
+    how, lo = np.int64(found.how[r]), np.int64(found.lo[2 * r])
+    return Anchor(how >> 2, (how >> 1) & 1, lo, np.int64(found.stop[r]), how & 1)
+
+
+@inlined
+def _keep(found, r, lo, n, n_reverse, key):
     """Keep how often a read whose rows begin at ``lo`` occurs on each strand, and its smallest key."""
     found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
     found.first[r] = key
 
 
 @device
-def _equal_read(patterns, found, r, slot):
-    """The read in a slot of ``found.counted`` if it is equal to read r, else -1."""
-    other = np.int64(atomic_add(found.counted, slot, np.int64(0))) - 1
-    if other < 0:
-        return np.int64(-1)
+def _look_alone(query, patterns, found, r, anchor):
+    """Keep what a read's own thread finds at the rows of its Anchor."""
+    own = _occurrences(query, patterns, r, anchor, anchor.lo, 1, _FEW_AT_ONCE)
+    _keep(found, r, anchor.lo, own[0], own[2], _least_key(own[1], own[3]))
+
+
+@device
+def _put_in_queue(found, begin, number, is_one, r):
+    """Put read r of each thread for which it ``is_one`` in the queue that begins there, and is counted so."""
+    lane, waiting, before = thread_in_block(), ballot(is_one), np.int64(0)
+    if waiting != 0:
+        if lane == 0:
+            before = np.int64(atomic_add(found.counted, number, np.int64(n_bits(waiting))))
+        before = take(before, 0)
+        if is_one:
+            found.queue[begin + before + n_bits(waiting & ((np.int64(1) << lane) - 1))] = np.uint32(r)
+
+
+@inlined
+def _are_equal(patterns, r, other):
+    """Whether two reads are the same, and to be searched on the same strands."""
     for strand in range(2):
         if at(patterns.length, 2 * r + strand) != at(patterns.length, 2 * other + strand):
-            return np.int64(-1)
+            return False
     first, other_first = at(patterns.first, 2 * r), at(patterns.first, 2 * other)
     for j in range((length_of(patterns, r) + 31) >> 5):
         if at(patterns.words, first + j) != at(patterns.words, other_first + j):
-            return np.int64(-1)
-    return other
+            return False
+    return True
+
+
+@device
+def _first_of_equal(patterns, found, r, slot):
+    """The read that is looked up for all that are equal to read r, and have the same ``slot``."""
+    for _ in range(_TRIES):
+        other = np.int64(claim(found.counted, slot & (_SLOTS - 1), r + 1)) - 1
+        if other < 0:
+            return r
+        if _are_equal(patterns, r, other):
+            return other
+        slot += 1
+    return r
+
+
+@device
+def _fill_room(query, room):
+    """Bring the steps of hashes to a warp's shared memory."""
+    lane = thread_in_block()
+    if lane < N_STEPS:
+        room[lane] = query.steps[lane]
+    sync_warp()
 
 
 @kernel
 def search_kernel(query, patterns, found):
-    """Fill a SparseFound, by a block of a warp for 32 reads, but for the reads it puts in ``found.queue``.
+    """Fill a SparseFound, by a block of a warp for 32 reads, but for the reads it puts in a queue.
 
     Shared memory: 8 bytes for each of the steps.
     """
-    lane, r, room = thread_in_block(), thread_index(), cuda.shared.array(0, UINT64)
-    if lane < N_STEPS:
-        room[lane] = query.steps[lane]
-    sync_warp()
+    r, room = thread_index(), cuda.shared.array(0, UINT64)
+    _fill_room(query, room)
     is_read, length = 2 * r < patterns.length.size, np.int64(0)
     if is_read:
         length = length_of(patterns, r)
         if 0 < length < query.table.k + query.table.w - 1:
             found.report[0] = 1
             length = np.int64(0)
-    place = strand = lo = hi = n = n_reverse = np.int64(0)
-    first = first_reverse = np.int64(NOWHERE)
+    place = strand = lo = hi = np.int64(0)
     if length > 0:
-        place, strand, lo, hi = _cheapest(query, patterns, r, length, room)
-    if 0 < hi - lo <= _ALONE:
-        anchor = Anchor(place, strand, lo, hi, np.int64(0))
-        n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
+        place, strand, lo, hi = _window(query, patterns, r, length, room, np.int64(0))
     if is_read:
-        found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-        _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
-        found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1)
-    waiting, begin = ballot(hi - lo > _ALONE), np.int64(0)
-    if waiting != 0:
-        if lane == 0:
-            begin = np.int64(atomic_add(found.counted, N_COUNTED, np.int64(n_bits(waiting))))
-        begin = take(begin, 0)
-        if hi - lo > _ALONE:
-            found.queue[begin + n_bits(waiting & ((np.int64(1) << lane) - 1))] = np.uint32(r)
+        _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+        if hi - lo <= FEW:
+            _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
+    _put_in_queue(found, 0, _OF_WINDOWS, hi - lo > FEW, r)
+
+
+@kernel
+def windows_kernel(query, patterns, found):
+    """The same for reads in the first queue; those with more than _ALONE rows are put in the second one."""
+    lane, room = thread_in_block(), cuda.shared.array(0, UINT64)
+    _fill_room(query, room)
+    k, w, n_queued = query.table.k, query.table.w, at(found.counted, _OF_WINDOWS)
+    begin = thread_index() - lane
+    while begin < n_queued:
+        r = lo = hi = np.int64(0)
+        if begin + lane < n_queued:
+            r = np.int64(at(found.queue, begin + lane))
+            place, strand, lo, hi, _ = _anchor_of(found, r)
+            length, window = length_of(patterns, r), np.int64(1)
+            least = cost_of(query, length, Anchor(place, strand, lo, hi, np.int64(0)))
+            n_windows = min(2 + ((length - k - w) >> 4), np.int64(_WINDOWS))
+            while window < n_windows:
+                own_place, own_strand, own_lo, own_hi = _window(query, patterns, r, length, room, window)
+                cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
+                if cost < least:
+                    least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
+                window = n_windows if least <= FEW else window + 1
+            _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+            if hi - lo <= _ALONE:
+                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        _put_in_queue(found, patterns.length.size >> 1, _OF_ROWS, hi - lo > _ALONE, r)
+        begin += grid_size()
 
 
 @kernel
 def many_rows_kernel(query, patterns, found):
-    """Fill a SparseFound where search_kernel left reads in ``found.queue``, by blocks of a warp."""
-    lane, n_queued = thread_in_block(), at(found.counted, N_COUNTED)
+    """The same for those in the second queue, but of reads with more than _MANY rows.
+
+    One of those that are equal is put in the first queue; of the others ``first`` becomes -1 - its number.
+    """
+    lane, n_queued = thread_in_block(), at(found.counted, _OF_ROWS)
     begin = thread_index() - lane
     while begin < n_queued:
         r = place = strand = lo = hi = np.int64(0)
         if begin + lane < n_queued:
-            r = np.int64(found.queue[begin + lane])
-            lo, hi, how = np.int64(found.lo[2 * r]), np.int64(found.stop[r]), np.int64(found.how[r])
-            place, strand = how >> 2, (how >> 1) & 1
-            lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
-            found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-            found.stop[r], found.how[r] = np.uint32(hi), np.uint32(how | 1)
+            r = np.int64(at(found.queue, (patterns.length.size >> 1) + begin + lane))
+            anchor = _anchor_of(found, r)
+            place, strand = anchor.place, anchor.strand
+            lo, hi = range_of(query, patterns, r, anchor)
+            _keep_anchor(found, r, place, strand, lo, hi, np.int64(1))
             if hi - lo <= _ALONE:
-                anchor = Anchor(place, strand, lo, hi, np.int64(1))
-                n, first, n_reverse, first_reverse = _occurrences(
-                    query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE
-                )
-                _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
-        waiting, slot = ballot(hi - lo > _ALONE), (lo << 1 | strand) & (N_COUNTED - 1)
+                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(1)))
+        leader = r
+        if hi - lo > _MANY:
+            leader = _first_of_equal(patterns, found, r, lo + 40503 * (place << 1 | strand))
+            none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
+            _keep(found, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
+        waiting = ballot(_ALONE < hi - lo <= _MANY)
         while waiting != 0:
-            source, other = np.int64(first_bit(waiting)), np.int64(-1)
+            source = np.int64(first_bit(waiting))
             waiting &= waiting - 1
-            if lane == source and hi - lo > _MANY:
-                other = _equal_read(patterns, found, r, slot)
-            if other >= 0:  # by atomics, for this multiprocessor may hold what was there before
-                n = np.int64(atomic_add(found.hi, 2 * other, np.uint32(0))) - lo
-                n_reverse = np.int64(atomic_add(found.hi, 2 * other + 1, np.uint32(0))) - lo
-                _put(found, r, lo, n, n_reverse, np.int64(atomic_add(found.first, other, np.int64(0))))
-            if ballot(other >= 0) == 0:
-                theirs = Anchor(
-                    take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
-                )
-                own = _occurrences(
-                    query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
-                )
-                n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
-                if lane == source:
-                    _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
-                    if hi - lo > _MANY:
-                        cuda.threadfence()
-                        found.counted[slot] = r + 1
+            theirs = Anchor(
+                take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
+            )
+            own = _occurrences(
+                query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
+            )
+            n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+            if lane == source:
+                _keep(found, r, lo, n, n_reverse, _least_key(first, first_reverse))
+        _put_in_queue(found, 0, _OF_SHARES, hi - lo > _MANY and leader == r, r)
         begin += grid_size()
+
+
+@kernel
+def share_kernel(query, patterns, found):
+    """The same for those that many_rows_kernel put in the first queue, by _SHARES warps each."""
+    lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _OF_SHARES)
+    share = thread_index() // WARP
+    while share < n_shares:
+        r = np.int64(at(found.queue, share // _SHARES))
+        anchor = _anchor_of(found, r)
+        start, step = anchor.lo + share % _SHARES * WARP + lane, _SHARES * WARP
+        own = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
+        n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+        if lane == 0 and n + n_reverse > 0:
+            atomic_add(found.hi, 2 * r, np.uint32(n))
+            atomic_add(found.hi, 2 * r + 1, np.uint32(n_reverse))
+            atomic_min(found.first, r, _least_key(first, first_reverse))
+        share += grid_size() // WARP
+
+
+@kernel
+def repeat_kernel(query, patterns, found):
+    """The same for reads of the second queue that are equal to one that share_kernel has looked up."""
+    i, n_queued = thread_index(), at(found.counted, _OF_ROWS)
+    while i < n_queued:
+        r = np.int64(at(found.queue, (patterns.length.size >> 1) + i))
+        leader = -1 - at(found.first, r)
+        if leader >= 0:
+            for strand in range(2):
+                found.hi[2 * r + strand] = found.hi[2 * leader + strand]
+            found.first[r] = found.first[leader]
+        i += grid_size()
 
 
 @first_key.register(SparseFound)
@@ -346,8 +449,8 @@ def search_sparse(
     n, there = patterns.length.size, stream.there
     lo, hi = (there(name, n, np.uint32)[:n] for name in ("lo", "hi"))
     first = there("first key of read", n // 2, np.int64)
-    stop, how, queue = (there(name, n // 2, np.uint32) for name in ("last row", "anchor", "queue"))
-    counted = there("counted reads", N_COUNTED + 1, np.int64)
+    stop, how = (there(name, n // 2, np.uint32) for name in ("last row", "anchor"))
+    queue, counted = there("queue", n, np.uint32), there("counted reads", N_COUNTED, np.int64)
     found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
     launch(query, patterns, found, stream.handle)
     return found
