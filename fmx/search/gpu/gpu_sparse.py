@@ -2,7 +2,8 @@
 
     search_kernel       the smallest k-mer of a read's first window, and which rows of its bucket the read
                         occurs at; reads for which there are many are put in a queue, as by the next kernels
-    windows_kernel      the smallest k-mers of the other windows, until one has few rows
+    windows_kernel      the smallest k-mers of other windows, until one has few rows: of the last window, and
+                        for reads for which that has many of all others
     many_rows_kernel    the rows that go on as the read does, by binary search, and which of these it occurs
                         at: few by its thread, more by the warp; of equal reads with very many the first one
     share_kernel        ... whose rows are shared by warps
@@ -71,10 +72,10 @@ _WINDOWS = 24  # of a read
 _MANY = 256  # rows that a warp looks at by itself
 _SLOTS, _TRIES = 1 << 16, 8  # for reads with more, and how many of them may hold a read
 _SHARES = 32  # warps that share the rows of such a read
-_WARPS = 1 << 12  # that take reads in turn
-_MOST, NOWHERE = 2**62, 2**32 - 1  # no cost is greater; no position
-_OF_WINDOWS, _OF_ROWS, _OF_SHARES = range(_SLOTS, _SLOTS + 3)  # how many reads are in which queue
-N_COUNTED = _SLOTS + 3
+_WARPS = 1 << 16  # that take reads in turn
+NOWHERE = 2**32 - 1  # no position
+_FOR_LAST, _FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; each second one has the same place
+N_COUNTED = _SLOTS + 4
 
 
 class SparseOnDevice(NamedTuple):
@@ -94,9 +95,9 @@ class SparseFound(NamedTuple):
     ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences; ``first``
     int64[n_reads]: the smallest key of a read; ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
     those of its Anchor, whose other fields are bits of ``how``; ``report`` int64[1 or more]: its first number
-    becomes 1 where a read is too short.  ``queue`` uint32[2 * n_reads]: two queues of reads, of which the
-    first is used twice; ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, and
-    how many reads are in each queue.
+    becomes 1 where a read is too short.  ``queue`` uint32[2 * n_reads]: queues of reads in two
+    halves; ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, and how many
+    reads are in each queue.
     """
 
     query: Any
@@ -124,7 +125,9 @@ class SparseLaunch(Launch):
         super().__call__(query, patterns, found, stream)
         n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
         if n_warps:
-            windows_kernel[n_warps, WARP, stream, self.warp_bytes](query, patterns, found)
+            windows = windows_kernel[n_warps, WARP, stream, self.warp_bytes]
+            windows(query, patterns, found, 1, 2, FEW, _FOR_LAST)
+            windows(query, patterns, found, 2, _WINDOWS, _ALONE, _FOR_OTHERS)
             for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
                 kernel[n_warps, WARP, stream](query, patterns, found)
 
@@ -248,15 +251,21 @@ def _look_alone(query, patterns, found, r, anchor):
 
 
 @device
-def _put_in_queue(found, begin, number, is_one, r):
-    """Put read r of each thread for which it ``is_one`` in the queue that begins there, and is counted so."""
+def _put_in_queue(found, number, is_one, r):
+    """Put read r of each thread for which it ``is_one`` in a queue."""
     lane, waiting, before = thread_in_block(), ballot(is_one), np.int64(0)
     if waiting != 0:
         if lane == 0:
-            before = np.int64(atomic_add(found.counted, number, np.int64(n_bits(waiting))))
-        before = take(before, 0)
+            before = np.int64(atomic_add(found.counted, _SLOTS + number, np.int64(n_bits(waiting))))
+        before = take(before, 0) + n_bits(waiting & ((np.int64(1) << lane) - 1))
         if is_one:
-            found.queue[begin + before + n_bits(waiting & ((np.int64(1) << lane) - 1))] = np.uint32(r)
+            found.queue[(number & 1) * (found.queue.size >> 1) + before] = np.uint32(r)
+
+
+@inlined
+def _in_queue(found, number, i):
+    """The i-th read of a queue."""
+    return np.int64(at(found.queue, (number & 1) * (found.queue.size >> 1) + i))
 
 
 @inlined
@@ -315,49 +324,52 @@ def search_kernel(query, patterns, found):
         _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
         if hi - lo <= FEW:
             _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
-    _put_in_queue(found, 0, _OF_WINDOWS, hi - lo > FEW, r)
+    _put_in_queue(found, _FOR_LAST, hi - lo > FEW, r)
 
 
 @kernel
-def windows_kernel(query, patterns, found):
-    """The same for reads in the first queue; those with more than _ALONE rows are put in the second one."""
+def windows_kernel(query, patterns, found, window, end, most, number):
+    """The same for reads in a queue, by their windows from one on to another.
+
+    Those that then have more than ``most`` rows are put in the next queue.
+    """
     lane, room = thread_in_block(), cuda.shared.array(0, UINT64)
     _fill_room(query, room)
-    k, w, n_queued = query.table.k, query.table.w, at(found.counted, _OF_WINDOWS)
+    k, w, n_queued = query.table.k, query.table.w, at(found.counted, _SLOTS + number)
     begin = thread_index() - lane
     while begin < n_queued:
         r = lo = hi = np.int64(0)
         if begin + lane < n_queued:
-            r = np.int64(at(found.queue, begin + lane))
+            r = _in_queue(found, number, begin + lane)
             place, strand, lo, hi, _ = _anchor_of(found, r)
-            length, window = length_of(patterns, r), np.int64(1)
+            length, own = length_of(patterns, r), np.int64(window)
             least = cost_of(query, length, Anchor(place, strand, lo, hi, np.int64(0)))
-            n_windows = min(2 + ((length - k - w) >> 4), np.int64(_WINDOWS))
-            while window < n_windows:
-                own_place, own_strand, own_lo, own_hi = _window(query, patterns, r, length, room, window)
+            n_windows = min(2 + ((length - k - w) >> 4), np.int64(end))
+            while own < n_windows:
+                own_place, own_strand, own_lo, own_hi = _window(query, patterns, r, length, room, own)
                 cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
                 if cost < least:
                     least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
-                window = n_windows if least <= FEW else window + 1
+                own = n_windows if least <= FEW else own + 1
             _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
-            if hi - lo <= _ALONE:
+            if hi - lo <= most:
                 _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
-        _put_in_queue(found, patterns.length.size >> 1, _OF_ROWS, hi - lo > _ALONE, r)
+        _put_in_queue(found, number + 1, hi - lo > most, r)
         begin += grid_size()
 
 
 @kernel
 def many_rows_kernel(query, patterns, found):
-    """The same for those in the second queue, but of reads with more than _MANY rows.
+    """The same for those with many rows in all windows, but not for reads that then have more than _MANY.
 
-    One of those that are equal is put in the first queue; of the others ``first`` becomes -1 - its number.
+    One of those that are equal is put in the next queue; of the others ``first`` becomes -1 - its number.
     """
-    lane, n_queued = thread_in_block(), at(found.counted, _OF_ROWS)
+    lane, n_queued = thread_in_block(), at(found.counted, _SLOTS + _FOR_ROWS)
     begin = thread_index() - lane
     while begin < n_queued:
         r = place = strand = lo = hi = np.int64(0)
         if begin + lane < n_queued:
-            r = np.int64(at(found.queue, (patterns.length.size >> 1) + begin + lane))
+            r = _in_queue(found, _FOR_ROWS, begin + lane)
             anchor = _anchor_of(found, r)
             place, strand = anchor.place, anchor.strand
             lo, hi = range_of(query, patterns, r, anchor)
@@ -376,23 +388,21 @@ def many_rows_kernel(query, patterns, found):
             theirs = Anchor(
                 take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
             )
-            own = _occurrences(
-                query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
-            )
+            own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _FEW_AT_ONCE)
             n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
             if lane == source:
                 _keep(found, r, lo, n, n_reverse, _least_key(first, first_reverse))
-        _put_in_queue(found, 0, _OF_SHARES, hi - lo > _MANY and leader == r, r)
+        _put_in_queue(found, _FOR_SHARES, hi - lo > _MANY and leader == r, r)
         begin += grid_size()
 
 
 @kernel
 def share_kernel(query, patterns, found):
-    """The same for those that many_rows_kernel put in the first queue, by _SHARES warps each."""
-    lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _OF_SHARES)
+    """The same for those that many_rows_kernel put in the next queue, by _SHARES warps each."""
+    lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _SLOTS + _FOR_SHARES)
     share = thread_index() // WARP
     while share < n_shares:
-        r = np.int64(at(found.queue, share // _SHARES))
+        r = _in_queue(found, _FOR_SHARES, share // _SHARES)
         anchor = _anchor_of(found, r)
         start, step = anchor.lo + share % _SHARES * WARP + lane, _SHARES * WARP
         own = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
@@ -406,10 +416,10 @@ def share_kernel(query, patterns, found):
 
 @kernel
 def repeat_kernel(query, patterns, found):
-    """The same for reads of the second queue that are equal to one that share_kernel has looked up."""
-    i, n_queued = thread_index(), at(found.counted, _OF_ROWS)
+    """The same for reads that are equal to one that share_kernel has looked up."""
+    i, n_queued = thread_index(), at(found.counted, _SLOTS + _FOR_ROWS)
     while i < n_queued:
-        r = np.int64(at(found.queue, (patterns.length.size >> 1) + i))
+        r = _in_queue(found, _FOR_ROWS, i)
         leader = -1 - at(found.first, r)
         if leader >= 0:
             for strand in range(2):
