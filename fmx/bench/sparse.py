@@ -24,7 +24,8 @@ from ..measure import gpu_timing, tables
 from ..measure.texts import make_codes
 from ..search import engines
 from ..search.gpu.gpu_search import upload
-from ..search.gpu.gpu_sparse import N_COUNTED, SparseFound
+from ..search.gpu.gpu_sparse import SparseFound
+from ..search.gpu.gpu_sparse_kernels import N_COUNTED
 from ..search.hits import Intervals
 from ..search.queries.sparse import Sparse
 from .gpu_index import TEXTS, clocked

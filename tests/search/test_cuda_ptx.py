@@ -171,8 +171,8 @@ def check_refusals(query):
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
 def test_code_of_a_sparse_suffix_array(capability, assemble):
-    from fmx.search.gpu.gpu_sparse import (
-        SparseFound,
+    from fmx.search.gpu.gpu_sparse import SparseFound
+    from fmx.search.gpu.gpu_sparse_kernels import (
         many_rows_kernel,
         repeat_kernel,
         share_kernel,

@@ -31,7 +31,8 @@ from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, 
 from ..queries.sparse import Anchor, length_of
 from . import gpu_search
 from .gpu_search import N_PATTERNS, N_WORDS, n_bytes, pieces, sent
-from .gpu_sparse import NOWHERE, search_sparse
+from .gpu_sparse import search_sparse
+from .gpu_sparse_kernels import NOWHERE
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
