@@ -254,6 +254,14 @@ def test_a_damaged_manifest_is_told(text, command, shards, tmp_path):
     refused(command, tmp_path, "do this shard again")
 
 
+def test_a_manifest_that_cannot_be_read_is_told(command, shards, tmp_path):
+    path = tmp_path / "out.d" / "0001-of-0002" / "manifest.json"
+    path.unlink()
+    refused(command, tmp_path, "manifest.json: No such file or directory; do this shard again")
+    path.mkdir()
+    refused(command, tmp_path, "manifest.json: Is a directory; do this shard again")
+
+
 @pytest.mark.parametrize("how", ["changed", "shorter", "longer", "gone"])
 def test_a_damaged_body_is_told(how, command, shards, tmp_path):
     path = tmp_path / "out.d" / "0002-of-0002" / "body"

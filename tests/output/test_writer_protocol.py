@@ -6,11 +6,14 @@ import protocols
 import pytest
 
 from fmx.index.fasta import read_fasta
+from fmx.input.chunks import Chunk
+from fmx.input.reads import parse
 from fmx.output import FORMATS, RecordWriter, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
-from fmx.output.hits import BatchWriter, HitWriter, Writers
+from fmx.output.hits import BatchWriter, Buffers, HitWriter, Writers
 from fmx.output.mates import MateWriter
 from fmx.output.search_output import RecordOutput
+from fmx.search.hits import Hits
 
 CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
 
@@ -47,7 +50,7 @@ def test_a_writer_of_hits_is_a_record_writer(kind, reference):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_gpu_cannot_make_has_no_door_to_it(kind, reference):
     writer, _ = writer_of(kind, reference)
-    assert hasattr(writer, "made_on_gpu") == isinstance(writer, HitWriter)
+    assert hasattr(writer, "made_on_gpu") == isinstance(writer, HitWriter) == writer.on_gpu
 
 
 def test_writers_around_others_have_what_these_have(reference):
@@ -56,3 +59,47 @@ def test_writers_around_others_have_what_these_have(reference):
         used = set(protocols.missing(RecordWriter, around))
         assert used <= {"allow", "format", "split", "owns"}, used  # allowed before; of() gives the others
     assert protocols.missing(Sink, matrix._Pieces([])) == []
+
+
+HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
+
+
+def test_windows_of_hits_make_up_the_records_of_all(reference):
+    """Reads from ``start`` on, and of their hits some, as where these are written piece by piece."""
+    writer, head = writer_of("tsv", reference)
+    batch = journeys.batch_of(["GG", "TTGA", "CCC", "AAA", "ACG"])
+    hits = Hits(
+        np.array([0, 1, 1, 1, 4]), np.array([15, 0, 4, 9]), np.array([False, True, False, True]),
+        np.array([1, 0, 7, 3]),
+    )  # fmt: skip
+    expected = [
+        b"1\ttwo\t3\t7\t+\t1\n", b"4\tone\t0\t3\t-\t3\n", b"4\tone\t4\t7\t+\t3\n", b"4\tone\t9\t12\t-\t3\n",
+    ]  # fmt: skip
+    assert head == HEAD
+    for first in range(5):
+        for last in range(first, 5):
+            piece = writer.format(batch, hits, 1, first, last)
+            assert bytes(piece) == b"".join(expected[first:last])
+    assert writer.owns(piece)
+    writer.written(piece)
+    assert writer.format(batch, hits, 1, 0, 1).base is piece.base
+
+
+def test_a_read_without_a_name_goes_by_its_letters(reference):
+    writer, _ = writer_of("tsv", reference)
+    data = np.frombuffer(bytearray(b">\nTTGA\n>x y\nTTGA\n"), np.uint8)
+    batch = parse(Chunk("reads.fa", data, False, 1, 2))
+    one = np.array([15, 15]), np.array([False, False]), np.array([1, 1])
+    records = bytes(writer.format(batch, Hits(np.arange(3), *one), 0, 0, 2)).splitlines()
+    assert records == [b"TTGA\ttwo\t3\t7\t+\t1", b"x\ttwo\t3\t7\t+\t1"]
+
+
+def test_a_buffer_serves_again_only_where_it_is_large_enough():
+    buffers = Buffers()
+    small, other = buffers.take(80), np.zeros(9, np.uint8)
+    assert (80 <= small.size <= 100, buffers.owns(small[:7]), buffers.owns(other[:7])) == (True, True, False)
+    buffers.written(small[:7])
+    assert buffers.take(small.size) is small
+    buffers.written(small[:7])
+    large = buffers.take(small.size + 1)
+    assert (large.size > small.size, buffers.owns(large[:1]), buffers.owns(small[:1])) == (True, True, False)
