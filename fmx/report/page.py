@@ -20,7 +20,7 @@ _WORDS = {
     "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
     "alone": "mates that occur by themselves",
     "hopeless": "mates that cannot occur",
-    "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "of these one letter off",
+    "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "of these with one mismatch",
     "low_quality": "of low quality",
 }  # fmt: skip
 
