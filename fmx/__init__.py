@@ -12,11 +12,10 @@ from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError, quoted
 
 if TYPE_CHECKING:
+    from .library.functions import build, from_sequences, pairwise
+    from .library.functions import open_index as open
     from .library.guides import COUNT, Counts, count
     from .library.index import Index
-    from .library.indexes import build, from_sequences
-    from .library.indexes import open_index as open
-    from .library.pairs import pairwise
     from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Names, Table
 
 __all__ = [
@@ -26,11 +25,10 @@ __all__ = [
 ]  # fmt: skip
 
 _LIBRARY = {
-    "indexes": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
+    "functions": {**{name: name for name in ("build", "from_sequences", "pairwise")}, "open": "open_index"},
     "guides": {name: name for name in ("COUNT", "Counts", "count")},
     "index": {"Index": "Index"},
     "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "Names", "PAIR", "PROPER_PAIR", "Table")},
-    "pairs": {"pairwise": "pairwise"},
 }
 
 

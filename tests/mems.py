@@ -7,8 +7,7 @@ import numpy as np
 from packed import pack
 from texts import numbered
 
-from fmx.index.building.bwt import invert
-from fmx.index.lcp import build_lcp
+from fmx.index.building.bwt import build_lcp, invert
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE

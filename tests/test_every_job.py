@@ -11,8 +11,8 @@ import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
 from fmx.cli import dispatch
+from fmx.jobs import IndexChoice
 from fmx.jobs import run as jobs_run
-from fmx.jobs.indexes import IndexChoice
 from fmx.jobs.search import ReadInput, SearchJob
 from fmx.output.search_output import RecordOutput, SearchOutput
 

@@ -19,7 +19,7 @@ from ..input.streams import whole_output
 from ..machines.places import at_once
 from ..machines.progress import Clock, Progress, Timed
 from ..measure import timing
-from ..options.values import find_index
+from ..options import find_index
 from ..search.mappers import compile_all, make_mappers, map_spans
 from ..search.mapping import MapOptions, Observers, least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
@@ -281,7 +281,7 @@ def library_command(**given: Any) -> None:
     Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
     one process. Prints medians.
     """
-    from ..library.indexes import from_sequences
+    from ..library.functions import from_sequences
 
     index = from_sequences(given["reference"], threads=given["threads"])
     with work_folder(given["work"]) as folder:

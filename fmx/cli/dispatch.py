@@ -19,11 +19,10 @@ from ..jobs import LocalCache, PartedJob, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
-from ..options import device_of
-from ..options.values import find_indexes
+from ..options import device_of, find_indexes
 
 if TYPE_CHECKING:
-    from ..jobs.indexes import IndexChoice
+    from ..jobs import IndexChoice
     from ..jobs.mem import MemJob
     from ..jobs.search import SearchJob
 
@@ -58,7 +57,7 @@ def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
     """The index, or indexes, of -x, and how they are searched.  Raises UsageError, IndexFileError."""
-    from ..jobs.indexes import IndexChoice
+    from ..jobs import IndexChoice
 
     paths = find_indexes(given.index_paths)
     if paths[1:] and given.max_memory:

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Self
 from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
-from . import Resources, WorkerCache, absolute
+from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
 from .identity import identity
-from .indexes import IndexChoice, IndexedJob, Opened
 from .run import say_run
 
 

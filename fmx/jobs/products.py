@@ -14,9 +14,8 @@ from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
 from ..workflow import tell_compiling
-from . import Resources, WorkerCache
+from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache
 from .identity import Manifest, identity
-from .indexes import IndexChoice, IndexedJob, Opened
 from .merge import merge
 from .run import say_run
 from .shard import ShardRun

@@ -12,8 +12,7 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import Resources, WorkerCache, absolute
-from .indexes import IndexChoice, IndexedJob, Opened
+from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
 from .run import say_run
 
 if TYPE_CHECKING:

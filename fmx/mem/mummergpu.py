@@ -24,8 +24,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
+from ..index.building.bwt import LARGE, LCP, lcp_below
 from ..index.fm_index import load_lcp
-from ..index.lcp import LARGE, LCP, lcp_below
 from ..index.reference import Blocks, find_block
 from ..machines.threads import run_all, spans
 from .matches import put_in_order

@@ -12,15 +12,16 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
 from fmx.cluster import shards
 from fmx.errors import DeviceError, InputError
-from fmx.jobs import Resources, cache_for, indexes, pairwise
+from fmx.index import fm_index
+from fmx.jobs import Resources, cache_for, pairwise
 from fmx.jobs import mem as mem_job
 from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam
 
 
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
-    opened, load = [], indexes.load
-    monkeypatch.setattr(indexes, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
+    opened, load = [], fm_index.load
+    monkeypatch.setattr(fm_index, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
     (folder / "few.fq").write_bytes(journeys.fastq(reads(60)))
     arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
     near = nearby.use(monkeypatch)

@@ -442,7 +442,7 @@ def found(index):
 
 def test_importing_makes_nothing(tmp_path):
     program = (
-        "import pkgutil, importlib, fmx.cli.main, fmx.library.indexes, fmx.compiler.numba_cpu;"
+        "import pkgutil, importlib, fmx.cli.main, fmx.library.functions, fmx.compiler.numba_cpu;"
         "from fmx.cli import commands as c;"
         "[importlib.import_module(f'fmx.cli.commands.{m.name}') for m in pkgutil.iter_modules(c.__path__)]"
     )

@@ -8,7 +8,7 @@ import click
 
 from ... import options
 from ...errors import n_of, shown
-from ...options.values import find_indexes
+from ...options import find_indexes
 
 
 @options.command

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
-from ...options.values import find_indexes
+from ...options import find_indexes
 from ...output import kinds_of
 from ...report.kinds import KINDS
 from ..outputs import report_of, report_places, reporting
@@ -84,7 +84,7 @@ def command(given: SimpleNamespace) -> None:
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ...input.reads import FORWARD, REVERSE
-    from ...jobs.indexes import IndexChoice
+    from ...jobs import IndexChoice
     from ...jobs.mem import MemJob
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from ... import options
-from ...options.values import find_index, one_index
+from ...options import find_index, one_index
 
 
 @options.command

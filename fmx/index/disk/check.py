@@ -30,7 +30,7 @@ _RANGES = {  # of the numbers in meta.json
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
 GROUPED, SPARSE = 2, 3  # the formats of an index with groups of contigs, and with a sparse suffix array
-_LARGE = 255  # as in building/suffix_array/lcp.py, whose room loads the sorter
+_LARGE = 255  # as in building/bwt.py
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
 

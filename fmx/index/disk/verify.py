@@ -12,9 +12,9 @@ import numpy as np
 
 from ...compiler.functions import compiled
 from ...machines.threads import run_all, spans
+from ..building.bwt import LARGE, LCP
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
 from ..layouts import parse_name
-from ..lcp import LARGE, LCP
 from ..positions import SampledSA, is_kept, marks_hold
 from ..reference import Blocks
 from ..sparse.building import build_sparse

@@ -5,7 +5,7 @@ from typing import Any
 
 from ....machines.jobs import Backend
 from ....machines.progress import Progress
-from ...lcp import LCP, build_lcp
+from ..bwt import LCP, build_lcp
 from . import radix
 from .buckets import sort_suffixes, suffix_array
 from .radix import plan_passes
