@@ -18,12 +18,12 @@ BUILDING = ("fmx.index.building.journey", "fmx.index.disk.writer")
 OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 87, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 87, (*BUILDING, *OTHERS, "fmx.mem.journey")),
+    "search": (["search", "few.fq", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.mem.journey")),
     "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 63, NO_INDEX),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 74, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 75, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 81, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 79, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
     "inspect": (["inspect", "{}"], 77, (*BUILDING, *OTHERS)),
     "help": (["search", "--help"], 24, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip

@@ -1,8 +1,8 @@
-"""What follows from a suffix array: the k-step Burrows-Wheeler transform, the rank array, the LCP array.
+"""What follows from a suffix array: k-step Burrows-Wheeler transform, the rank array, the LCP array.
 
-The transform holds for each row the k symbols that precede its suffix.  A row whose k preceding symbols hold a
-separator (or the start of the text) has no k-symbol: it is NONE and is counted in no column of an occurrence
-table, which is what makes hi - lo the exact number of occurrences.
+The transform holds for each row the k symbols that precede its suffix.  A row whose k preceding symbols
+hold a separator (or the start of the text) has no k-symbol: it is NONE and is counted in no column of an
+occurrence table, which is what makes hi - lo the exact number of occurrences.
 """
 
 from typing import Any, NamedTuple
