@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TABLE = "tests/output/test_table.py::test_patterns_of_the_command_line_are_their_own_names"
 OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
-ENGINES = "tests/search/test_engines.py"
+ENGINES, ON_DEVICE = "tests/search/test_engines.py", "tests/search/test_on_device.py"
 # A file, and the arguments of pytest for tests that hold it: few and quick ones.
 TESTS = {
     "fmx/output/put.py": OUTPUT,
@@ -31,7 +31,7 @@ TESTS = {
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/jobs/merge.py": "tests/cluster/test_shards_of_commands.py -k 'told or named or merged'",
     "fmx/search/queries/exact.py": f"{ENGINES} -k 'naive_ones and period and not verify'",
-    "fmx/search/queries/verify.py": f"{ENGINES} -k 'naive_ones and verify and (period or contigs or 225)'",
+    "fmx/search/queries/verify.py": f"{ON_DEVICE} {ENGINES} -k 'each_form or verify and period'",
     "fmx/search/queries/near.py": "tests/search/test_near.py",
     "fmx/search/queries/sparse.py": "tests/search/test_sparse.py",
     "fmx/search/pairs/proper.py": "tests/search/test_pairs.py",

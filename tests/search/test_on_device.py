@@ -1,0 +1,38 @@
+"""What a thread of a GPU does to find a pattern, on the CPU: seed and verify in each of its forms."""
+
+import journeys
+import numpy as np
+import pytest
+from texts import TEXTS, reads_of
+
+from fmx.compiler.functions import compiled
+from fmx.index.contracts import find, on_device
+from fmx.input import reads
+from fmx.machines.jobs import ONE_CORE
+from fmx.search.gpu.gpu_search import VerifyForm, reshape
+from fmx.search.mapping import make_query
+
+NAMES = ["contigs of 1 to 6", "period 3", "repeats across separators", "text of 225 in blocks"]
+
+
+@compiled
+def _find_all(query, patterns, sizes):
+    for i in range(sizes.size):
+        if patterns.length[i] > 0:
+            lo, hi, _ = find(query, patterns, i)
+            sizes[i] = hi - lo
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+@pytest.mark.parametrize("wide", [True, False])
+def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
+    for name in NAMES:
+        contigs = TEXTS[name]
+        sequences = reads_of(contigs)
+        query = make_query(journeys.load(index_of(contigs), "verify"))
+        form = VerifyForm(wide, query.seeds.s + longer)
+        patterns = reads.pack(journeys.batch_of(sequences))
+        sizes = np.zeros(patterns.length.size, np.int64)
+        _find_all(reshape(on_device(query), form, ONE_CORE), patterns, sizes)
+        found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
+        assert found == journeys.expect(contigs, sequences).sizes
