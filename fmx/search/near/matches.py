@@ -144,6 +144,7 @@ def _verify(text, sought, first, rows, out, scratch):
             if position < 0:
                 continue
             prefetch(text.words, position >> 5)
+            prefetch(text.words, (position + sought.sets.length[sought.pattern[word]] - 1) >> 5)
             scratch[0, n_waiting], scratch[1, n_waiting] = word, position
             n_waiting += 1
             if n_waiting == _AHEAD:
@@ -374,8 +375,12 @@ def fill_changes(words, span, sets, first_pattern, most, hits):
 
     Read 0 of ``hits`` has pattern ``first_pattern``.
     """
+    n_hits = hits.position.size
     for r in range(hits.total.size):
         for hit in range(hits.first[r], hits.first[r + 1]):
+            ahead = hits.position[hit + _AHEAD] - span[0] if hit + _AHEAD < n_hits else np.int64(-1)
+            if 0 <= ahead < span[1] - span[0]:
+                prefetch(words, ahead >> 5)
             position = hits.position[hit] - span[0]
             if 0 <= position < span[1] - span[0]:
                 i = first_pattern + 2 * r + hits.reverse[hit]
