@@ -115,6 +115,7 @@ ON_GPU = [
     "search -x t.fmx few.bgzf.gz -o out.bam",
     "search -x t.fmx few.fq -a --counts counts.tsv -o out.sam",
     "search -x t.fmx few.fq --mismatches 1 -o out.sam",
+    "search -x t.fmx few.fq --mismatches 1 --strata -o out.sam",
     "search -x many.fmx few.fq -o out.sam",
     "search -x many.fmx --layout sampled few.fq -o out.bam",
     "search -x minimizers.fmx few.fq -o out.sam",
