@@ -58,6 +58,7 @@ OTHERS = [
     "search -x minimizers.fmx reads.fq -k 3 --seed 7 -o out.sam",
     "search -x minimizers.fmx -1 reads.fq -2 mates.fq -o out.sam",
     "search -x minimizers.fmx reads.fq --mismatches 1 -o out.sam",
+    "mem -x minimizers.fmx -l 40 --mum reads.fa",
     "index repeats.fa -o heavy.fmx --layout sparse",
     "index lambda.fa -o both.fmx --layout sparse,bvsfm-k2-d96",
     "search -x both.fmx reads.fq --trim5 70 -o out.sam",

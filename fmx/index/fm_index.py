@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 ANY_LENGTH = "any length"  # a method: "auto", but for a sparse suffix array
+WHOLE = "whole"  # a method: "verify", or "sparse" where there is nothing else
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,9 @@ def load(
 
     Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
-    search over it; ANY_LENGTH the first of these ways that finds strings of any length.  ``with_text``: for
-    near matches, which need the packed text.  Raises IndexFileError, UnsupportedError.
+    search over it; ANY_LENGTH the first of these ways that finds strings of any length, WHOLE what finds
+    maximal matches.  ``with_text``: for near matches, which need the packed text.  Raises IndexFileError,
+    UnsupportedError.
     """
     path = Path(path)
     meta = store.read_meta(path)
@@ -127,6 +129,8 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
         method = "sparse"
     elif method == ANY_LENGTH:
         method = "auto"
+    elif method == WHOLE:
+        method = "verify" if meta["layouts"] else "sparse"
     if method != "sparse":
         return [_choose_full(meta, layout, method, max_memory)]
     held = meta.get("sparse")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import n_of
-from ..index.fm_index import ANY_LENGTH, FMIndex, JoinedIndex
+from ..index.fm_index import ANY_LENGTH, WHOLE, FMIndex, JoinedIndex
 from ..machines.places import Auto, Device
 from ..machines.progress import Progress
 from ..mem.journey import make_finders
@@ -279,7 +279,7 @@ class Index:
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
         which = arguments.strand_set(strands)
         kept = ANY if unique is None else arguments.unique_set(unique)
-        source, index = SequenceSource("queries", queries), self._with_method("verify")
+        source, index = SequenceSource("queries", queries), self._for_matches()
         options = MemOptions(least, which, kept, self._searchers.n_threads)
         writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
         finders = self._searchers.finders(index, options, writer)
@@ -320,9 +320,11 @@ class Index:
         is_so = part.text_words is not None and not (any_length and part.method == "sparse")
         return self._index if is_so else self._other(**wanted)
 
-    def _with_method(self, method: str) -> AnyIndex:
-        """The index searched by a method."""
-        return self._index if self._index.parts[0].method == method else self._other(method=method)
+    def _for_matches(self) -> AnyIndex:
+        """The index for maximal matches."""
+        part = self._index.parts[0]
+        is_so = part.method == ("verify" if part.meta["layouts"] else "sparse")
+        return self._index if is_so else self._other(method=WHOLE)
 
     def _other(self, **wanted: Any) -> AnyIndex:
         """The index opened once more: what is mapped from disk again takes no more memory."""

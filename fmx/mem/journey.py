@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from .._version import __version__
 from ..compiler import functions
+from ..errors import UnsupportedError
+from ..index import layouts
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import InputShare
 from ..machines.gpu_session import GpuSession
@@ -22,7 +24,6 @@ from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
 from .matching import (
-    ALGORITHMS,
     AUTO_TASK,
     Finder,
     Flood,
@@ -32,6 +33,7 @@ from .matching import (
     bases_of,
     compile_all,
     join,
+    make_matcher,
 )
 from .mummergpu import MummerGpu
 from .seeds import Seeds
@@ -185,7 +187,7 @@ def make_finders(
         from ..search.gpu.gpu_search import n_bytes
         from .seeds_gpu import BESIDE
 
-        hosts = [ALGORITHMS[options.algorithm](part, options.least) for part in fm_index.parts]
+        hosts = [make_matcher(part, options) for part in fm_index.parts]
         sizes = [n_bytes(host) + BESIDE for host in hosts]
 
         def on_team(team: Sequence[GpuSession], n_threads: int) -> Finder:
@@ -203,6 +205,13 @@ def make_finders(
         compile_all(made)
         return made
 
+    if fm_index.parts[0].method == "sparse":
+        if device.engine == "cuda":
+            raise UnsupportedError(
+                "matches by a sparse suffix array are found on the CPU: leave out --engine cuda, or build an "
+                f"index with --layout {fm_index.parts[0].layout_name},{layouts.DEFAULT}"
+            )
+        return on_cpu()
     if device.engine != "auto":
         return choose_place(device, on_gpus, on_cpu, tell)
     (finder,) = on_cpu()

@@ -5,7 +5,7 @@ While the matches of an anchor are sought, ``position`` holds position << 32 | t
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place
 from ..input.dna import WORD, symbols
-from ..input.reads import Patterns
-from ..search.engines import cpu
+from ..input.reads import Patterns, pack_reverse
 from .strands import Matches, take
 
 if TYPE_CHECKING:
-    from ..search.queries.verify import Verify
     from .strands import Strands
 
 _RUN = 12  # pairs sorted by insertion
@@ -105,8 +103,8 @@ def _sort_by_digit(pairs, other, start, stop, shift, counts):
 # It is unique in the query if they occur once in the query's row (one strand of it).
 
 
-def in_reference(queries: "Sequence[Verify]", strands: "Strands", matches: Matches) -> Matches:
-    """The matches that occur once in the text; ``queries``: of each of its parts one that engines take.
+def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches) -> Matches:
+    """The matches that occur once in the text; ``searchers``: of each of its parts what searches Patterns.
 
     All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
     """
@@ -118,9 +116,9 @@ def in_reference(queries: "Sequence[Verify]", strands: "Strands", matches: Match
     found = take(matches, matches.length == np.repeat(longest, np.diff(np.append(starts, n))))
     patterns = _patterns_of(strands, found)
     n_occurrences = np.zeros(found.length.size, np.int64)
-    for query in queries:
-        intervals = cpu.search(query, patterns)
-        n_occurrences += intervals.hi - intervals.lo
+    for search in searchers:
+        intervals = search(patterns)
+        n_occurrences += (intervals.hi - intervals.lo)[::2]
     return take(found, n_occurrences == 1)
 
 
@@ -143,10 +141,12 @@ def in_query(strands: "Strands", matches: Matches) -> Matches:
 
 
 def _patterns_of(strands: "Strands", matches: Matches) -> Patterns:
-    """The letters of the matches as patterns."""
-    first = np.zeros(matches.length.size + 1, np.int64)
-    np.cumsum((matches.length + WORD - 1) // WORD, out=first[1:])
-    patterns = Patterns(np.zeros(first[-1] + 1, np.uint64), first[:-1], matches.length)
+    """The letters of the matches as patterns 2i; 2i + 1, the reverse complements, are not searched."""
+    first = np.zeros(2 * matches.length.size + 1, np.int64)
+    np.cumsum(np.repeat((matches.length + WORD - 1) // WORD, 2), out=first[1:])
+    length = np.zeros(2 * matches.length.size, np.int64)
+    length[::2] = matches.length
+    patterns = Patterns(np.zeros(first[-1] + 1, np.uint64), first[:-1], length)
     _copy(strands, matches, patterns)
     return patterns
 
@@ -158,4 +158,5 @@ def _copy(strands, matches, patterns):
         for i in range(0, matches.length[j], WORD):
             k = min(matches.length[j] - i, WORD)
             word = symbols(strands.words, first, matches.position[j] + i, k) << np.uint64(64 - 2 * k)
-            patterns.words[patterns.first[j] + (i >> 5)] = word
+            patterns.words[patterns.first[2 * j] + (i >> 5)] = word
+        pack_reverse(patterns.words, patterns.first[2 * j], patterns.first[2 * j + 1], matches.length[j])

@@ -17,9 +17,10 @@ from ..input.reads import lengths_of
 from ..machines.jobs import runs
 from ..machines.pipeline import Emit, Shares
 from ..machines.threads import run_all
-from ..search.mapping import BOTH, make_query
+from ..search.mapper import part_on_cpu
+from ..search.mapping import BOTH
 from ..search.summary import Sums
-from . import mummergpu, seeds
+from . import mummergpu, seeds, sparse
 from .matches import in_query, in_reference
 from .strands import Matches, Strands, collect, cut, empty_matches, join_matches, make_strands, seek, take
 
@@ -172,6 +173,14 @@ AUTO_TASK = 1 << 22  # the same for either
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
+
+
+def make_matcher(index: "FMIndex", options: "MemOptions") -> Any:
+    """The matcher of a part of an index by its options.  Raises UnsupportedError."""
+    make = sparse.make_sparse_seeds if index.method == "sparse" else ALGORITHMS[options.algorithm]
+    return make(index, options.least)
+
+
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
@@ -242,15 +251,15 @@ class Finder:
         self.options, self.writer = options, writer
         self.flood: Flood | None = None  # that of a command, if it has one
         self.task_size = TASK if matcher is None else LARGE_TASK
-        make = ALGORITHMS[options.algorithm]
-        self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
-        self.queries: list = [make_query(part) for part in index.parts] if options.unique else []
+        self.matcher: Any = matcher or join(index, [make_matcher(part, options) for part in index.parts])
+        numbers = range(len(index.parts)) if options.unique else ()
+        self.searchers = [part_on_cpu(index, number).search for number in numbers]
 
     def matches_of(self, strands: Strands) -> Iterable[Any]:
         """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
         found = self._timed_steps("match", slices(self.matcher, strands))
         if self.options.unique:
-            return (in_reference(self.queries, strands, matches) for matches in found)
+            return (in_reference(self.searchers, strands, matches) for matches in found)
         return found
 
     def _timed_steps(self, stage: str, source: Iterator) -> Iterator[Matches]:
@@ -362,5 +371,5 @@ def compile_all(finders: Sequence[Finder]) -> None:
         for _ in slices(finder.matcher, strands):
             pass
         if finder.options.unique:
-            in_reference(finder.queries, strands, nothing)
+            in_reference(finder.searchers, strands, nothing)
         finder.writer.format(batch, strands, nothing, (0, 2))

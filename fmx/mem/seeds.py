@@ -181,6 +181,7 @@ def _collect(matcher, strands, anchors, span, places, counts, matches):
     owner, anchor = np.int64(-1), np.int64(start)
     strand = position = reach = np.int64(0)
     frame = outside = np.uint64(0)
+    n_text = matcher.sa.size
     row = np.int64(anchors.lo[start]) if start < stop else np.int64(0)
     while anchor < stop:
         waiting = np.int64(0)
@@ -204,7 +205,7 @@ def _collect(matcher, strands, anchors, span, places, counts, matches):
                 strand, position, reach = anchors.strand[owner], anchors.position[owner], anchors.reach[owner]
                 frame, outside = frame_of(matcher, strands, strand, position)
             if may_match(matcher, frame, outside, places[j, 1]):
-                left, length = extend(matcher, strands, strand, position, places[j, 1], reach)
+                left, length = extend(matcher, strands, strand, position, places[j, 1], reach, n_text)
                 if length > 0:
                     matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)
                     matches.length[n] = length

@@ -192,7 +192,7 @@ def compare_kernel(matcher, queries, table, pairs):
             frame, outside = frame_of(matcher, strands, i, position)
             value = np.int64(0)
             if may_match(matcher, frame, outside, text):
-                left, length = extend(matcher, strands, i, position, text, step_of(matcher))
+                left, length = extend(matcher, strands, i, position, text, step_of(matcher), matcher.sa.size)
                 if length > 0:
                     pairs.keys[c] = ((position - left) << 32) | (text - left)
                     value = (i << 32) | length

@@ -139,7 +139,7 @@ def rows_of(matcher, first, end):
 
 
 @inlined
-def extend(matcher, strands, i, position, text, reach):
+def extend(matcher, strands, i, position, text, reach, n_text):
     """(left, length): the match around a window and a place in the text; length 0 if it is none wanted.
 
     ``left`` symbols of it lie before the window; with ``reach`` or more there it belongs to another window.
@@ -152,7 +152,7 @@ def extend(matcher, strands, i, position, text, reach):
         block = find_block(matcher.blocks, text)
         if text - at(matcher.blocks.text_start, block) >= reach:
             return np.int64(0), np.int64(0)
-    most = min(window.m - position, matcher.sa.size - text)
+    most = min(window.m - position, n_text - text)
     right = common_prefix(matcher.words, text, window, np.int64(0), most)
     if left + right < least:
         return np.int64(0), np.int64(0)

@@ -83,6 +83,7 @@ def command(given: SimpleNamespace) -> None:
     layout = given.original, given.lengths, given.four_columns
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
+    from ...index.fm_index import WHOLE
     from ...input.reads import FORWARD, REVERSE
     from ...jobs import IndexChoice
     from ...jobs.mem import MemJob
@@ -92,8 +93,9 @@ def command(given: SimpleNamespace) -> None:
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
+    method = WHOLE if given.algorithm == "seeds" else "verify"
     job = MemJob(
-        IndexChoice(find_indexes(given.index_paths), method="verify", verify=given.verify), given.queries,
+        IndexChoice(find_indexes(given.index_paths), method=method, verify=given.verify), given.queries,
         MemOptions(given.least, strands, unique, algorithm=given.algorithm),
         MemOutput(given.output, kind, *layout, report=report_of(given.reports, "mem", given, given.queries)),
     )  # fmt: skip

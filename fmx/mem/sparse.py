@@ -1,0 +1,264 @@
+"""The matcher of an index with a sparse suffix array alone, for matches of k + w - 1 symbols or more.
+
+Windows of k + w - 1 symbols lie as in seeds.py, step = l - (k + w - 1) + 1 apart.  The smallest canonical
+k-mer of a window is sampled wherever the text holds the window (index/sparse/table.py), so each match has a
+row in its bucket.  Windows that follow one another with the same k-mer share an anchor, which gives the
+matches that belong to any of them:
+
+    windows a to b     |------*------|       a match belongs to the first window that it covers,
+                           |--*----------|   so it starts in (a - step, b]
+    anchor                    *              the k-mer
+
+Of many rows those are found by binary search that go on as the windows do; rows on the other strand, or with
+other symbols left of the k-mer, are left out without a look at the text.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, prefetch
+from ..compiler.simd import LANES
+from ..compiler.sorting import N_DIGITS
+from ..errors import UnsupportedError
+from ..index import layouts
+from ..index.reference import Blocks
+from ..index.sparse.minimizers import ROOM, smallest_kmers
+from ..index.sparse.table import (
+    FEW,
+    LEFT,
+    WORD,
+    SparseTable,
+    bucket_bits,
+    bucket_of,
+    canonical,
+    left_key,
+    packed_key,
+    position_in,
+    strand_in,
+    text_key,
+)
+from ..input.dna import reverse_complement, symbols
+from .matches import put_in_order
+from .strands import Matches, Strands, collect, seek, take
+from .windows import extend, first_window, n_windows, step_of
+
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+
+_GROUP, _AHEAD = 64, 24  # rows compared at a time; anchors whose rows are prefetched
+_PLACE, _FIRST, _LAST = range(3)
+
+
+class SparseSeeds(NamedTuple):
+    """``table`` of the packed text ``words`` of n symbols, with these ``blocks``; 2^n_bits buckets.
+
+    ``least`` l, ``width`` k + w - 1.
+    """
+
+    table: SparseTable
+    words: np.ndarray
+    blocks: Blocks
+    n: int
+    n_bits: int
+    least: int
+    width: int
+
+
+class SparseAnchors(NamedTuple):
+    """Anchors (strands.py), by their k-mers; ``reverse`` int64[n]: the strand of its canonical form.
+
+    Matches that start ``reach`` symbols before it, or less than ``late``, belong to others.  ``left`` and
+    ``mask`` uint64[n]: what rows hold of the symbols left of it.
+    """
+
+    strand: np.ndarray
+    position: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    reach: np.ndarray
+    late: np.ndarray
+    reverse: np.ndarray
+    left: np.ndarray
+    mask: np.ndarray
+
+
+def make_sparse_seeds(index: "FMIndex", least: int) -> SparseSeeds:
+    """A matcher over an index that was opened for its sparse suffix array.  Raises UnsupportedError."""
+    table, n = index.sparse, index.reference.n_text
+    assert table is not None
+    assert index.text_words is not None
+    width = table.k + table.w - 1
+    if least < width:
+        raise UnsupportedError(
+            f"this index finds matches of {width} bases or more, and -l is {least}: raise it, or build an "
+            f"index with --layout {index.layout_name},{layouts.DEFAULT}"
+        )
+    n_bits = bucket_bits(n, table.w)
+    return SparseSeeds(table, index.text_words, index.reference.blocks, n, n_bits, least, width)
+
+
+@seek.register(SparseSeeds)
+def seek_sparse(matcher: SparseSeeds, strands: Strands) -> SparseAnchors:
+    """The anchors of all strands that have rows."""
+    most = int(((strands.stop - strands.start) // step_of(matcher) + 2).sum())
+    dtypes = (np.int64, np.int64, np.uint32, np.uint32, *[np.int64] * 3, *[np.uint64] * 2)
+    anchors = SparseAnchors(*(np.empty(most, dtype) for dtype in dtypes))
+    n = _seek(matcher, strands, anchors, np.empty((LANES, 3), np.int64), np.empty(ROOM, np.int32))
+    return take(anchors, slice(n))
+
+
+@collect.register(SparseSeeds)
+def collect_sparse(
+    matcher: SparseSeeds, strands: Strands, anchors: SparseAnchors, start: int, stop: int, matches: Matches
+) -> int:
+    """The matches of anchors start to stop."""
+    places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
+    return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
+
+
+@compiled
+def _seek(matcher, strands, anchors, groups, room):
+    """Write the anchors that have rows; their number.
+
+    ``groups`` int64[LANES, 3] and ``room`` int32[ROOM] are for its own use.
+    """
+    n, step, k = np.int64(0), step_of(matcher), np.int64(matcher.table.k)
+    for i in range(strands.length.size):
+        first, stop = first_window(matcher, strands, i), n_windows(matcher, strands, i)
+        n_groups = np.int64(0)
+        for j in range(0, stop, LANES):
+            lanes = min(stop - j, np.int64(LANES))
+            for lane in range(LANES):
+                groups[lane, _FIRST] = (first + j + min(lane, lanes - 1)) * step
+                groups[lane, _PLACE] = at(strands.first, i)
+            smallest_kmers(strands.words, groups[:, _PLACE], groups[:, _FIRST], k, matcher.table.w, room)
+            n_groups = np.int64(0)
+            for lane in range(lanes):
+                start = groups[lane, _FIRST]
+                place = start + np.int64(room[lane])
+                if n_groups > 0 and groups[n_groups - 1, _PLACE] == place:
+                    groups[n_groups - 1, _LAST] = start
+                else:
+                    groups[n_groups, _PLACE], groups[n_groups, _FIRST] = place, start
+                    groups[n_groups, _LAST] = start
+                    n_groups += 1
+            begin = n
+            for g in range(n_groups):
+                place = groups[g, _PLACE]
+                kmer, anchors.reverse[n] = canonical(strands.words, at(strands.first, i), place, k)
+                bucket = bucket_of(kmer, matcher.n_bits)
+                prefetch(matcher.table.starts, bucket)
+                anchors.strand[n], anchors.position[n], anchors.lo[n] = i, place, bucket
+                anchors.reach[n] = place - groups[g, _FIRST] + step
+                anchors.late[n] = place - groups[g, _LAST]
+                n += 1
+            n = _keep(matcher, strands, anchors, begin, n, step)
+    return n
+
+
+@inlined
+def _keep(matcher, strands, anchors, begin, end, step):
+    """Of anchors begin to end, whose ``lo`` are buckets, keep those with rows; the number after them."""
+    n = begin
+    for g in range(begin, end):
+        bucket, place = np.int64(anchors.lo[g]), anchors.position[g]
+        lo, hi = np.int64(at(matcher.table.starts, bucket)), np.int64(at(matcher.table.starts, bucket + 1))
+        first, reverse = at(strands.first, anchors.strand[g]), anchors.reverse[g]
+        before, after = anchors.late[g], step + np.int64(matcher.width) - anchors.reach[g]
+        k = np.int64(matcher.table.k)  # all windows reach from ``before`` it to ``after`` its start
+        if hi - lo > FEW:
+            right = before + k if reverse else after
+            lo = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), 0)
+            hi = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), -1)
+        if lo < hi:
+            m = min(after - k if reverse else before, np.int64(LEFT))
+            left, mask = np.uint64(0), np.uint64(0)
+            if m > 0 and reverse:
+                own = reverse_complement(symbols(strands.words, first, place + k, m), m)
+                left, mask = left_key(own, m)
+            elif m > 0:
+                left, mask = left_key(symbols(strands.words, first, place - m, m), m)
+            anchors.strand[n], anchors.position[n], anchors.reverse[n] = anchors.strand[g], place, reverse
+            anchors.reach[n], anchors.late[n] = anchors.reach[g], anchors.late[g]
+            anchors.lo[n], anchors.hi[n], anchors.left[n], anchors.mask[n] = lo, hi, left, mask
+            n += 1
+    return n
+
+
+@inlined
+def _first_row(matcher, words, kmer, right, rows, order):
+    """The first of rows lo to hi whose ``_order`` is ``order`` or less."""
+    lo, hi = rows
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if _order(matcher, words, kmer, right, at(matcher.table.rows, middle)) <= order:
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+@inlined
+def _order(matcher, words, kmer, right, row):
+    """-1, 0, 1: ``right`` symbols of a strand from a k-mer on sort before the text of a row, as it, after it.
+
+    ``kmer``: (first word of the strand, where it starts, whether its canonical form is the reverse one).
+    """
+    first, place, reverse = kmer
+    k = np.int64(matcher.table.k)
+    for depth in range(0, right, WORD):
+        if reverse:
+            ours = packed_key(words, first, place + k - depth, right - depth, True)
+        else:
+            ours = packed_key(words, first, place + depth, right - depth, False)
+        n = ours & 63
+        theirs = text_key(matcher.words, matcher.blocks, row, k, depth)
+        reach = min(theirs & 63, n)
+        theirs = (theirs >> (6 + 2 * (WORD - n))) << (6 + 2 * (WORD - n)) | reach
+        if ours != theirs:
+            return np.int64(1) if theirs < ours else np.int64(-1)
+    return np.int64(0)
+
+
+@compiled
+def _collect(matcher, strands, anchors, span, places, counts, matches):
+    """Write the matches of anchors span[0] to span[1]; their number.
+
+    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are for its own use.
+    """
+    start, stop = span
+    n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``
+    owner, anchor, strand = np.int64(-1), np.int64(start), np.int64(0)
+    i = np.int64(anchors.lo[start]) if start < stop else np.int64(0)
+    while anchor < stop:
+        waiting = np.int64(0)
+        while anchor < stop and waiting < _GROUP:
+            end = min(np.int64(anchors.hi[anchor]), i + _GROUP - waiting)
+            left, mask, reverse = anchors.left[anchor], anchors.mask[anchor], anchors.reverse[anchor]
+            while i < end:
+                row = at(matcher.table.rows, i)
+                i += 1
+                if strand_in(row) == reverse and ((row ^ left) & mask) == 0:
+                    prefetch(matcher.words, position_in(row) >> 5)
+                    places[waiting, 0], places[waiting, 1] = anchor, position_in(row)
+                    waiting += 1
+            if i == anchors.hi[anchor]:
+                anchor += 1
+                if anchor < stop:
+                    i = np.int64(anchors.lo[anchor])
+                    prefetch(matcher.table.rows, np.int64(anchors.lo[min(anchor + _AHEAD, stop - 1)]))
+        for j in range(waiting):
+            if places[j, 0] != owner:
+                put_in_order(matches, first, n, strand, counts)
+                owner, first = places[j, 0], n
+                strand = anchors.strand[owner]
+            position, text, reach = anchors.position[owner], places[j, 1], anchors.reach[owner]
+            left_of, length = extend(matcher, strands, strand, position, text, reach, matcher.n)
+            if left_of >= anchors.late[owner] and length - left_of >= matcher.table.k:
+                matches.position[n] = ((position - left_of) << 32) | (text - left_of)
+                matches.length[n] = length
+                n += 1
+    put_in_order(matches, first, n, strand, counts)
+    return n

@@ -1,0 +1,105 @@
+"""Maximal matches by a sparse suffix array: the naive ones, in the order of the default matcher."""
+
+import journeys
+import naive
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mems import expect_rows, rows
+from test_mem import UNIQUE, broken, find, queries_of
+from texts import TEXTS, numbered, random_letters
+
+from fmx.index.building.journey import build_into
+from fmx.index.disk.writer import MemoryIndex
+from fmx.index.fm_index import take
+from fmx.index.plan import IndexOptions
+from fmx.input.reads import FORWARD, REVERSE
+from fmx.machines.places import CPU
+from fmx.machines.progress import Progress
+from fmx.mem.matching import ALL, MemOptions
+
+BOTH = FORWARD | REVERSE
+
+
+def in_memory(contigs, k, w, part_size=2**32 - 2):
+    """An opened index in memory."""
+    held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}"], part_size=part_size)
+    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    return take(held)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
+)
+def test_matches_are_the_naive_ones(name):
+    contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
+    queries = queries_of(contigs)
+    every = expect_rows(contigs, queries, 3, BOTH, ALL)
+    for k, w, part_size in ((3, 1, 2**32 - 2), (3, 3, 400), (7, 4, 2**32 - 2), (5, 16, 500)):
+        index = in_memory(contigs, k, w, part_size)
+        for least in (k + w - 1, k + w, k + w + 2, k + w + 10, 40):
+            found = rows(find(index, queries, MemOptions(least, BOTH)))
+            assert found == [match for match in every if match[-1] >= least]
+
+
+@given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
+def test_matches_of_any_text_and_queries(contigs, data):
+    contigs = numbered([*contigs, "ACGT"])
+    joined = "".join(sequence for _, sequence in contigs)
+    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
+    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
+    k, w = 2 * data.draw(st.integers(1, 4)) + 1, data.draw(st.integers(1, 9))
+    least, strands = (
+        k + w - 1 + data.draw(st.integers(0, 20)),
+        data.draw(st.sampled_from([FORWARD, REVERSE, BOTH])),
+    )
+    unique, task_size = data.draw(st.sampled_from(UNIQUE)), data.draw(st.sampled_from([None, 1, 7, 50]))
+    found = find(
+        in_memory(contigs, k, w), queries, MemOptions(least, strands, unique, 2), task_size=task_size
+    )
+    assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
+
+
+@pytest.mark.parametrize("unique", UNIQUE)
+def test_long_matches_and_repeats_are_those_of_the_default(unique, index_of):
+    """Matches over many words, buckets of many rows on both strands, and other copies that end early."""
+    unit = random_letters(400, "unit")
+    copies = [unit[:i] + "A" * (i % 3) + unit[i:] for i in range(0, 400, 7)]
+    contigs = numbered(
+        [
+            *copies,
+            naive.reverse_complement("".join(copies[:30])),
+            "A" * 900 + "ACC" * 300,
+            random_letters(300, "once"),
+        ]
+    )
+    queries = [
+        unit,
+        "".join(copies[::9]) + "N" + "A" * 500,
+        naive.reverse_complement(unit) + "ACC" * 90,
+        "T" * 99 + random_letters(300, "once")[30:250],
+    ]
+    default, index = index_of(contigs), in_memory(contigs, 21, 16)
+    for least in (36, 37, 50, 120):
+        options = MemOptions(least, BOTH, unique, 2)
+        found = find(index, queries, options)
+        assert found == find(default, queries, options)
+        assert found.count(b"\n") > (0 if unique else 9)
+
+
+def test_the_command(tmp_path, index_of, command):
+    """By an index with a sparse suffix array alone: from k + w - 1 bases on, on the CPU."""
+    contigs = numbered([random_letters(900, i) for i in range(2)])
+    journeys.build(tmp_path / "sparse.fmx", contigs, ["sparse"])
+    (tmp_path / "q.fa").write_text(f">q\n{contigs[0][1][:300]}{contigs[1][1][100:400]}\n")
+    how = "mem", "-q", "-b", "-l", 36, tmp_path / "q.fa", "-x"
+    done = command(*how, tmp_path / "sparse.fmx")
+    assert (done.code, done.out) == (0, command(*how, index_of(contigs)).out)
+    assert done.out.count(b"\n") == 4
+    refused = {("-l", 35): "finds matches of 36 bases or more, and -l is 35"}
+    refused["-l", 36, "--engine", "cuda"] = "leave out --engine cuda"
+    refused["-l", 36, "--algorithm", "mummergpu"] = "a whole suffix array is needed here"
+    for wrong, told in refused.items():
+        done = command("mem", "-q", "-x", tmp_path / "sparse.fmx", tmp_path / "q.fa", *wrong)
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert told in done.err
