@@ -68,6 +68,14 @@ MESSAGES = [
     ("search -o a.sam -o a.sam r.fq", "'-o' / '--output' is given more than once: give it once"),
     ("tune -x a -x b", "'-x' / '--index' is given more than once: give it once"),
     ("bench gpu --energy --no-energy", "'--energy' is given more than once: give it once"),
+    ("mem -b -r q.fa", "give only one of -b and -r"),
+    ("mem --mum --maxmatch q.fa", "give only one of --maxmatch, --mumreference and --mum"),
+    ("mem -L --format sam q.fa", "-c, -L and -F go with --format mummer only"),
+    ("pairwise --matrix score --cigar a.fa", "give only one of --matrix and --cigar"),
+    ("pairwise --matrix score --id 0.9 a.fa", "--matrix holds every pair: leave --id out"),
+    ("index --layout auto --sa-rate 4 a.fa", "--layout auto chooses --sa-rate itself"),
+    ("tune", "give either an index or the size of a reference, --bases"),
+    ("tune -x a.fmx --bases 10M", "give either an index or the size of a reference, --bases"),
 ]  # fmt: skip
 
 
