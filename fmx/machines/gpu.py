@@ -4,7 +4,6 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -40,7 +39,7 @@ def memory_beside(memory: int, resident: int, least: int, what: str = "the index
 # lie in either memory and call their fields np.ndarray, so that this is no type of its own.
 DeviceArray: TypeAlias = Any
 _LARGE, _PIECE = 1 << 25, 1 << 22  # bytes of an array that threads copy to the device, and of a pinned buffer
-_MOST_THREADS = 16  # that do so: more do not copy faster
+_MOST_THREADS, _PIECES = 16, 16  # that do so: more do not copy faster; a thread has so many pieces at least
 
 
 def open_device(number: int = 0) -> str:
@@ -140,7 +139,7 @@ def take(value: Any) -> Any:
             for i in range(0, here.size, _PIECE)
         ]
     if pieces:
-        n_threads = min(available_cores(), _MOST_THREADS, len(pieces))
+        n_threads = min(available_cores(), _MOST_THREADS, -(-len(pieces) // _PIECES))
         run_all(_copy_pieces, [(iter(pieces), number())] * n_threads, n_threads)
     return made
 
@@ -160,16 +159,15 @@ def _with_places(value: Any, copies: list[tuple[np.ndarray, DeviceArray]]) -> An
 def _copy_pieces(pieces: Iterator[tuple[np.ndarray, DeviceArray]], number: int) -> None:
     """Copy what is left of pieces to the device, in turn with other threads, which share the iterator.
 
-    A piece is copied to one pinned buffer while the other is copied from: pages of a file, which are read
-    only now, and memory that is not pinned, take a thread longer than the way to the device.
+    Through a pinned buffer: pages of a file, which are read only now, and memory that is not pinned, take a
+    thread longer than the way to the device.
     """
     use(number)
-    buffers = [(pinned(_PIECE, np.uint8), stream()) for _ in range(2)]
-    for (source, target), (buffer, queue) in zip(pieces, cycle(buffers), strict=False):
-        synchronize(queue)
-        np.copyto(buffer[: source.size], source)
-        copy(buffer[: source.size], target, queue)
-    for _, queue in buffers:
+    buffer, queue = pinned(_PIECE, np.uint8), stream()
+    for source, target in pieces:
+        here = buffer[: source.size]
+        np.copyto(here, source)
+        copy(here, target, queue)
         synchronize(queue)
 
 
