@@ -21,7 +21,7 @@ COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
     "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.mem.journey")),
     "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 74, NO_INDEX),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 68, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 75, NO_INDEX),
     "index": (["index", "few.fa", "-o", "out.fmx"], 79, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
     "inspect": (["inspect", "{}"], 77, (*BUILDING, *OTHERS)),

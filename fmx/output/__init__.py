@@ -92,3 +92,9 @@ def kinds_of(command: str) -> list:
 def module_of(kind: str) -> ModuleType:
     """The module of a format, imported."""
     return import_module(FORMATS[kind].module)
+
+
+class Aside(bytes):
+    """A piece of output for the file number ``place`` beside the main one."""
+
+    place = 0

@@ -11,8 +11,9 @@ import numpy as np
 from ..codecs.bgzf import deflate
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
+from . import Aside
 from .put import LINE
-from .search_output import Aside, Taker
+from .search_output import Taker
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch

@@ -16,10 +16,11 @@ from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens
 from ..report.kinds import rendered
-from .search_output import Aside, RecordOutput, SearchOutput, Taker
+from . import Aside
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
+    from .search_output import RecordOutput, SearchOutput, Taker
 
 
 class RunTable(Protocol):
@@ -93,7 +94,7 @@ class ScreenTable:
         return cls(joined_screens(rows), what[0], sum(total))
 
 
-def tables_of(output: SearchOutput) -> dict[type[RunTable], str]:
+def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:
     """{type of RunTable: path} of the tables beside an output."""
     found: dict[type[RunTable], str | None] = {
         CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
@@ -154,7 +155,7 @@ def from_fields(fields: dict) -> Container:
     return getattr(import_module(CONTAINERS[name]), name)(**own)
 
 
-def container(output: RecordOutput, reference: "Reference") -> Container:
+def container(output: "RecordOutput", reference: "Reference") -> Container:
     """What the pieces of a RecordOutput become.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
@@ -216,7 +217,7 @@ class LocalRun:
         container: Container = PLAIN,
         n_threads: int = 1,
         tables: Mapping[type[RunTable], str] | None = None,
-        asides: Mapping[str, Taker] | None = None,
+        asides: "Mapping[str, Taker] | None" = None,
         reports: Sequence[str] = (),
     ) -> None:
         self._path, self._container, self._n_threads = path or os.devnull, container, n_threads

@@ -53,12 +53,6 @@ class CountsOutput:
     by_group: bool = False
 
 
-class Aside(bytes):
-    """A piece of output for the file number ``place`` beside the main one."""
-
-    place = 0
-
-
 class Taker(NamedTuple):
     """Whether reads with a hit are taken, or those without, and whether what is taken is compressed.
 
