@@ -162,10 +162,13 @@ def _give_back(driver: Any, context: Any, name: str, handle: int) -> None:
 
 
 class Memory(_Owned):
-    """Bytes of the GPU's memory, at address ``handle``."""
+    """Bytes of the GPU's memory, at address ``handle``; ``is_used``: by this process, so far."""
+
+    is_used = False
 
     def __init__(self, n_bytes: int) -> None:
         super().__init__("cuMemAlloc", "cuMemFree", n_bytes)
+        Memory.is_used = True
 
 
 class PinnedMemory(_Owned):

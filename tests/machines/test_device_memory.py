@@ -3,6 +3,7 @@
 import gc
 from types import SimpleNamespace
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import fake_cuda
 import numpy as np
@@ -46,6 +47,16 @@ def test_memory_that_is_in_use_is_an_error(device):
 def test_free_memory_is_told_without_garbage(device):
     leave_in_a_cycle(gpu.empty(60, "uint8"))
     assert gpu.free_bytes() == 100
+
+
+def test_garbage_is_not_collected_before_any_memory_is_used(device, monkeypatch):
+    monkeypatch.setattr(cuda_driver.Memory, "is_used", False)
+    monkeypatch.setattr(gc, "collect", collected := Mock())
+    assert gpu.free_bytes() == 100
+    assert not collected.called
+    held = gpu.empty(60, "uint8")
+    assert gpu.free_bytes() == 100 - held.nbytes
+    assert collected.called
 
 
 class LazyDriver(fake_cuda.FakeDriver):
