@@ -12,7 +12,7 @@ from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
-from fmx.mem.matching import ALL, IN_BOTH, slices
+from fmx.mem.matching import ALL, IN_BOTH
 from fmx.mem.mummergpu import MummerGpu, Segment
 from fmx.mem.strands import Matches, Strands, collect
 
@@ -49,7 +49,7 @@ def matches_of(matcher, strands, anchors, slice_size=None) -> list:
 
 def ask(matcher, queries) -> list:
     """All matches of the queries."""
-    found = slices(matcher, strands(queries))
+    found = matcher.slices(strands(queries))
     return [match for part in found for match in zip(*(column.tolist() for column in part), strict=True)]
 
 

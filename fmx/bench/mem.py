@@ -27,9 +27,9 @@ from ..input.spans import read_chunks
 from ..machines.threads import run_all, spans
 from ..measure import gpu_timing, tables, timing
 from ..measure.texts import random_fasta
-from ..mem.matching import ALGORITHMS, LARGE_TASK, collected, slices
+from ..mem.matching import ALGORITHMS, LARGE_TASK
 from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
-from ..mem.strands import Matches, Strands, make_strands, seek, some_strands
+from ..mem.strands import Matches, Strands, collected, make_strands, seek, some_strands
 from ..mem.windows import Seeds
 from . import figures, files
 from .figures import STAGES
@@ -144,7 +144,7 @@ def _together(matchers: list, parts: list[Strands], n_threads: int) -> tuple:
 
 
 def _all_stages(matcher: Any, strands: Strands) -> list:
-    return list(slices(matcher, strands))
+    return list(matcher.slices(strands))
 
 
 def _match(matcher: Any, strands: Strands) -> tuple:

@@ -9,28 +9,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type_or_this
 from ..errors import n_of
 from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
-from ..machines.jobs import runs
 from ..machines.pipeline import Emit, Shares
-from ..machines.threads import run_all
 from ..search.mapper import part_on_cpu
 from ..search.mapping import BOTH
 from ..search.summary import Sums
 from . import mummergpu, seeds, sparse
 from .matches import in_query, in_reference
-from .strands import Matches, Strands, collect, cut, empty_matches, join_matches, make_strands, seek, take
+from .strands import (
+    Matcher,
+    Matches,
+    Strands,
+    cut,
+    empty_matches,
+    join_matches,
+    make_strands,
+    take,
+)
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
-    from .mummergpu import MummerGpu, Subqueries
-    from .seeds import Windows
-    from .windows import Seeds
 
 MANY, LEAST = 10, 1_000_000  # matches a base, and matches in all, that both must be passed
 
@@ -99,63 +102,37 @@ def _size(n: float) -> str:
 #     part 1    | b d e | f ...
 #     merged    | a a b b c | ...        of the same place, the parts in order
 
-ROWS_AT_ONCE = 1 << 17
-
 
 class JoinedMatchers(NamedTuple):
     """``matchers`` of the parts of a text, and where each part starts in it."""
 
-    matchers: list
-    starts: list
+    matchers: list[Matcher]
+    starts: list[int]
+
+    def slices(self, strands: Strands) -> Iterator[Matches]:
+        streams = [part.slices(strands) for part in self.matchers]
+        waiting = [next(stream, None) for stream in streams]
+        while any(matches is not None for matches in waiting):
+            last = min(_places(matches)[-1] for matches in waiting if matches is not None)
+            taken = []
+            for part, matches in enumerate(waiting):
+                if matches is not None:
+                    n = int(np.searchsorted(_places(matches), last, "right"))
+                    now = take(matches, slice(n))
+                    taken.append(now._replace(text=now.text + self.starts[part]))
+                    waiting[part] = take(matches, slice(n, None))
+            merged = join_matches(taken)
+            yield take(merged, np.argsort(_places(merged), kind="stable"))
+            for part, matches in enumerate(waiting):
+                if matches is not None and matches.length.size == 0:
+                    waiting[part] = next(streams[part], None)
 
 
-def join(index: "FMIndex | JoinedIndex", matchers: list) -> Any:
+def join(index: "FMIndex | JoinedIndex", matchers: list[Matcher]) -> Matcher:
     """One matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]
     return JoinedMatchers(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
-
-
-@by_type_or_this
-def slices(matcher, strands):
-    """Yield the Matches of strands in order, none of them empty, in arrays of their own."""
-    return collected(matcher, strands, seek(matcher, strands))
-
-
-def collected(
-    matcher: "MummerGpu | Seeds", strands: Strands, anchors: "Subqueries | Windows", n_threads: int = 1
-) -> Iterator[Matches]:
-    """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
-    rows = anchors.hi - anchors.lo
-    cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
-    for i in range(0, len(cuts), n_threads):
-        work = [
-            (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
-            for start, stop in cuts[i : i + n_threads]
-        ]
-        for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):
-            if n:
-                yield take(matches, slice(n))
-
-
-@slices.register(JoinedMatchers)
-def _slices_of_parts(matcher, strands):
-    streams = [slices(part, strands) for part in matcher.matchers]
-    waiting = [next(stream, None) for stream in streams]
-    while any(matches is not None for matches in waiting):
-        last = min(_places(matches)[-1] for matches in waiting if matches is not None)
-        taken = []
-        for part, matches in enumerate(waiting):
-            if matches is not None:
-                n = int(np.searchsorted(_places(matches), last, "right"))
-                now = take(matches, slice(n))
-                taken.append(now._replace(text=now.text + matcher.starts[part]))
-                waiting[part] = take(matches, slice(n, None))
-        merged = join_matches(taken)
-        yield take(merged, np.argsort(_places(merged), kind="stable"))
-        for part, matches in enumerate(waiting):
-            if matches is not None and matches.length.size == 0:
-                waiting[part] = next(streams[part], None)
 
 
 def _places(matches: Matches) -> np.ndarray:
@@ -175,7 +152,7 @@ AUTO_TASK = 1 << 22  # the same for either
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 
 
-def make_matcher(index: "FMIndex", options: "MemOptions") -> Any:
+def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
     """The matcher of a part of an index by its options.  Raises UnsupportedError."""
     make = sparse.make_sparse_seeds if index.method == "sparse" else ALGORITHMS[options.algorithm]
     return make(index, options.least)
@@ -245,19 +222,20 @@ class Finder:
     """
 
     def __init__(
-        self, index: Any, options: MemOptions, writer: Any, matcher: Any = None, clock: Any = None
+        self, index: Any, options: MemOptions, writer: Any, matcher: Matcher | None = None, clock: Any = None
     ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.flood: Flood | None = None  # that of a command, if it has one
         self.task_size = TASK if matcher is None else LARGE_TASK
-        self.matcher: Any = matcher or join(index, [make_matcher(part, options) for part in index.parts])
+        parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
+        self.matcher: Matcher = matcher or join(index, parts)
         numbers = range(len(index.parts)) if options.unique else ()
         self.searchers = [part_on_cpu(index, number).search for number in numbers]
 
     def matches_of(self, strands: Strands) -> Iterable[Any]:
         """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
-        found = self._timed_steps("match", slices(self.matcher, strands))
+        found = self._timed_steps("match", self.matcher.slices(strands))
         if self.options.unique:
             return (in_reference(self.searchers, strands, matches) for matches in found)
         return found
@@ -368,7 +346,7 @@ def compile_all(finders: Sequence[Finder]) -> None:
     batch = reads.parse(chunk)
     for finder in finders:
         strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
-        for _ in slices(finder.matcher, strands):
+        for _ in finder.matcher.slices(strands):
             pass
         if finder.options.unique:
             in_reference(finder.searchers, strands, nothing)

@@ -16,6 +16,7 @@ start in a part of the text.  A suffix is in one segment, and the text is whole 
 across the end of a segment, and no match is in two of them.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +30,7 @@ from ..index.fm_index import load_lcp
 from ..index.reference import Blocks, find_block
 from ..machines.threads import run_all, spans
 from .matches import put_in_order
-from .strands import collect, seek, take
+from .strands import collect, collected, seek, take
 from .windows import Subquery, compare, symbol
 
 if TYPE_CHECKING:
@@ -178,6 +179,10 @@ class MummerGpu(NamedTuple):
     segment: Segment
     lcp: LCP
     least: int
+
+    def slices(self, strands: "Strands") -> Iterator["Matches"]:
+        """Yield the Matches of strands in order (strands.Matcher)."""
+        return collected(self, strands, seek(self, strands))
 
 
 class Subqueries(NamedTuple):

@@ -13,7 +13,7 @@ from its text position: what comes after does not know of segments.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,9 +29,8 @@ from ..machines.gpu import memory_beside
 from ..machines.gpu_session import PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
-from .matching import collected, slices
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
-from .strands import Strands, some_strands, take, word_ends, words_of
+from .strands import Matches, Strands, collected, some_strands, take, word_ends, words_of
 
 if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession, GpuStream
@@ -191,6 +190,10 @@ class GpuMummer:
         with _COMPILING:
             self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
 
+    def slices(self, strands: Strands) -> Iterator[Matches]:
+        """Yield the Matches of strands in order (strands.Matcher)."""
+        return collected(self.host, strands, self.run(self.seek, strands), self.n_threads)
+
     def seek(self, strands: Strands) -> Subqueries:
         """The subqueries of strands that match, and their rows."""
         jobs, arrays = make_jobs(strands, self.least), self.desks.take()
@@ -262,8 +265,3 @@ def _round(strands: Strands, jobs: Jobs, found: LongestMatches, start: int, stop
     own = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
     piece = piece._replace(words=words, first=piece.first - base)
     return Round(piece, own, take(found, slice(slots[0], slots[-1])))
-
-
-@slices.register(GpuMummer)
-def _slices(matcher, strands):
-    return collected(matcher.host, strands, matcher.run(matcher.seek, strands), matcher.n_threads)

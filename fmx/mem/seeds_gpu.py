@@ -23,6 +23,7 @@ for, compare and gather do nothing, and the host asks for fewer windows at a tim
 takes a stream of its own (gpu_session.py), so that copies and packing for one overlap with another's kernels.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -48,7 +49,6 @@ from ..machines.gpu_session import Arrays, PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
 from .matches import KeyValues, sort_pairs
-from .matching import slices
 from .strands import Strands, empty_matches, take, words_of
 from .windows import extend, first_window, frame_of, lookup, may_match, n_windows, rows_of, step_of
 
@@ -279,19 +279,17 @@ class GpuSeeds:
             with self.clock.timed("copy in"):
                 self.seeds = gpu_search.upload(host)
 
-
-@slices.register(GpuSeeds)
-def slices_of_gpu(matcher, strands, span=None):
-    """The matches of windows span[0] to span[1], or all; where there is no room, of fewer at a time."""
-    found, fewer = matcher.streams.run(_find, matcher, strands, span)
-    if found is not None:
-        matches = empty_matches(found.pairs.keys.size)
-        _hand_over_all(found, matches, matcher.n_threads if matches.length.size > _MANY else 1)
-        matcher.desks.give_back(found.arrays)
-        if matches.length.size:
-            yield matches
-    for some in fewer:
-        yield from slices_of_gpu(matcher, strands, some)
+    def slices(self, strands: "Strands", span: tuple[int, int] | None = None) -> Iterator["Matches"]:
+        """Those of windows span[0] to span[1], or all; where there is no room, of fewer at a time."""
+        found, fewer = self.streams.run(_find, self, strands, span)
+        if found is not None:
+            matches = empty_matches(found.pairs.keys.size)
+            _hand_over_all(found, matches, self.n_threads if matches.length.size > _MANY else 1)
+            self.desks.give_back(found.arrays)
+            if matches.length.size:
+                yield matches
+        for some in fewer:
+            yield from self.slices(strands, some)
 
 
 def _find(

@@ -13,6 +13,7 @@ Of many rows those are found by binary search that go on as the windows do; rows
 other symbols left of the k-mer, are left out without a look at the text.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from ..index.sparse.table import (
 )
 from ..input.dna import reverse_complement, symbols
 from .matches import put_in_order
-from .strands import Matches, Strands, collect, seek, take
+from .strands import Matches, Strands, collect, collected, seek, take
 from .windows import extend, first_window, n_windows, step_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class SparseSeeds(NamedTuple):
     n_bits: int
     least: int
     width: int
+
+    def slices(self, strands: Strands) -> Iterator[Matches]:
+        """Yield the Matches of strands in order (strands.Matcher)."""
+        return collected(self, strands, seek(self, strands))
 
 
 class SparseAnchors(NamedTuple):

@@ -13,14 +13,15 @@ longer, for the strand ends there, or the text's block, or the symbols differ.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..compiler.functions import by_type, compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
-from ..machines.jobs import cuts
+from ..machines.jobs import cuts, runs
+from ..machines.threads import run_all
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
@@ -71,6 +72,18 @@ def join_matches(several: Iterator | Sequence[Matches]) -> Matches:
     return Matches(*(np.concatenate(columns) for columns in zip(empty_matches(0), *several, strict=True)))
 
 
+class Matcher(Protocol):
+    """Finds the maximal exact matches of strands: Seeds, SparseSeeds and MummerGpu, on a GPU GpuSeeds and
+    GpuMummer, and JoinedMatchers of the parts of a text.
+
+    To add one: write ``slices``, on the CPU by bodies for ``seek`` and ``collect``, and let
+    matching.make_matcher make it.  tests/mem/test_matcher_protocol.py runs over all of them.
+    """
+
+    def slices(self, strands: Strands, /) -> "Iterator[Matches]":
+        """Yield the Matches of strands in order, none of them empty, in arrays of their own."""
+
+
 @by_type
 def seek(matcher, strands):
     """The anchors of all strands, ascending by (strand, position); those without rows may be left out.
@@ -86,6 +99,23 @@ def collect(matcher, strands, anchors, start, stop, matches):
 
     ``matches`` has room for sum(hi - lo) of these anchors.
     """
+
+
+ROWS_AT_ONCE = 1 << 17
+
+
+def collected(matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1) -> Iterator[Matches]:
+    """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
+    rows = anchors.hi - anchors.lo
+    cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
+    for i in range(0, len(cuts), n_threads):
+        work = [
+            (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
+            for start, stop in cuts[i : i + n_threads]
+        ]
+        for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):
+            if n:
+                yield take(matches, slice(n))
 
 
 # Queries -> Strands: their runs of A, C, G and T and the reverse complements of these, cut into tasks.

@@ -1,5 +1,6 @@
 """Comparing a query with the text, 32 symbols at a time."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from ..compiler.primitives import at, leading_zeros, low_bits, trailing_zeros
 from ..index.reference import Blocks, block_end, find_block
 from ..index.seed_table import SeedTable
 from ..input.dna import WORD, symbols
+from .strands import Matches, Strands, collected, seek
 
 
 class Subquery(NamedTuple):
@@ -98,6 +100,10 @@ class Seeds(NamedTuple):
     least: int
     width: int
     many: int = MANY
+
+    def slices(self, strands: Strands) -> Iterator[Matches]:
+        """Yield the Matches of strands in order (strands.Matcher)."""
+        return collected(self, strands, seek(self, strands))
 
 
 @inlined

@@ -17,6 +17,7 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching
+from fmx.mem import strands as queries_in_strands
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, MemOptions
 
 BOTH = FORWARD | REVERSE
@@ -61,7 +62,7 @@ def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     options = MemOptions(least, strands, unique, 2, algorithm)
     with pytest.MonkeyPatch.context() as patch:
         n_rows = data.draw(st.sampled_from([1, 2, 5, 1 << 17]))
-        patch.setattr(matching, "ROWS_AT_ONCE", n_rows)
+        patch.setattr(queries_in_strands, "ROWS_AT_ONCE", n_rows)
         found = find(several, queries, options, task_size=task_size)
         assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
         assert find(several, queries, options, kind, task_size) == find(one, queries, options, kind)
@@ -86,10 +87,10 @@ def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatc
     assert len(fm_index.load(several).parts) == 3
     for algorithm in ALGORITHMS:
         options = MemOptions(15, BOTH, ALL, 1, algorithm)
-        monkeypatch.setattr(matching, "ROWS_AT_ONCE", 10**6)
+        monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", 10**6)
         expected = find(one, [query], options)
         assert rows(expected) == expect_rows(contigs, [query], 15, BOTH, ALL)
-        monkeypatch.setattr(matching, "ROWS_AT_ONCE", n_rows)
+        monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", n_rows)
         assert find(several, [query], options) == expected
 
 
@@ -128,8 +129,8 @@ def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):
     contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
     _, path = build_both(tmp_path, contigs, 2 * 190)
     opened, strands = fm_index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
-    monkeypatch.setattr(matching, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", 10)
     joined = matching.join(opened, [ALGORITHMS["mummergpu"](part, 15) for part in opened.parts])
-    sizes = [matches.length.size for matches in matching.slices(joined, strands)]
+    sizes = [matches.length.size for matches in joined.slices(strands)]
     assert max(sizes) < 450
     assert len(sizes) > 50

@@ -2,22 +2,42 @@
 
 import protocols
 import pytest
+from texts import numbered, random_letters
 
+from fmx.index import fm_index
 from fmx.search.counts.tally import ReadCounter, Screen, Tally, Together
 from fmx.search.engines import cpu
+from fmx.search.gpu.gpu_mapper import GpuMapper
+from fmx.search.hits import Near
 from fmx.search.mapper import Mapper, MapsSpans
-from fmx.search.mapping import MapOptions, TextPart
+from fmx.search.mappers import make_mapper
+from fmx.search.mapping import MapOptions
 from fmx.search.near.near_mapper import NearMapper
 from fmx.search.pairs.pair_mapper import PairMapper
+from fmx.search.pairs.proper import Pairing
+
+CONTIGS = numbered([random_letters(300, "mappers")])
 
 
-@pytest.mark.parametrize("kind", [Mapper, NearMapper, PairMapper], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [Mapper, NearMapper, PairMapper, GpuMapper], ids=lambda kind: kind.__name__)
 def test_a_mapper_maps_a_span_with_a_writer(kind):
     assert protocols.takes(kind.map, 4)  # itself, the span, the writer and what emits pieces
 
 
-def test_mappers_have_what_callers_ask_for():
-    mapper = Mapper([TextPart(None, None)], MapOptions())
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        (MapOptions(), Mapper),
+        (MapOptions(near=Near(1)), NearMapper),
+        (MapOptions(pairing=Pairing()), PairMapper),
+        (MapOptions(near=Near(1), pairing=Pairing()), PairMapper),
+    ],
+    ids=["exact", "near", "pairs", "near pairs"],
+)
+def test_mappers_have_what_callers_ask_for(options, kind, index_of):
+    opened = fm_index.load(index_of(CONTIGS), method="verify", with_text=True)
+    mapper = make_mapper(opened, options)
+    assert type(mapper) is kind
     assert protocols.missing(MapsSpans, mapper) == []
 
 
