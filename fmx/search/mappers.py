@@ -38,7 +38,7 @@ AUTO_CHUNK = 1 << 24  # bytes of a span that the CPU or a GPU takes, which suits
 
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
-) -> Any:
+) -> "MapsSpans":
     """What maps to an FMIndex or a JoinedIndex on the CPU.  Raises UnsupportedError."""
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
@@ -60,7 +60,7 @@ def make_mapper(
     return of_pairs(own, index)
 
 
-def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
+def of_pairs(mapper: Mapper, index: "FMIndex | JoinedIndex") -> "MapsSpans":
     """What maps pairs, if its options ask for them."""
     if not mapper.options.pairing:
         return mapper
