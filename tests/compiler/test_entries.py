@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import entry_points
+import numpy as np
 import pytest
 from conftest import ON_CPU, ROOT
 
@@ -24,6 +25,28 @@ def folder(tmp_path_factory):
     return folder
 
 
+def n_arguments(kinds, n_of_array):
+    """How many arguments kinds are of; ``n_of_array``: words after the dtype of an array."""
+    parts, n = iter(kinds), 0
+
+    def skip(kind):
+        if isinstance(kind, np.dtype):
+            skip_all(n_of_array)
+        elif isinstance(kind, type):
+            fields = next(parts)
+            assert len(getattr(kind, "_fields", range(fields))) == fields, kind
+            skip_all(fields, skip)
+
+    def skip_all(n, each=lambda part: None):
+        for _ in range(n):
+            each(next(parts))
+
+    for kind in parts:
+        skip(kind)
+        n += 1
+    return n
+
+
 def test_every_line_names_a_function_and_kinds_of_its_arguments():
     ahead.import_bodies()
     assert len(ENTRIES) > 150
@@ -31,6 +54,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
         function, kinds = ahead.function_of(entry)
         assert isinstance(function, functions.Compiled)
         assert object_cache.plain_name(function.function, kinds) == entry.name
+        assert n_arguments(kinds, 2) == function.function.__code__.co_argcount, entry.name
 
 
 @pytest.mark.parametrize("word", entry_points.PLAIN)
@@ -63,6 +87,7 @@ def test_every_line_of_the_other_list_names_a_kernel():
     for entry in entries:
         kernel, kinds = ahead.function_of(entry)
         assert object_cache.plain_name(kernel.function, kinds) == entry.name
+        assert n_arguments(kinds, 1) == kernel.function.__code__.co_argcount, entry.name
 
 
 def test_kernels_of_commands_are_listed(folder):
