@@ -21,8 +21,8 @@ COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
     "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.mem.journey")),
     "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 68, NO_INDEX),
-    "pairwise": (["pairwise", "few.fa"], 75, NO_INDEX),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 67, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 74, NO_INDEX),
     "index": (["index", "few.fa", "-o", "out.fmx"], 79, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
     "inspect": (["inspect", "{}"], 77, (*BUILDING, *OTHERS)),
     "help": (["search", "--help"], 24, ("fmx.input.chunks", "fmx.output.search_output")),
@@ -38,7 +38,10 @@ def test_a_command_imports_only_what_it_needs(name, index_of, folder):
     (folder / "few.fa").write_bytes(journeys.fasta(reads[:3]))
     (folder / "guides.csv").write_text(f"id,sequence,gene\na,{letters[30:50]},g\nb,{letters[60:80]},g\n")
     words = [word.format(index_of(CONTIGS)) for word in words]
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=True)
+    for _ in range(2):  # the first one may compile, for which it imports more
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=True
+        )
     code, *modules = done.stderr.splitlines()[-1].split()
     assert code == "0", done.stderr
     assert set(others) & set(modules) == set()

@@ -106,7 +106,7 @@ def merge(
 ) -> list:
     """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
-    ``tables``: {type of output.tables.Table: path}; ``report``: a Report, or None; ``asides``:
+    ``tables``: {type of output.run.RunTable: path}; ``report``: a Report, or None; ``asides``:
     {path: reads.Taker} of files for reads as they came; ``wall``: the Wall of a command that has all shards
     done, or None.  Raises OutputError.
     """

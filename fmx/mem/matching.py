@@ -17,7 +17,7 @@ from ..machines.pipeline import Emit, Shares
 from ..search.mapper import part_on_cpu
 from ..search.mapping import BOTH
 from ..search.summary import Sums
-from . import mummergpu, seeds, sparse
+from . import mummergpu, seeds
 from .matches import in_query, in_reference
 from .strands import (
     Matcher,
@@ -154,8 +154,11 @@ ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mumme
 
 def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
     """The matcher of a part of an index by its options.  Raises UnsupportedError."""
-    make = sparse.make_sparse_seeds if index.method == "sparse" else ALGORITHMS[options.algorithm]
-    return make(index, options.least)
+    if index.method == "sparse":
+        from .sparse import make_sparse_seeds  # of no use to other methods
+
+        return make_sparse_seeds(index, options.least)
+    return ALGORITHMS[options.algorithm](index, options.least)
 
 
 ALL, IN_REFERENCE, IN_BOTH = range(3)
