@@ -7,7 +7,7 @@ bench pairwise.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple, cast
 
@@ -324,33 +324,33 @@ class Scorer:
         return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
 
 
-def cuda_loops(
-    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], sessions: Iterable[GpuSession]
-) -> list:
-    """One loop for each GpuSession: it takes chunks from the ``queue`` and packs results by ``pack``."""
-    return [partial(session.run, _gpu_loop, queue, job, pack, session) for session in sessions]
+class GpuEngine:
+    """A GPU that scores chunks (journey.AlignmentEngine); threads of the CPU trace the paths."""
 
+    def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
+        self._job, self._session = job, session
 
-def _gpu_loop(
-    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], session: GpuSession
-) -> None:
-    """Pull groups of chunks, keep some in flight, hand scores on."""
-    scorer = Scorer(job, session)
-    idle = deque(session.stream() for _ in range(N_STREAMS))
-    flying: deque = deque()
-    while True:
-        group = _pull(queue, job, wait=not flying) if idle else []
-        if group:
-            stream = idle.popleft()
-            columns = zip(*(pairs for _, pairs in group), strict=True)
-            scorer.start(stream, PairList(*map(np.concatenate, columns)))
-            flying.append((stream, group))
-        elif flying:
-            stream, group = flying.popleft()
-            _hand_on(queue, job, pack, group, scorer.finish(stream))
-            idle.append(stream)
-        else:
-            return
+    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
+        self._session.run(self._score, queue, pack)
+
+    def _score(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
+        """Pull groups of chunks, keep some in flight, hand scores on."""
+        scorer = Scorer(self._job, self._session)
+        idle = deque(self._session.stream() for _ in range(N_STREAMS))
+        flying: deque = deque()
+        while True:
+            group = _pull(queue, self._job, wait=not flying) if idle else []
+            if group:
+                stream = idle.popleft()
+                columns = zip(*(pairs for _, pairs in group), strict=True)
+                scorer.start(stream, PairList(*map(np.concatenate, columns)))
+                flying.append((stream, group))
+            elif flying:
+                stream, group = flying.popleft()
+                _hand_on(queue, self._job, pack, group, scorer.finish(stream))
+                idle.append(stream)
+            else:
+                return
 
 
 def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:

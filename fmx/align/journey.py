@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -292,6 +292,16 @@ def _pack_values(result: Any) -> bytes:
     return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
 
 
+class AlignmentEngine(Protocol):
+    """Aligns chunks of pairs: CpuEngine, a thread of the CPU; GpuEngine, a GPU, which scores them.
+
+    To add one: write ``work``, and let ``compute`` make it.  tests/align/test_engine_protocol.py tries all.
+    """
+
+    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any], /) -> None:
+        """Do chunks of a queue until there are none, each by what ``pack`` makes of its result."""
+
+
 def compute(
     job: AlignmentJob,
     todo: Sequence[tuple[int, int]],
@@ -309,25 +319,30 @@ def compute(
         return
     queue, chunks = OrderedQueue(todo), shared_out or not gpus
     n_workers = n_threads if chunks or job.paths else 0
-    loops = [partial(_cpu_loop, queue, Worker(job), pack, chunks) for _ in range(n_workers)]
+    engines: list[AlignmentEngine] = [CpuEngine(job, chunks) for _ in range(n_workers)]
     if gpus:
-        from .gpu import cuda_loops
+        from .gpu import GpuEngine
 
-        loops += cuda_loops(queue, job, pack, gpus)
+        engines += [GpuEngine(job, session) for session in gpus]
+    loops = [partial(engine.work, queue, pack) for engine in engines]
     with closing(run(queue, loops, None)) as results:
         yield from results
 
 
-def _cpu_loop(queue: OrderedQueue, worker: Worker, pack: Callable[[Any], Any], chunks: bool) -> None:
-    """One CPU worker, which also packs its results; without ``chunks`` it only traces what a GPU scored."""
-    while (taken := queue.take(items=chunks)) is not None:
-        slot, work = taken
-        queue.do(slot, _packed, work, worker, pack)
+class CpuEngine:
+    """A thread of the CPU; without ``chunks`` it only traces what a GPU scored."""
 
+    def __init__(self, job: AlignmentJob, chunks: bool = True) -> None:
+        self._worker, self._chunks = Worker(job), chunks
 
-def _packed(work: Any, worker: Worker, pack: Callable[[Any], Any]) -> Any:
-    """The result of a chunk, or of what follows a GPU's scores, as it is written."""
-    return pack(work(worker) if callable(work) else worker.chunk(work))
+    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
+        while (taken := queue.take(items=self._chunks)) is not None:
+            slot, work = taken
+            queue.do(slot, self._packed, work, pack)
+
+    def _packed(self, work: Any, pack: Callable[[Any], Any]) -> Any:
+        """The result of a chunk, or of what follows a GPU's scores, as it is written."""
+        return pack(work(self._worker) if callable(work) else self._worker.chunk(work))
 
 
 def _watched(results: Iterator[bytes], sizes: Sequence[int], progress: Progress) -> Iterator[bytes]:
