@@ -15,11 +15,11 @@ _COLUMNS = 60  # of a histogram, at most
 _SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
-    "mapped": "occur", "unique": "occur once", "suppressed": "occur more often than -m allows",
-    "unmapped": "occur nowhere", "cannot_occur": "of these cannot occur", "occurrences": "occurrences",
-    "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
-    "alone": "mates that occur by themselves",
-    "hopeless": "mates that cannot occur",
+    "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed by -m",
+    "unmapped": "unmapped", "cannot_occur": "of these not searched", "occurrences": "occurrences",
+    "proper": "mapped as proper pairs", "proper_pairs": "proper pairs",
+    "alone": "mates mapped separately",
+    "hopeless": "mates not searched",
     "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "of these with one mismatch",
     "low_quality": "of low quality",
 }  # fmt: skip

@@ -49,11 +49,12 @@ class MapOptions:
         object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
 
     def cannot_occur(self) -> str:
-        """Which reads cannot occur, in words."""
+        """Which reads are not searched, in words."""
         v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
-        what = "no letter of bases" if iupac else "a letter other than A C G T U"
+        what = "an IUPAC code" if iupac else "A C G T U"
         short = "shorter than --min-length, " if self.trim.least else ""
-        return f"{short}{f'not longer than {v}, or more than {v} times' if v else 'empty, or'} {what}"
+        many = f"at most {v} long, or with more than {v} letters" if v else "empty, or with a letter"
+        return f"{short}{many} other than {what}"
 
 
 def make_query(index: Any) -> Any:

@@ -96,11 +96,12 @@ class Summary(Sums):
     def sentence(self, asked: "Asked") -> str:
         """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.mapped / max(self.reads, 1)
-        more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} cannot occur: {asked.cannot_occur}"
+        more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
+        hopeless = f"; {self.hopeless:,} not searched: {asked.cannot_occur}"
+        mapped = "mapped" if asked.noun == "read" else "found"
         return (
-            f"{n_of(self.reads, asked.noun)}: {n_of(self.mapped, 'occurs', 'occur')} ({share:.2f} %), "
-            f"{self.unique:,} of them once{more}; "
+            f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %), "
+            f"{self.unique:,} uniquely{more}; "
             f"{n_of(self.hits, 'occurrence')}{hopeless if self.hopeless else ''}"
         )
 
@@ -211,14 +212,12 @@ class PairSummary(Sums):
     def sentence(self, asked: "Asked") -> str:
         """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.proper / max(self.pairs, 1)
-        more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        proper = n_of(self.proper, "occurs as a proper pair", "occur as proper pairs")
-        hopeless = f"; {n_of(self.hopeless, 'mate')} cannot occur: {asked.cannot_occur}"
+        more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
+        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched: {asked.cannot_occur}"
         return (
-            f"{n_of(self.pairs, 'pair')}: {proper} ({share:.2f} %), "
-            f"{self.unique:,} of them once{more}; {n_of(self.hits, 'proper pair')}; "
-            f"{n_of(self.alone, 'mate occurs by itself', 'mates occur by themselves')}"
-            f"{hopeless if self.hopeless else ''}"
+            f"{n_of(self.pairs, 'pair')}: {self.proper:,} mapped as proper pairs ({share:.2f} %), "
+            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'proper pair')}; "
+            f"{n_of(self.alone, 'mate')} mapped separately{hopeless if self.hopeless else ''}"
         )
 
 
@@ -257,17 +256,17 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     length, contig = summary.bases / summary.reads, asked.contig
     if length > contig:
         return (
-            f"reads have {length:.0f} letters, and most contigs at most {contig:.0f}: "
-            "cut out what can lie in a contig, with --start N --length M"
+            f"reads have {length:.0f} bases on average, but most contigs at most {contig:.0f}: "
+            "select the part that can match with --start N --length M"
         )
     if summary.hopeless > summary.reads / 2:
-        return "most reads cannot occur: is it the right file? --trim5 and --trim3 cut off ends that are N"
+        return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
     if asked.strands != FORWARD | REVERSE:
         other = "--forward-only" if asked.strands == FORWARD else "--reverse-only"
-        return f"reads may be of the other strand: leave out {other}"
+        return f"reads may come from the other strand: remove {other}"
     return (
-        "a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
-        "is it the right reference?"
+        "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow "
+        "--mismatches, and check the reference"
     )
 
 
@@ -275,7 +274,7 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
     """What to do about patterns of a Summary that cannot occur; "" if all can."""
     if summary.hopeless == 0 or asked.iupac:
         return ""
-    return "where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases"
+    return "patterns contain IUPAC codes such as N, R or Y: add --iupac to match them"
 
 
 # What a report tells of a search beyond what it tells of any run (machines/progress.py).

@@ -10,33 +10,33 @@ from texts import numbered, random_letters
 UNIT = random_letters(4000, "told")
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 NEAR = [UNIT[i : i + 20] + "N" * 9 for i in range(0, 2400, 20)]
-LETTERS = "empty, or a letter other than A C G T U"
+LETTERS = "empty, or with a letter other than A C G T U"
 OTHER_REFERENCE = (
-    "fmx: hint: a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
-    "is it the right reference?"
+    "fmx: hint: a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow "
+    "--mismatches, and check the reference"
 )
 CASES = {
     "search": (["reads.fq"], [
-        "fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
+        "fmx: 120 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences",
         OTHER_REFERENCE,
     ]),
     "search --forward-only": (["reads.fq"], [
-        "fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
-        "fmx: hint: reads may be of the other strand: leave out --forward-only",
+        "fmx: 120 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences",
+        "fmx: hint: reads may come from the other strand: remove --forward-only",
     ]),
     "search -m 1": (["near.fq"], [
-        f"fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
-        "fmx: hint: most reads cannot occur: is it the right file? --trim5 and --trim3 cut off ends that "
-        "are N",
+        f"fmx: 120 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences; 120 not searched: {LETTERS}",
+        "fmx: hint: most reads cannot be searched: check the file; trim ends of N with --trim5 and "
+        "--trim3",
     ]),
     "search -1 reads.fq -2 near.fq": ([], [
-        "fmx: 120 pairs: 0 occur as proper pairs (0.00 %), 0 of them once; 0 proper pairs; 0 mates occur by "
-        f"themselves; 120 mates cannot occur: {LETTERS}",
+        "fmx: 120 pairs: 0 mapped as proper pairs (0.00 %), 0 uniquely; 0 proper pairs; 0 mates mapped "
+        f"separately; 120 mates not searched: {LETTERS}",
         OTHER_REFERENCE,
     ]),
     "locate": (["near.fq"], [
-        f"fmx: 120 patterns: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
-        "fmx: hint: where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases",
+        f"fmx: 120 patterns: 0 found (0.00 %), 0 uniquely; 0 occurrences; 120 not searched: {LETTERS}",
+        "fmx: hint: patterns contain IUPAC codes such as N, R or Y: add --iupac to match them",
     ]),
     "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
     "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
@@ -93,7 +93,7 @@ def test_a_run_without_reads_warns_in_the_same_words(files, command, folder, mon
     given = ["search", "-x", files, "none.fq"]
     expected = [
         "fmx: warning: no reads in none.fq",
-        "fmx: 0 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
+        "fmx: 0 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences",
     ]
     assert told(command(*given, "-o", "one")) == expected
     assert command(*given, "--shard", "1/2", "-o", "d").code == 0

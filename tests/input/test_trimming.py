@@ -60,7 +60,8 @@ def test_too_short_reads_are_told(folder, index_of, command):
     (folder / "r.fa").write_text(f">a\n{LETTERS[:30]}\n>b\n{LETTERS[:10]}\n")
     result = command("search", "-x", index_of(GENOME), "r.fa", "--min-length", "11")
     assert (
-        "; 1 cannot occur: shorter than --min-length, empty, or a letter other than A C G T U" in result.err
+        "; 1 not searched: shorter than --min-length, empty, or with a letter other than A C G T U"
+        in result.err
     )
 
 

@@ -130,4 +130,4 @@ def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, comm
     result = command("search", "-x", index_of(GENOME), "r.fq", "--collapse", "--un", "un.fa", "-o", "o.bam")
     assert (result.code, (folder / "un.fa").read_bytes()) == (0, b">a_x2\nGGGGGGGGG\n")
     assert "fmx: 3 reads, 2 of them different" in result.err
-    assert "fmx: 3 reads: 1 occurs (33.33 %)" in result.err
+    assert "fmx: 3 reads: 1 mapped (33.33 %)" in result.err

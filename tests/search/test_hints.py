@@ -11,13 +11,13 @@ LETTERS = GENOME[0][1]
 INSIDE = [LETTERS[i * 30 :][:40] for i in range(120)]
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 CASES = {
-    "reads have 26 letters, and most contigs at most 20: cut out what can lie in a contig, with --start N":
+    "reads have 26 bases on average, but most contigs at most 20: select the part that":
         (GUIDES, [f"ACC{guide}GTT" for _, guide in GUIDES * 2], []),
-    "most reads cannot occur": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
-    "reads may be of the other strand: leave out --forward-only":
+    "most reads cannot be searched": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
+    "reads may come from the other strand: remove --forward-only":
         (GENOME, [naive.reverse_complement(read) for read in INSIDE], ["--forward-only"]),
-    "reads may be of the other strand: leave out --reverse-only": (GENOME, INSIDE, ["--reverse-only"]),
-    "a read occurs where all of its letters do: cut adapters off": (GENOME, [*STRANGE, INSIDE[0]], []),
+    "reads may come from the other strand: remove --reverse-only": (GENOME, INSIDE, ["--reverse-only"]),
+    "a read must match over its whole length: trim adapters": (GENOME, [*STRANGE, INSIDE[0]], []),
 }  # fmt: skip
 NO_CASES = {
     "some occur": (INSIDE[:4] + STRANGE[:100], []),
@@ -48,7 +48,7 @@ def test_a_hint_says_what_may_be_the_matter(hint, said):
 def test_what_a_hint_says_helps(said):
     contigs, reads, _ = CASES[next(iter(CASES))]
     line = said(contigs, reads, "--start", "4", "--length", "20")[-1]
-    assert line.startswith("fmx: 120 reads: 120 occur")
+    assert line.startswith("fmx: 120 reads: 120 mapped")
 
 
 @pytest.mark.parametrize("name", NO_CASES)
@@ -62,9 +62,7 @@ def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, co
     words = [INSIDE[0], INSIDE[1][:20] + {"A": "R", "C": "Y", "G": "R", "T": "Y"}[INSIDE[1][20]]]
     (folder / "p.fa").write_bytes(journeys.fasta(enumerate(words)))
     given = [x for word in words for x in ("-p", word)] if form == "-p" else ["p.fa"]
-    hint = (
-        "fmx: hint: where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases"
-    )
+    hint = "fmx: hint: patterns contain IUPAC codes such as N, R or Y: add --iupac to match them"
     for more, n_lines, n_hints in (([], 2, 1), (["--iupac"], 3, 0)):
         result = command("locate", "-x", index_of(GENOME), *given, *more)
         assert (result.code, result.out.count(b"\n")) == (0, n_lines)

@@ -180,7 +180,7 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     index = index_of(CONTIGS)
     every = command("search", "-x", index, reads, "-a", "--mismatches", 2)
     assert of_sam(every.records) == expected_sam()
-    cannot = "; 2 cannot occur: not longer than 2, or more than 2 times a letter other than A C G T U"
+    cannot = "; 2 not searched: at most 2 long, or with more than 2 letters other than A C G T U"
     assert cannot in every.err
     best = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "--strata").records
     assert of_sam(best) == expected_sam(strata=True)

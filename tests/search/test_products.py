@@ -192,8 +192,8 @@ def test_one_of_each_is_told_as_one(index_of, folder, command):
     told = command("locate", "-x", index, "--pairs", "one.tsv").err
     assert "fmx: 1 pair of primers: 1 has products; 1 product; " in told
     told = command("search", "-x", index, "one.fa").err
-    assert "fmx: 1 read: 1 occurs (100.00 %), 1 of them once; 1 occurrence; " in told
+    assert "fmx: 1 read: 1 mapped (100.00 %), 1 uniquely; 1 occurrence; " in told
     (folder / "two.fa").write_text(f">r\n{naive.reverse_complement(contig[90:150])}\n")
     told = command("search", "-x", index, "-1", "one.fa", "-2", "two.fa").err
-    assert "fmx: 1 pair: 1 occurs as a proper pair (100.00 %), 1 of them once; 1 proper pair; 0 mates" in told
+    assert "fmx: 1 pair: 1 mapped as proper pairs (100.00 %), 1 uniquely; 1 proper pair; 0 mates" in told
     assert "fmx: 1 query of 60 bases: 1 match; " in command("mem", "-x", index, "one.fa").err
