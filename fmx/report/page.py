@@ -15,7 +15,7 @@ _COLUMNS = 60  # of a histogram, at most
 _SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
-    "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed by -m",
+    "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed",
     "unmapped": "unmapped", "cannot_occur": "of these not searched", "occurrences": "occurrences",
     "proper": "mapped as proper pairs", "proper_pairs": "proper pairs",
     "alone": "mates mapped separately",

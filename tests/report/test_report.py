@@ -296,7 +296,7 @@ def test_the_page_says_of_what_a_share_is_and_names_no_option_that_was_not_given
     page = page_of(run, "reads.fq")
     assert re.search(r">[0-9.]+ % once</text>", page)
     assert "-m<" not in page
-    assert "suppressed by -m" in page_of(run, "reads.fq", "-m", 9)
+    assert "more often than -m" in page_of(run, "reads.fq", "-m", 9)
 
 
 def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
