@@ -1,4 +1,4 @@
-"""What the papers say (facts.tsv), their figures (figures.toml), and tables to look measured values up in."""
+"""The papers' values (facts.tsv) and figures (figures.toml), and the measured tables to compare them with."""
 
 import csv
 import functools
@@ -16,9 +16,9 @@ from ...measure import tables, timing
 
 
 class Fact(NamedTuple):
-    """What a paper says: ``value`` in a ``unit``, in a section.
+    """A value of a paper, with its unit and section.
 
-    There is no value where it is only drawn, and no section either where the paper does not have it.
+    ``value`` is "" if the paper only plots it; ``section`` is "" as well if the paper does not have it.
     """
 
     paper: str
@@ -30,9 +30,10 @@ class Fact(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure or table of a paper: ``made_of`` tables of these names (measure/tables.py).
+    """A figure or table of a paper, ``made_of`` measured tables of these names (measure/tables.py).
 
-    ``note``: why what is measured differs from the paper; or why nothing is.  ``picture``: its name, or "".
+    ``note``: why the measured values differ from the paper, or why there are none.  ``picture``: its name,
+    or "" for none.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Figure(NamedTuple):
 
 
 class Paper(NamedTuple):
-    """A paper, ``key`` as in facts.tsv, and all its figures and tables in order."""
+    """A paper with its ``key`` in facts.tsv, and all its figures and tables in order."""
 
     key: str
     title: str
@@ -55,7 +56,7 @@ class MissingError(LookupError):
 
 
 class MeasuredTables:
-    """Tables by their names, to look values up in."""
+    """Measured tables by name, to look up values."""
 
     def __init__(self, tables: Iterable[tables.BenchTable]) -> None:
         self.tables = {table.table: table for table in tables}
@@ -70,15 +71,15 @@ class MeasuredTables:
         return rows
 
     def most(self, name: str, column: str, /, **wanted: Any) -> float:
-        """The largest value of a column of such rows."""
+        """The largest value of a column among the rows with the values ``wanted``."""
         return max(row[column] for row in self.rows(name, **wanted) if row.get(column) is not None)
 
     def row_of_most(self, name: str, column: str, /, **wanted: Any) -> dict:
-        """The row with it."""
+        """The row with the largest value of a column, among the rows with the values ``wanted``."""
         return max(self.rows(name, **wanted), key=lambda row: row[column])
 
 
-Value = Callable[[MeasuredTables], Any]  # what gives a measured value of the tables that there are
+Value = Callable[[MeasuredTables], Any]  # computes a value from the measured tables
 
 
 def papers() -> list:
@@ -99,7 +100,7 @@ def facts() -> list:
 
 
 def fact(paper: str, figure: str, what: str) -> Fact:
-    """What a paper says of a thing in a figure."""
+    """The value of a figure of a paper with the label ``what``."""
     return next(fact for fact in facts() if fact[:3] == (paper, figure, what))
 
 
@@ -107,16 +108,16 @@ def _text(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-# The benches that the papers' figures are made of, each run as a command of its own.
+# The runs of fmx bench that the papers' figures are made from, each in its own process.
 
 ENGINES = ("task-naive16", "task-improved", "memory", "full-2", "full-4", "full-8")
 
 
 class BenchRun(NamedTuple):
-    """A call of fmx bench: its ``words``, and those that make it ``quick``.
+    """A run of fmx bench: its ``words``, and those that make it ``quick``.
 
-    ``more``: options of fmx bench papers that are its own, too.  ``names``: what its tables are called here,
-    where that is not their own name.  ``files``: options whose files are its arguments.
+    ``more``: options of fmx bench papers to pass on.  ``names``: new names of its tables.  ``files``: options
+    of fmx bench papers whose files are arguments of the run.
     """
 
     words: str
@@ -179,7 +180,7 @@ def make(name: str, given: dict[str, Any]) -> list:
 
 
 def add(known: list[tables.BenchTable], new: Iterable[tables.BenchTable]) -> list:
-    """Tables, of which new ones take the place of those of their name."""
+    """Known tables and new ones; a new table replaces the known one of the same name."""
     return [*{table.table: table for table in [*known, *new]}.values()]
 
 
@@ -189,7 +190,7 @@ def make_all(
     known: list[tables.BenchTable],
     done: Callable[[list[tables.BenchTable]], None],
 ) -> list:
-    """Known tables and those of these runs; ``done(tables)`` after each.  A run that fails is told of."""
+    """Known tables and those of these runs; calls ``done(tables)`` after each run and reports failed ones."""
     for name in names:
         try:
             known = add(known, make(name, given))

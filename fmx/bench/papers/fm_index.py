@@ -9,7 +9,7 @@ TASK, MEMORY = "cuda_task-improved", "cuda_memory"
 
 
 def _speed(found: MeasuredTables, layout: str, *engines: str, table: str = "designs") -> float:
-    """Gbases/s of the fastest of some engines (all that begin so)."""
+    """Gbases/s of the fastest engine whose name starts with one of ``engines``."""
     rows = [row for row in found.rows(table, layout=layout) if row["engine"].startswith(engines or "cuda")]
     return max(row["Gbases/s"] for row in rows)
 
@@ -27,7 +27,7 @@ def _best_engine(layout: str) -> Value:
 
 
 def _speed_of(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
-    """Gbases/s of a layout in a table of searches."""
+    """Gbases/s of a layout in a table of CPU searches."""
     return found.most(table, "Gbases/s", layout=layout)
 
 
@@ -72,7 +72,7 @@ def _by_size(found: MeasuredTables, layout: str) -> list:
 
 
 def _at_700(found: MeasuredTables) -> float:
-    """d = 192 over d = 64, at the size next to 700 Mb."""
+    """Speed of d = 192 divided by that of d = 64, at the size nearest to 700 Mb."""
 
     def near(layout: str) -> dict:
         return min(found.rows("sizes", layout=layout), key=lambda row: abs(row["reference Mb"] - 700))
@@ -92,7 +92,7 @@ def _bandwidth(found: MeasuredTables, d: int) -> float:
 
 
 def _random(found: MeasuredTables, entry: int, column: str = "G entries/s") -> list:
-    """A column of the fetches of entries by groups, from the smallest memory to the largest."""
+    """A column of the roofline of entries fetched by groups, from the smallest memory to the largest."""
     rows = [
         row for row in found.rows("roofline") if row["entry B"] == entry and row["threads"] == entry // 16
     ]
@@ -119,35 +119,35 @@ def _energy(*families: str) -> Value:
 
 COOPERATIVE = {
     "figure 1": {
-        "speed at 2 to 3 Gb, of that at 60 to 100 Mb (d = 64)": lambda found: (
+        "speed at 2 to 3 Gb over that at 60 to 100 Mb (d = 64)": lambda found: (
             _by_size(found, "sampled-k1-d64")[-1] / _by_size(found, "sampled-k1-d64")[0]
         ),
-        "LF operations a second, queries of 100 letters over 32": lambda found: (
+        "LF operations per second, queries of 100 bases over 32": lambda found: (
             found.most("designs", "G LF/s", layout="sampled-k1-d64", engine=TASK)
             / found.most("short", "G LF/s")
         ),
-        "bytes of an entry, d = 64": _entry("sampled-k1-d64"),
-        "bytes of an entry, d = 448": _entry("sampled-k1-d448"),
+        "entry size, d = 64": _entry("sampled-k1-d64"),
+        "entry size, d = 448": _entry("sampled-k1-d448"),
     },
     "figure 3": {
         "GPU, slowest d": lambda found: min(_lf(found)),
         "GPU, fastest d": lambda found: max(_lf(found)),
-        "GPU over CPU, least": lambda found: min(_over_cpu(found)),
-        "GPU over CPU, most": lambda found: max(_over_cpu(found)),
+        "GPU over CPU, smallest": lambda found: min(_over_cpu(found)),
+        "GPU over CPU, largest": lambda found: max(_over_cpu(found)),
     },
     "figure 4": {
         "improved over naive": _ratio_of_threads("sampled-k1-d64", TASK, "cuda_task-naive"),
         "improved over naive with 16-byte loads": _ratio_of_threads(
             "sampled-k1-d64", TASK, "cuda_task-naive16"
         ),
-        "threads at which cooperation reaches nine tenths of its best": _enough_threads,
+        "threads for nine tenths of the best full-cooperative speed": _enough_threads,
     },
     "figure 5": {
         "best engine, d = 64": _best_engine("sampled-k1-d64"),
         "improved over full-cooperative, d = 448": lambda found: (
             _speed(found, "sampled-k1-d448", TASK) / _full(found, "sampled-k1-d448")
         ),
-        "memory- over full-cooperative, d = 448": lambda found: (
+        "memory-cooperative over full-cooperative, d = 448": lambda found: (
             _speed(found, "sampled-k1-d448", MEMORY) / _full(found, "sampled-k1-d448")
         ),
     },
@@ -155,7 +155,7 @@ COOPERATIVE = {
         "improved over full-cooperative, most threads": _ratio_of_threads(
             "sampled-k1-d448", TASK, "cuda_full"
         ),
-        "memory- over full-cooperative, most threads": _ratio_of_threads(
+        "memory-cooperative over full-cooperative, most threads": _ratio_of_threads(
             "sampled-k1-d448", MEMORY, "cuda_full"
         ),
     },
@@ -174,19 +174,19 @@ K_STEP = {
         "alternate counters, d = 192, human": _gigabytes("alternate-k2-d192"),
     },
     "figure 3": {
-        "rate of 64-byte entries, of that of 32 bytes": lambda found: (
+        "rate of 64-byte entries over 32-byte entries": lambda found: (
             _random(found, 64)[-1] / _random(found, 32)[-1]
         ),
-        "rate of 128-byte entries, of that of 32 bytes": lambda found: (
+        "rate of 128-byte entries over 32-byte entries": lambda found: (
             _random(found, 128)[-1] / _random(found, 32)[-1]
         ),
-        "rate of 32-byte entries in the largest memory, of that in 0.25 GB": lambda found: (
+        "rate of 32-byte entries, largest memory over 0.25 GB": lambda found: (
             _random(found, 32)[-1] / _random(found, 32)[0]
         ),
     },
     "figure 5": {
-        "the best design of the paper, GPU": lambda found: _speed(found, "alternate-k2-d64"),
-        "GPU over CPU, the best of each": lambda found: (
+        "best design of the paper, GPU": lambda found: _speed(found, "alternate-k2-d64"),
+        "best GPU over best CPU": lambda found: (
             _speed(found, "alternate-k2-d64")
             / max(
                 _speed_of(found, name, "cores")
@@ -203,10 +203,8 @@ K_STEP = {
         "seed and verify, GPU": lambda found: _speed(found, "verify"),
     },
     "figure 6": {
-        "full-cooperative with 4,096 threads, of its best": lambda found: _of_its_best(
-            found, "cuda_full", 4096
-        ),
-        "improved with most threads, of its best": lambda found: _of_its_best(found, TASK),
+        "full-cooperative, 4,096 threads over its best": lambda found: _of_its_best(found, "cuda_full", 4096),
+        "improved, most threads over its best": lambda found: _of_its_best(found, TASK),
     },
     "figure 7": {f"best engine, d = {d}": _best_engine(f"sampled-k1-d{d}") for d in (64, 192, 448)},
     "figure 8": {
@@ -216,7 +214,7 @@ K_STEP = {
         ),
     },
     "figure 9": {
-        "best of the largest reference": _best_of_largest,
+        "best layout for the largest reference": _best_of_largest,
         "alternate counters over 2-step, d = 192, largest reference": lambda found: (
             _by_size(found, "alternate-k2-d192")[-1] / _by_size(found, "kstep-k2-d192")[-1]
         ),
@@ -236,8 +234,8 @@ K_STEP = {
         "128-byte entries, bandwidth at 2 GB": lambda found: _random(found, 128, "GB/s")[3],
     },
     "figure 11": {
-        "the best 1-step design": _energy("sampled"),
-        "the best 2-step design": _energy("kstep", "alternate"),
+        "best 1-step design": _energy("sampled"),
+        "best 2-step design": _energy("kstep", "alternate"),
     },
 }
 
@@ -252,19 +250,19 @@ def _columns(found: MeasuredTables) -> list:
 
 
 def _least(row: dict) -> int:
-    """Elements of the shortest column of a row."""
+    """Smallest number of elements of the columns of a row."""
     return int(row["elements"].split("-")[0])
 
 
 def _share(found: MeasuredTables, from_: int, to: int = 10**12) -> float:
-    """% of the steps of error-free reads: as many go to a column as it has elements."""
+    """% of the steps of error-free reads, which meet each column in proportion to its elements."""
     rows = _columns(found)
     some = [row["share of all elements"] for row in rows if from_ <= _least(row) < to]
     return 100 * sum(some)
 
 
 def _small(found: MeasuredTables) -> float:
-    """% of the columns that have 0 to 16 elements."""
+    """% of the columns with 0 to 16 elements."""
     rows = _columns(found)
     return (
         100 * sum(row["columns"] for row in rows if _least(row) <= 16) / sum(row["columns"] for row in rows)
@@ -289,7 +287,7 @@ def _cofi(found: MeasuredTables, table: str = "search-layouts") -> float:
 
 
 def _threads(found: MeasuredTables) -> int:
-    """Threads of the search by all cores, as its machine is told."""
+    """Threads of the search by all cores, from the description of its machine."""
     return int(found.tables["cores"].device.split(" threads;")[0].split()[-1])
 
 
@@ -297,7 +295,7 @@ COFI = {
     "figure 5": {
         "bvSFM, k = 2, d = 64, human": _gigabytes(BASE),
         "bvSFM, k = 3, d = 64, human": _gigabytes("bvsfm-k3-d64"),
-        "counters that say something, k = 5, d = 64": lambda found: 100 * 64 / 4**5,
+        "informative counters, k = 5, d = 64": lambda found: 100 * 64 / 4**5,
     },
     "figure 7": {
         "changes, human": lambda found: 4 * HUMAN / 1e9,
@@ -308,7 +306,7 @@ COFI = {
     "figure 10": {
         "bvSFM": lambda found: BVSFM_INTENSITY,
         "COFI, k = 15, columns of 2 to 16": lambda found: search_intensity(K, 16),
-        "largest columns that COFI reads with fewer bytes than bvSFM": lambda found: max(
+        "largest column that COFI reads in fewer bytes than bvSFM": lambda found: max(
             n for n in (2**i for i in range(20)) if search_intensity(K, n) > BVSFM_INTENSITY
         ),
     },
@@ -318,7 +316,7 @@ COFI = {
     },
     "figure 12": {"search intensity over bvSFM's": lambda found: _intensity(found) / BVSFM_INTENSITY},
     "figure 13": {
-        "best number of sequences under way, COFI": lambda found: max(
+        "best number of interleaved sequences, COFI": lambda found: max(
             (speed, n) for n, speed in _slots(found).items()
         )[1],
         "64 over 1, COFI": lambda found: _slots(found)[64] / _slots(found)[1],
@@ -336,13 +334,13 @@ COFI = {
         "seed and verify over bvSFM, CPU": lambda found: _speed_of(found, "verify") / _speed_of(found, BASE),
     },
     "figure 18": {
-        "COFI, of the memory's ceiling, GPU": lambda found: found.most(
+        "COFI, share of the memory ceiling, GPU": lambda found: found.most(
             "designs", "% of ceiling", layout="cofi-k15"
         )
     },
     "table 4": {
-        "bvSFM, a thread": lambda found: 2 * _speed_of(found, BASE, "cores") / _threads(found),
-        "COFI, a thread": lambda found: 2 * _cofi(found, "cores") / _threads(found),
+        "bvSFM, per thread": lambda found: 2 * _speed_of(found, BASE, "cores") / _threads(found),
+        "COFI, per thread": lambda found: 2 * _cofi(found, "cores") / _threads(found),
         "bvSFM, whole machine": lambda found: 2 * _speed_of(found, BASE, "cores"),
         "COFI, whole machine": lambda found: 2 * _cofi(found, "cores"),
     },

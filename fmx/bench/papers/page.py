@@ -32,7 +32,7 @@ def _ratios(found: MeasuredTables) -> list:
 
 
 def _row(found: MeasuredTables, workload: str, algorithm: str = "mummergpu") -> dict:
-    """The middle configuration of a workload on the GPU."""
+    """The row of the middle configuration of a workload on the GPU."""
     return _on_gpu(found, workload=workload, algorithm=algorithm, configuration=2)[0]
 
 
@@ -49,7 +49,7 @@ def _share(workload: str) -> Value:
 
 
 def _times(algorithm: str) -> Value:
-    """mummer's CPU seconds, less those for its index, over those of a whole command."""
+    """CPU seconds of mummer without its index, divided by those of a whole fmx command."""
 
     def times(found: MeasuredTables) -> float:
         rows = found.rows("mem-commands", workload="HS2", configuration=2)
@@ -63,16 +63,16 @@ def _times(algorithm: str) -> Value:
 
 MUMMERGPU = {
     "figure 8": {
-        "speed of the default over the paper's algorithm, least": lambda found: min(_ratios(found)),
-        "speed of the default over the paper's algorithm, most": lambda found: max(_ratios(found)),
+        "default over MUMmerGPU++, smallest speed-up": lambda found: min(_ratios(found)),
+        "default over MUMmerGPU++, largest speed-up": lambda found: max(_ratios(found)),
     },
     "figure 9": {f"HS1: {stage}": _stage(stage) for stage in STAGES},
     "figure 10": {f"{name}: match, share of all stages": _share(name) for name in ("HS1", "HS2", "SUIS")},
     "table 3": {
         "HS2: MUMmer over MUMmerGPU++, time": _times("mummergpu"),
         "HS2: MUMmer over fmx's default, time": _times("seeds"),
-        "HS2: energy of a query, MUMmerGPU++": lambda found: _row(found, "HS2")["mJ/query"],
-        "HS2: energy of a query, fmx's default": lambda found: _row(found, "HS2", "seeds")["mJ/query"],
+        "HS2: energy per query, MUMmerGPU++": lambda found: _row(found, "HS2")["mJ/query"],
+        "HS2: energy per query, fmx's default": lambda found: _row(found, "HS2", "seeds")["mJ/query"],
     },
 }
 
@@ -101,7 +101,7 @@ def _best_k(found: MeasuredTables) -> int:
 
 
 def _flat(found: MeasuredTables) -> float:
-    """The slowest over the fastest batch of DScan from 128 pairs on."""
+    """Speed of DScan's slowest batch of 128 pairs or more, divided by that of the fastest."""
     rows = [row for row in found.rows("pairwise", part="batches", name="dscan") if row["pairs"] >= 128]
     speeds = [row["pairs_per_s"] for row in rows]
     return min(speeds) / max(speeds)
@@ -173,24 +173,24 @@ NAMES = {
 }  # fmt: skip
 HEAD = """# The papers' figures
 
-Every figure and table of the five papers that fmx builds on: what they say, what is measured, why it differs.
+Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Made by `fmx bench papers`{said}. A number of a paper is told with the section of its text or tables; *drawn*
-means that it is in a picture only, and nothing that the paper does not have it. Where no table follows, a
-sentence says why.
+Written by `fmx bench papers`{how}. A paper's value is listed with the section that states it. *Drawn* means
+that the paper only plots it; an empty cell, that the paper does not have it. A figure without a table was not
+measured, for the reason given. The values of fmx come from these runs:
 
-| made of | command | machine | date |
+| run | command | machine | date |
 | --- | --- | --- | --- |
 """
 
 
 def papers_page(tables: Iterable[BenchTable], pictures: set[str], quick: bool) -> str:
-    """The page of what was measured.
+    """The page of all papers with the values of measured tables.
 
-    ``pictures``: names of those that are drawn; ``quick``: whether sizes were too small to tell speeds.
+    ``pictures``: names of the pictures to show; ``quick``: whether sizes were too small to measure speeds.
     """
     found, all_papers = MeasuredTables(tables), papers()
-    lines = [HEAD.format(said=", quickly: it shows that it works, not how fast it is" if quick else "")[:-1]]
+    lines = [HEAD.format(how=" with `--quick`, at sizes too small to measure speeds" if quick else "")[:-1]]
     for name in dict.fromkeys(
         name for paper in all_papers for figure in paper.figures for name in figure.made_of
     ):
@@ -208,13 +208,13 @@ def papers_page(tables: Iterable[BenchTable], pictures: set[str], quick: bool) -
 
 
 def _figure(paper: Paper, figure: Figure, found: MeasuredTables) -> list:
-    """The lines of a figure."""
+    """The lines of a figure: its note, and a table of its values."""
     note = f"**{figure.name.capitalize()}: {figure.about}.** {figure.note}"
     values = VALUES[paper.key].get(figure.name)
     if not values:
         return [note]
-    source = f" From {', '.join(figure.made_of)}." if figure.made_of else ""
-    lines = [note + source, "", "| | the paper | here | unit | section |", "| --- | --- | --- | --- | --- |"]
+    source = f" Runs: {', '.join(figure.made_of)}." if figure.made_of else ""
+    lines = [note + source, "", "| | paper | fmx | unit | section |", "| --- | --- | --- | --- | --- |"]
     for fact in facts():
         if fact[:2] == (paper.key, figure.name):
             said = fact.value or ("drawn" if fact.section else "")
@@ -224,7 +224,7 @@ def _figure(paper: Paper, figure: Figure, found: MeasuredTables) -> list:
 
 
 def _said(value: Value, found: MeasuredTables) -> str:
-    """A measured value: three digits of a number."""
+    """A measured value as text, numbers with three digits."""
     try:
         measured = value(found)
     except MissingError:
@@ -234,7 +234,7 @@ def _said(value: Value, found: MeasuredTables) -> str:
     return f"{measured:,.0f}" if abs(measured) >= 100 else f"{measured:.3g}"
 
 
-# fmx bench papers: the figures and tables of the five papers, side by side with what fmx measures.
+# The command fmx bench papers: the figures and tables of the papers beside the values of fmx.
 
 ON_CPU = ("search", "cores", "columns", "mem", "cluster")
 ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
@@ -244,20 +244,20 @@ ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu
 @click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False))
 @output("papers")
 @only("--run", "names", (*ON_CPU, *ON_GPU), "run")
-@click.option("--gpu", is_flag=True, help="Also the runs on a GPU.")
+@click.option("--gpu", is_flag=True, help="Also make the runs on a GPU.")
 @options.device
 @click.option(
-    "--genes", type=click.Path(exists=True), help="16S genes to align (FASTA), for a paper's table 5."
+    "--genes", type=click.Path(exists=True), help="16S genes to align (FASTA), for table 5 of Truong 2014."
 )
-@click.option("--genome", type=click.Path(exists=True), help="A genome (FASTA), for the columns of COFI.")
-@click.option("--quick", is_flag=True, help="Small sizes: to see that it works, not how fast it is.")
+@click.option("--genome", type=click.Path(exists=True), help="Genome (FASTA) for the columns of COFI.")
+@click.option("--quick", is_flag=True, help="Use small sizes, to test the runs rather than measure speeds.")
 @options.threads
 def papers_command(**given):
-    """Make the figures of the papers that fmx builds on.
+    """Compare fmx with the papers that it builds on.
 
-    Runs other benches, and writes papers.md: what each paper says, what was measured, why they differ. Its
-    tables are kept in papers.json, its figures drawn into figures/. With RESULTS (such files) only what --run
-    asks for is run: the page is made of what they hold.
+    Runs other benches and writes papers.md: the values of each paper, those of fmx, and why they differ. The
+    measured tables are written to papers.json, the pictures to figures/. With RESULTS (papers.json of earlier
+    runs), the page is made from these files, and only the runs named by --run are made again.
     """
 
     known: list = []
