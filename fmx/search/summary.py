@@ -82,7 +82,7 @@ class Summary(Sums):
             self.mismatches = np.bincount(found.near.fewest, weight, 3).astype(np.int64)
 
     def facts(self) -> dict:
-        """The numbers for a report (docs/formats.md)."""
+        """The numbers for a report (docs/reports.md)."""
         return {
             "reads": self.reads, "bases": self.bases, "mapped": self.mapped, "unique": self.unique,
             "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
@@ -198,7 +198,7 @@ class PairSummary(Sums):
         return 2 * self.proper + self.alone
 
     def facts(self) -> dict:
-        """The numbers for a report (docs/formats.md)."""
+        """The numbers for a report (docs/reports.md)."""
         return {
             "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "proper": self.proper,
             "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
