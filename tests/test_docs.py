@@ -200,8 +200,9 @@ def test_the_figure_of_speeds_is_that_of_the_table():
 
 
 def walks() -> list:
-    """(file that calls, file that is called, what is said of it) of the walks of docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text().split("## The walks")[1].split("## The rooms")[0]
+    """(file that calls, file that is called, what is said of it) of the walk in docs/architecture.md."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    text = page.split("## The walk of a read")[1].split("## The rooms")[0]
     found, above = [], []
     for indent, name, said in re.findall(r"^ {4}( *)([\w/]+\.py) *(.*)$", text, re.MULTILINE):
         del above[len(indent) // 2 :]
