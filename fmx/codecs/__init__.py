@@ -1,1 +1,1 @@
-"""Compressed bytes: gzip, BGZF, zstd, xz and bzip2, inflated and deflated on the CPU and on GPUs."""
+"""Compression: gzip, BGZF, zstd, xz and bzip2, on the CPU and on GPUs."""

@@ -1,8 +1,8 @@
-"""The blocks of BGZF in a file, found by their headers and ends alone: what lies between is not read.
+"""BGZF on the CPU: blocks of a file found by their headers and trailers, and many blocks coded per call.
 
-A block is a member of gzip whose header tells its length in an extra field BC (SAM specification, section
-4.1); its last four bytes tell how many it holds.  Most headers have this field first, and so one reading
-of 26 bytes tells what a block holds and how long the next one is.
+A block is a gzip member whose header states its length in an extra field BC (SAM specification, section 4.1);
+its last four bytes state its uncompressed size.  In most headers this field comes first, so that one read of
+26 bytes gets the size of a block and the length of the next one.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
-LONGEST = 1 << 16  # bytes of a block, and of what it holds
-HEAD, TAIL = 18, 8  # bytes around a deflate stream: of most headers, and of CRC-32 and length
-N_SURE = 8  # blocks that follow each other by no chance
+LONGEST = 1 << 16  # bytes of a block, compressed or uncompressed
+HEAD, TAIL = 18, 8  # bytes before and after a deflate stream: most headers, and CRC-32 and length
+N_SURE = 8  # consecutive blocks that cannot be a coincidence
 AT_ONCE = 1 << 10  # blocks
 
 
 def blocks(
     file: "RegularFile", start: int = 0, end: int | None = None, at_once: int = AT_ONCE
 ) -> Iterator[tuple[int, int]]:
-    """Yield (where it ends, bytes that it holds) for the blocks of BGZF that lie in a RegularFile.
+    """Yield (end in the file, uncompressed bytes) for the BGZF blocks of a RegularFile.
 
-    From ``start`` on, as long as one follows the other, to ``end`` at most; ``at_once`` of them are found
-    by one call of compiled code.
+    Blocks are followed from ``start`` as long as each begins where the one before ends, up to ``end``; one
+    call of compiled code finds ``at_once`` of them.
     """
     ends, sizes = np.empty(at_once, np.int64), np.empty(at_once, np.int64)
     around, stop = np.empty(TAIL + HEAD, np.uint8), file.size if end is None else end
@@ -59,12 +59,12 @@ def blocks(
 
 
 def _held(file: "RegularFile", end: int) -> int:
-    """Bytes that a block holds, by where it ends."""
+    """Return the uncompressed bytes of the block that ends at ``end``."""
     return int.from_bytes(file.bytes(4, end - 4), "little")
 
 
 def block_length(data: bytes) -> int:
-    """Bytes of the block of BGZF whose header stands first in ``data``, or 0."""
+    """Return the length of the BGZF block whose header is at the start of ``data``, or 0 if there is none."""
     stop = 12 + int.from_bytes(data[10:12], "little")
     if data[:4] == MAGIC and stop <= len(data):
         i = 12
@@ -78,9 +78,10 @@ def block_length(data: bytes) -> int:
 
 
 def find_block(file: "RegularFile", start: int) -> int:
-    """Where the first block of BGZF from ``start`` on begins; the size of the file if there is none.
+    """Return where the first BGZF block from ``start`` begins; the file size if there is none.
 
-    What looks like the header of a block is one if N_SURE blocks follow each other from there, or to the end.
+    Bytes that look like a block header count if N_SURE blocks follow each other from there, or all to the
+    end.
     """
     while start < file.size:
         data, at = file.bytes(2 * LONGEST, start), -1
@@ -94,13 +95,13 @@ def find_block(file: "RegularFile", start: int) -> int:
 
 @functools.cache
 def _pread() -> int:
-    """The address of the C library's function."""
+    """Return the address of the C library's pread."""
     return addresses(None, "pread")[0]
 
 
 @inlined
 def word(data, at):
-    """The 4 bytes from ``at`` on as a number."""
+    """Return the 4 bytes from ``at`` as a number."""
     return (
         np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
         | np.int64(data[at + 3]) << 24
@@ -109,7 +110,8 @@ def word(data, at):
 
 @inlined
 def _length(data, at):
-    """Bytes of the block whose header stands at ``at``, if the field BC is first and long enough; else 0."""
+    """Return the length of the block whose header is at ``at`` if its first field is BC and long enough, else
+    0."""
     is_usual = word(data, at) == 0x04088B1F and data[at + 12] == ord("B") and data[at + 13] == ord("C")
     is_usual = is_usual and data[at + 14] == 2 and data[at + 15] == 0
     length = 1 + np.int64(data[at + 16]) + 256 * np.int64(data[at + 17])
@@ -119,10 +121,10 @@ def _length(data, at):
 
 @compiled
 def _follow(pread, descriptor, start, stop, around, ends, sizes):
-    """Note where blocks end and what they hold, from the one at ``start`` on: how many, or as many as fit.
+    """Store ends and uncompressed sizes of blocks from ``start`` on; return how many, at most as many as fit.
 
-    Up to ``stop``, or before one with an unusual header, or that is none.  ``around`` uint8[26] takes the
-    end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
+    Stops at ``stop``, and before an unusual header or a byte that begins no block.  ``around`` uint8[26]
+    receives the end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
     """
     here, n = address_of(around, 0), 0
     if call_c(pread, descriptor, here + TAIL, HEAD, start) != HEAD:
@@ -142,22 +144,22 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
     return n
 
 
-# Deflate, many blocks of BGZF a call: isal's C functions, called by compiled code without Python's lock.
+# Deflate and inflate many BGZF blocks per call: compiled code calls isal's C functions without Python's lock.
 #
-# From Python each block would ask for that lock, and 16 threads would spend their time with waiting for it.
-# The words of isal's two structs are those of igzip_lib.h, which ISA-L 2 keeps as they are:
+# From Python, each block would need that lock, and 16 threads would spend their time waiting for it.  The
+# words of isal's two structs are those of igzip_lib.h, which ISA-L 2 leaves unchanged:
 #
 #     word      0         1                     2         3                     4                         5, 6
 #     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables        level,
 #     buffer state     next_out  avail_out, total_out  next_in   read_in               avail_in,
 #     read_in_length
 
-BLOCK = 0xFF00  # bytes that a block of BGZF holds, as others write it
-STORED = 5  # and of one that does not shrink
+BLOCK = 0xFF00  # uncompressed bytes of a block, the usual size
+STORED = 5  # bytes added to a block that does not shrink
 HEADER = np.frombuffer(
     bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8
 )  # of a block, without its length
-_STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has, and what level 1 asks for
+_STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has; what level 1 needs
 _LEVEL = 1
 _LOW = (1 << 32) - 1
 
@@ -174,21 +176,21 @@ class Isal(NamedTuple):
 
 @functools.cache
 def isal() -> Isal:
-    """Those of the isal that is installed.  Raises FmxError."""
+    """Return the functions of the installed isal.  Raises FmxError."""
     names = "deflate_stateless_init", "deflate_stateless", "inflate_init", "inflate_stateless"
     try:
         return Isal(*addresses(isal_zlib.__file__, *(f"isal_{name}" for name in names), "crc32_gzip_refl"))
     except (OSError, AttributeError) as error:
-        raise FmxError(f"isal lacks a function ({error}): install it anew by 'pip install isal'") from error
+        raise FmxError(f"isal lacks a function ({error}): 'pip install --force-reinstall isal'") from error
 
 
-_OTHER = "isal holds its data in another way than fmx knows: pip install 'isal<2'"
+_OTHER = "this version of isal has an unknown data layout: run pip install 'isal<2'"
 _TRIED = np.arange(600).astype(np.uint8)
 
 
 @functools.cache
 def _deflater() -> Isal:
-    """isal, once a block that it deflated was read by zlib.  Raises FmxError."""
+    """Return isal after checking that zlib reads a block it deflated.  Raises FmxError."""
     found, out = isal(), np.empty(LONGEST, np.uint8)
     n = _deflate(found, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
     with contextlib.suppress(OSError, EOFError, zlib.error):
@@ -199,7 +201,7 @@ def _deflater() -> Isal:
 
 @functools.cache
 def _inflater() -> Isal:
-    """isal, once it has inflated a block that zlib deflated.  Raises FmxError."""
+    """Return isal after checking that it inflates a block that zlib deflated.  Raises FmxError."""
     found, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
     body = zlib.compress(data, wbits=-zlib.MAX_WBITS)
     tail = struct.pack("<II", zlib.crc32(data), len(data))
@@ -212,18 +214,19 @@ def _inflater() -> Isal:
 
 
 class _DeflateRoom:
-    """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
+    """Buffers of one thread for deflating, kept for reuse because the kernel clears each page of a new
+    array."""
 
     def __init__(self) -> None:
         self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
         self.buffer = np.empty(_BUFFER, np.int64)
 
 
-_rooms: deque = deque()  # that nobody uses
+_rooms: deque = deque()  # those that no thread uses
 
 
 def deflate(data: np.ndarray) -> bytes:
-    """``data`` (uint8[n]) as blocks of BGZF, without the end marker."""
+    """Compress ``data`` (uint8[n]) to BGZF blocks, without the end marker."""
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
     try:
         own = _rooms.pop()
@@ -233,17 +236,17 @@ def deflate(data: np.ndarray) -> bytes:
         own.out = np.empty(room, np.uint8)
     n = _deflate(_deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)
     if n < 0:
-        raise FmxError("isal could not deflate a block: install another version of it")
-    blocks = own.out[:n].tobytes()  # what waits for its turn takes no more room than it must
+        raise FmxError("isal could not deflate a block: install another version of isal")
+    blocks = own.out[:n].tobytes()  # a copy, so that a waiting result takes no more memory than needed
     _rooms.append(own)
     return blocks
 
 
 def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) -> bool:
-    """Fill ``view`` (uint8[n]) with what blocks of BGZF hold from their ``skip``-th byte on.
+    """Fill ``view`` (uint8[n]) with the uncompressed bytes of BGZF blocks from the ``skip``-th byte on.
 
-    ``packed`` uint8[m]: the blocks; ``stops`` int64[n_blocks]: where each ends.  True if they are sound and
-    hold just that much.
+    ``packed`` uint8[m]: the blocks; ``stops`` int64[n_blocks]: the end of each.  Returns whether they are
+    sound and hold exactly that many bytes.
     """
     spare = np.empty(LONGEST if skip else 0, np.uint8)
     return _inflate(_inflater(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
@@ -262,7 +265,8 @@ def _crc32(isal, data, i, n):
 
 @compiled
 def _deflate(isal, data, out, stream, buffer, head):
-    """Blocks of ``data`` into ``out``: how many bytes, or -1; ``stream`` and ``buffer`` int64 are isal's."""
+    """Deflate ``data`` into ``out`` as blocks; return the bytes, or -1; ``stream``, ``buffer`` int64 are
+    isal's."""
     here, at = address_of(stream, 0), 0
     call_c(isal.init_deflate, here, 0, 0, 0)
     stream[5] = _LEVEL | np.int64(8 * buffer.size) << 32
@@ -286,7 +290,7 @@ def _deflate(isal, data, out, stream, buffer, head):
 
 @compiled
 def _inflate(isal, packed, stops, view, state, spare, skip):
-    """``inflate``; ``spare`` takes what the first block holds, where some is skipped."""
+    """Do the work of ``inflate``; ``spare`` receives the first block if part of it is skipped."""
     here, start, at = address_of(state, 0), 0, 0
     call_c(isal.init_inflate, here, 0, 0, 0)
     for b in range(stops.size):

@@ -1,8 +1,8 @@
-"""CRC-32 (RFC 1952) on a GPU, by a warp: each lane takes a part of the bytes, and their sums are joined.
+"""CRC-32 (RFC 1952) on a GPU by one warp: each lane takes a part of the bytes, and their sums are combined.
 
-A sum is a polynomial modulo the CRC's, its highest power in the lowest bit.  To go on over n bytes is to
-multiply it by x^(8 n); so sums of neighbours are joined by one such product (as zlib's crc32_combine does
-it).  By how many bytes one goes on often, tables tell the product, of each byte of a sum.
+A sum is a polynomial modulo the CRC polynomial, its highest power in the lowest bit.  Appending n bytes
+multiplies it by x^(8 n), so the sums of adjacent parts are combined by one such product (as in zlib's
+crc32_combine).  For lengths that are needed often, tables hold the product for each byte of a sum.
 """
 
 import zlib
@@ -18,19 +18,19 @@ TABLE = np.array([zlib.crc32(bytes([i])) ^ zlib.crc32(b"\0") for i in range(256)
 
 
 def _tables(n: int) -> np.ndarray:
-    """uint32[1024]: each byte of a sum, from the lowest on, when n bytes have passed."""
+    """Return uint32[1024]: for each byte of a sum, from the lowest on, its value after n bytes."""
     sums = (np.arange(256) << 8 * np.arange(4)[:, None]).reshape(-1)
     for _ in range(n):
         sums = TABLE[sums & 255] ^ sums >> 8
     return sums.astype(np.uint32)
 
 
-ADVANCE = np.concatenate([_tables(4 * WARP), _tables(4)])  # by which crc32_of_warp goes on: 128 bytes, 4
+ADVANCE = np.concatenate([_tables(4 * WARP), _tables(4)])  # for steps of crc32_of_warp: 128 bytes, 4 bytes
 
 
 @inlined
 def product(a, b):
-    """Of two polynomials."""
+    """Multiply two polynomials."""
     found = 0
     for i in range(32):
         found ^= b if (a >> (31 - i)) & 1 else 0
@@ -40,7 +40,7 @@ def product(a, b):
 
 @inlined
 def power(n):
-    """x^(8 n)."""
+    """Return x^(8 n)."""
     found, square = ONE, X8
     while n > 0:
         if n & 1:
@@ -51,18 +51,20 @@ def power(n):
 
 @device
 def _advanced(table, at, x):
-    """A sum (int64) when the bytes have passed that ``table[at:]`` is of."""
+    """Advance a sum (int64) by the number of bytes that ``table[at:]`` is for."""
     low = table[at + (x & 255)] ^ table[at + 256 + (x >> 8 & 255)]
     return np.int64(low ^ table[at + 512 + (x >> 16 & 255)] ^ table[at + 768 + (x >> 24)])
 
 
 @device
 def crc32_of_warp(words, at, n, lane, table, found):
-    """``found``, that of what stands before, when the n bytes from byte ``at`` on of ``words`` (uint32) have
-    passed; in each lane.  ``table`` uint32: ADVANCE.  RFC 1952 begins with LOW, and inverts the last one.
+    """Return in each lane the CRC-32 ``found`` of earlier bytes, advanced over n bytes of ``words`` (uint32).
 
-    Each lane takes every 32nd word (Kounavis and Berry, 2005; "braids" in zlib); the last 128 bytes follow
-    by fours, then one by one.
+    ``at``: byte where they begin; ``table`` uint32: ADVANCE.  RFC 1952 starts with LOW and inverts the
+    result.
+
+    Each lane takes every 32nd word (Kounavis and Berry, 2005; "braids" in zlib); the last 128 bytes follow in
+    fours, then one by one.
     """
     n_rounds, stop = n // (4 * WARP), at + n
     if n_rounds > 0:

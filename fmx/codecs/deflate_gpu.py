@@ -1,10 +1,10 @@
-"""Tokens and their codes -> blocks of BGZF on a GPU, each where it ends up; a warp takes a section at a time.
+"""BGZF blocks on a GPU, from tokens and their codes to final bytes; a warp writes a section at a time.
 
     coded     head | header of deflate | tokens of section 0 | ... | end of block | CRC-32, number of bytes
     stored    head | 1, n, ~n          | bytes of section 0  | ...                | CRC-32, number of bytes
 
-A warp puts 32 values at a time behind each other: running totals tell where each begins, and their bits are
-joined in shared memory.  A word of 32 bits may belong to two sections, or two blocks: it is joined in place.
+A warp appends 32 values at a time: prefix sums give the position of each, and their bits are combined in
+shared memory.  A 32-bit word may belong to two sections or two blocks; it is combined in place, atomically.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuStream
 
 N_THREADS = 256
-_STAGE = 64  # words in which a warp joins 32 * 48 bits and those before them
+_STAGE = 64  # words in which a warp combines 32 * 48 bits with those before them
 _N_STAGED = N_THREADS // WARP * _STAGE
 _DYNAMIC = 5 | (N_LITERALS - 257) << 3 | (N_DISTANCES - 1) << 8 | (N_LENGTHS - 4) << 13  # the last block
-_HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of what stands before the tokens
+_HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of everything before the tokens
 
 
 class End(NamedTuple):
-    """Where what a warp puts ends so far: ``used`` bits of word ``i`` (uint32), which has ``word`` of it."""
+    """Where a warp's output ends so far: ``used`` bits of word ``i`` (uint32), whose bits so far are
+    ``word``."""
 
     i: int
     used: int
@@ -55,10 +56,10 @@ class End(NamedTuple):
 
 @kernel
 def bits_kernel(plain, first, tokens, made, same, out, done):
-    """The blocks from ``first`` on, by N_THREADS each, into ``out`` uint32, which holds zeros there.
+    """Write the blocks from ``first`` on, by N_THREADS each, to ``out`` uint32, which holds zeros there.
 
-    ``made``: their BlockCodes.  ``done``: where the first of them begins, in bytes.  ``same`` uint8: HEADER
-    of bgzf.py, then ORDER of huffman.py.
+    ``made``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER of
+    bgzf.py, then ORDER of huffman.py.
     """
     own, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
     codes = cuda.shared.array(N_CODES, UINT32)
@@ -112,7 +113,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
 
 @device
 def _coded(codes, token):
-    """(bits of a token as they are written, uint64; how many they are, int32)."""
+    """Return (bits of a token as written, uint64; their number, int32)."""
     if token < COPY:
         code = codes[token]
         return np.uint64(code & np.uint32(0xFFFF)), np.int32(code >> np.uint32(16))
@@ -131,9 +132,9 @@ def _coded(codes, token):
 
 @device
 def _put(stage, out, end, value, bits, lane):
-    """Put each lane's ``value``, of ``bits`` bits, behind those of the lanes before, at an End: the End then.
+    """Append each lane's ``value`` of ``bits`` bits, in lane order, at an End; return the new End.
 
-    ``stage`` uint32[_STAGE]: zeros, and again afterwards.
+    ``stage`` uint32[_STAGE]: zeros on entry and on return.
     """
     stop = bits
     for reach in (1, 2, 4, 8, 16):
@@ -152,7 +153,7 @@ def _put(stage, out, end, value, bits, lane):
     sync_warp()
     n_full, own, upper = np.int32(behind >> 5), np.uint32(lane), np.uint32(lane + WARP)
     if own < n_full and lane == 0:
-        atomic_or(out, end.i, np.uint32(stage[own] | end.word))  # the section or block before may end in it
+        atomic_or(out, end.i, np.uint32(stage[own] | end.word))  # shared with the section or block before
     elif own < n_full:
         out[np.uint32(end.i + own)] = stage[own]
     if upper < n_full:
@@ -166,8 +167,11 @@ def _put(stage, out, end, value, bits, lane):
 
 @device
 def _head(codes, same, length, n, turn, lane):
-    """A lane's (value, bits) of those before the first token, 32 a turn, of a block of n bytes that are
-    ``length`` then: BGZF's head; how many codes; lengths of the code of lengths; by it, all lengths."""
+    """Return a lane's (value, bits) of what comes before the first token, 32 values per turn.
+
+    The block has n bytes, compressed to ``length``.  In order: BGZF's head; the numbers of codes; lengths of
+    the code of lengths; with this code, all lengths.
+    """
     value, bits = np.int64(0), np.int32(0)
     if turn == 0 and lane < HEAD:
         value, bits = np.int64(same[lane]), np.int32(8)
@@ -191,8 +195,11 @@ def _head(codes, same, length, n, turn, lane):
 
 @device
 def _tail(codes, used, n, lane):
-    """A lane's (value, bits) of those behind the last token of a block of n bytes: the end, bits to the next
-    byte, the CRC-32 and n.  ``used``: bits of the last word so far."""
+    """Return a lane's (value, bits) of what comes after the last token of a block of n bytes.
+
+    In order: the end of block, bits up to the next byte, the CRC-32, and n.  ``used``: bits of the last word
+    so far.
+    """
     end = codes[END_OF_BLOCK]
     value, bits = np.int64(end & np.uint32(0xFFFF)), np.int32(end >> np.uint32(16))
     if lane == 1:
@@ -205,27 +212,27 @@ def _tail(codes, used, n, lane):
     return np.uint64(value), bits
 
 
-# Bytes on a GPU -> blocks of BGZF there, by kernels of fmx.
+# The steps from bytes on a GPU to BGZF blocks there.
 #
 # data      | 65,280 bytes | 65,280 bytes | ...      AT_ONCE blocks at a time
-# tokens    | literals and copies | ...               lz77_gpu.py, lz77_gpu.py; also the CRC-32
-# codes     | of Huffman | ...                       huffman_gpu.py; by them the size of each block
+# tokens    | literals and copies | ...               lz77_gpu.py; also the CRC-32
+# codes     | of Huffman | ...                       huffman_gpu.py; they determine the size of each block
 # blocks    |head stream tail|head stream tail|      deflate_gpu.py
 
-AT_ONCE = 768  # blocks, each of which takes 0.3 MB besides
+AT_ONCE = 768  # blocks; each needs another 0.3 MB
 _N_THREADS = lz77_gpu.N_THREADS, huffman_gpu.N_THREADS, N_THREADS
 
 
 def refusal() -> str:
-    """Why the GPU that this thread uses cannot deflate, or nothing."""
+    """Return why this thread's GPU cannot deflate, or an empty string."""
     has, needs = gpu.shared_bytes(), lz77_gpu.SHARED
     if has >= needs:
         return ""
-    return f"a block of threads of this GPU has {has} bytes of memory, and {needs} are needed"
+    return f"a block of threads of this GPU has {has} bytes of shared memory, but {needs} are needed"
 
 
 class GpuDeflater:
-    """Makes blocks of BGZF on the GPU that this thread uses."""
+    """Compresses data to BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
         self._advance = gpu.take(ADVANCE)
@@ -234,14 +241,14 @@ class GpuDeflater:
     def deflate(
         self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int
     ) -> "DeviceArray":
-        """The device's blocks of ``data`` (uint8[n > 0] there), as one array.
+        """Return ``data`` (uint8[n > 0] on the device) as BGZF blocks in one device array.
 
-        Waits for them.  A number of the KernelReport, ``slot``, is used.
+        Waits for the result.  Uses number ``slot`` of the KernelReport.
         """
         n_blocks, plain, done = -(-data.size // BLOCK), PlainBytes(data, gpu.words_of(data)), 0
         out = stream.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
         gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
-        words, at_once = gpu.words_of(out), -(-n_blocks // -(-n_blocks // AT_ONCE))  # alike many each time
+        words, at_once = gpu.words_of(out), -(-n_blocks // -(-n_blocks // AT_ONCE))  # batches of similar size
         for first in range(0, n_blocks, at_once):
             stream.begin("deflate")
             n = min(at_once, n_blocks - first)
@@ -259,7 +266,7 @@ class GpuDeflater:
 
     @staticmethod
     def _room(stream: "GpuStream", n: int) -> tuple[Tokens, BlockCodes]:
-        """For Tokens and BlockCodes of n blocks."""
+        """Return buffers for the Tokens and BlockCodes of n blocks."""
         there = stream.there
         tokens = Tokens(
             there("tokens", n * N_SECTIONS * SECTION, np.uint32),

@@ -1,12 +1,12 @@
-"""Huffman codes of deflate (RFC 1951, sections 3.2.2 to 3.2.7), as tables that the next bits look up.
+"""Huffman codes of deflate (RFC 1951, sections 3.2.2 to 3.2.7), as tables indexed by the next bits.
 
     entry      bit 0      5            9                       26
     literals   bits taken | 1 or 2     | one, and the other    | LITERALS
     length     bits taken | extra bits | length without them   | VALUE
     distance   bits taken | extra bits | distance without them | VALUE
 
-An entry END takes the code that ends a block.  A code of more bits than a table looks up is LONG: it is
-walked bit by bit.
+An END entry is the code that ends a block.  A code with more bits than a table's index is LONG: it is decoded
+bit by bit.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import load_little_endian
 
 LITERAL_BITS, DISTANCE_BITS = 11, 10
-MORE, HELD, KIND = 5, 9, 26  # where the fields begin
+MORE, HELD, KIND = 5, 9, 26  # bit where each field begins
 VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
 N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
 MOST_BITS = 15
@@ -36,10 +36,10 @@ _DISTANCE, _DISTANCE_BITS = _with_extra_bits(1, [0, 0] + [b for b in range(14) f
 
 
 class HuffmanCode(NamedTuple):
-    """A canonical code: ``lengths`` uint8[n] of its symbols' codes in bits, ``table`` int32[1 << bits].
+    """A canonical code: ``lengths`` uint8[n], bits of each symbol's code; ``table`` int32[1 << bits].
 
-    ``n_of`` int64[16]: symbols of each length; ``symbols`` int64[n]: by code; ``entry`` int64[n]: what a
-    table holds of each symbol, without the bits taken.
+    ``n_of`` int64[16]: symbols of each length; ``symbols`` int64[n]: in code order; ``entry`` int64[n]: the
+    table entry of each symbol, without the bits taken.
     """
 
     lengths: np.ndarray
@@ -50,7 +50,7 @@ class HuffmanCode(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """Of a block.  ``order`` int64[19]: how the lengths of the code of lengths are ordered.
+    """The codes of a block.  ``order`` int64[19]: the order of the lengths of the code of lengths.
 
     ``both`` uint8[n]: all lengths.
     """
@@ -70,7 +70,7 @@ def _make_code(n: int, bits: int, entry: np.ndarray) -> HuffmanCode:
 
 
 def make_codes() -> Codes:
-    """Room for the codes of one block after the other, for one thread."""
+    """Allocate codes that one thread fills for one block after another."""
     lengths = VALUE << KIND | _LENGTH << HELD | _LENGTH_BITS << MORE
     literals = np.concatenate([LITERALS << KIND | np.arange(256) << HELD | 1 << MORE, [END << KIND], lengths])
     distances = VALUE << KIND | _DISTANCE << HELD | _DISTANCE_BITS << MORE
@@ -84,7 +84,8 @@ def make_codes() -> Codes:
 
 @inlined
 def count_lengths(code):
-    """Fill ``n_of``; what is left of the code's room in 2^-15, negative where it is oversubscribed."""
+    """Count ``n_of``; return the unused part of the code space in units of 2^-15, negative if
+    oversubscribed."""
     for bits in range(16):
         code.n_of[bits] = 0
     for symbol in range(code.lengths.size):
@@ -99,14 +100,14 @@ def count_lengths(code):
 
 @inlined
 def is_sound(code, left):
-    """Is a code complete, or of one symbol with one bit, or of none?"""
+    """Return whether a code is complete, or has one symbol of one bit, or no symbol."""
     n = code.lengths.size - code.n_of[0]
     return left == 0 or n == 0 or (n == 1 and code.n_of[1] == 1)
 
 
 @inlined
 def fill(code, bits):
-    """Fill the ``table`` of a code, which looks up ``bits`` bits, and ``symbols``."""
+    """Fill ``symbols`` and the ``table`` of a code, which is indexed by ``bits`` bits."""
     table, at, value = code.table, 0, 0
     for i in range(table.size):
         table[i] = INVALID << KIND
@@ -131,7 +132,7 @@ def fill(code, bits):
 
 @inlined
 def walk(code, word):
-    """The entry of the code that ``word`` begins with, bit by bit (as zlib's puff does)."""
+    """Return the entry of the code that ``word`` begins with, decoded bit by bit (as in zlib's puff)."""
     value = first = index = 0
     for length in range(1, 16):
         value |= (word >> (length - 1)) & 1
@@ -144,9 +145,9 @@ def walk(code, word):
 
 @inlined
 def join_literals(table, bits):
-    """Let entries of a ``table`` that looks up ``bits`` bits have two literals where these hold both codes.
+    """Combine two literals in an entry of a ``table`` of ``bits`` bits if both codes fit.
 
-    From the last entry on: those that are looked into have one literal still.
+    Goes from the last entry to the first, because entries that are looked up must still have one literal.
     """
     for i in range(table.size - 1, -1, -1):
         entry = table[i]
@@ -159,18 +160,18 @@ def join_literals(table, bits):
                 table[i] = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | taken)
 
 
-# The header of a block of deflate (RFC 1951, section 3.2.7): its codes, and where one may begin.
+# The header of a deflate block (RFC 1951, section 3.2.7): reading its codes, and finding a block.
 
 
 @inlined
 def peek(data, bit):
-    """57 bits or more, the next one lowest."""
+    """Return the next 57 bits or more, the next one lowest."""
     return np.int64(load_little_endian(data, bit >> 3) >> np.uint64(bit & 7))
 
 
 @inlined
 def read_lengths(data, bit, codes):
-    """Read the lengths of codes that a dynamic block begins with: the bit after them, or -1."""
+    """Read the code lengths at the start of a dynamic block; return the bit after them, or -1."""
     word = peek(data, bit)
     n_literals, n_distances, n_lengths = (word & 31) + 257, (word >> 5 & 31) + 1, (word >> 10 & 15) + 4
     if n_literals > N_LITERALS or n_distances > N_DISTANCES:
@@ -218,7 +219,7 @@ def read_lengths(data, bit, codes):
 
 @inlined
 def are_sound(codes):
-    """Are these lengths those of codes?  Counts them."""
+    """Count the lengths and return whether they form valid codes."""
     literals, distances = codes.literals, codes.distances
     if literals.lengths[END_OF_BLOCK] == 0:
         return False
@@ -229,7 +230,7 @@ def are_sound(codes):
 
 @inlined
 def take_codes(codes):
-    """Fill the tables of a block from the lengths of its codes; False if they are no codes."""
+    """Fill the tables of a block from its code lengths; return False if they form no valid codes."""
     if not are_sound(codes):
         return False
     literals, distances = codes.literals, codes.distances
@@ -249,7 +250,8 @@ def take_fixed_lengths(codes):
 
 @compiled
 def find_block(data, bit, stop, codes):
-    """The first bit from ``bit`` to ``stop`` where a dynamic block, not the last, seems to begin; or -1."""
+    """Return the first bit in ``bit`` to ``stop`` where a dynamic block, not the last, seems to begin, or
+    -1."""
     for at in range(bit, stop):
         word = peek(data, at)
         if word & 7 == 4 and word >> 3 & 31 < 30 and word >> 8 & 31 < 30:

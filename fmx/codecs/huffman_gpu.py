@@ -1,8 +1,8 @@
-"""How often a block has each literal, length and distance -> their Huffman codes, on a GPU.
+"""Huffman codes on a GPU, from the counts of each literal, length and distance in a block.
 
-A code's lengths: symbols in order of how often they occur, by their ranks; two queues, of these and of what
-was joined (van Leeuwen, 1976), by one thread; how deep each lies; where that is more than deflate allows, the
-symbols that are next in depth make room.  Rare symbols get the longest codes.
+Code lengths: rank the symbols by count; join nodes from two queues, of symbols and of joined nodes (van
+Leeuwen, 1976), by one thread; compute the depth of each symbol; where it exceeds the limit of deflate,
+lengthen the codes of the next deepest symbols to make room.  Rare symbols get the longest codes.
 """
 
 from typing import NamedTuple
@@ -26,19 +26,19 @@ from .huffman import END_OF_BLOCK, MOST_BITS, N_LITERALS
 from .lz77_gpu import N_COUNTS, N_SECTIONS, SECTION
 
 N_THREADS = 128
-N_LENGTHS, SHORT = 19, 7  # symbols of the code of lengths, and bits of each at most
+N_LENGTHS, SHORT = 19, 7  # symbols of the code of lengths, and most bits of each
 N_SYMBOLS = N_COUNTS + N_LENGTHS  # literals and lengths, distances, lengths of their codes
 CHECK, HEAD_BITS, N_CODES = N_SYMBOLS, N_SYMBOLS + 1, N_SYMBOLS + 2
-FIXED_BITS = 17 + 3 * N_LENGTHS  # of the header of a dynamic block, before lengths
+FIXED_BITS = 17 + 3 * N_LENGTHS  # of the header of a dynamic block, before the lengths
 _N_NODES, _N_OF, _NONE = 2 * N_LITERALS, MOST_BITS + 1, (1 << 31) - 1
 
 
 class BlockCodes(NamedTuple):
-    """Of n blocks.  ``codes`` uint32[n * N_CODES]: of each literal or length, each distance, each length of
-    these codes: its bits as they are written, and their number << 16; 0 if it does not occur.  At CHECK: the
-    CRC-32.  At HEAD_BITS: bits before the first token; all codes of a stored block are 0.
+    """The codes of n blocks.  ``codes`` uint32[n * N_CODES]: for each literal or length, each distance, and
+    each length of these codes, the bits as written, and their number << 16; 0 if it does not occur.  At
+    CHECK: the CRC-32.  At HEAD_BITS: bits before the first token; all codes of a stored block are 0.
 
-    ``stops`` int64[n + 1]: bytes of the blocks of BGZF, then running totals.
+    ``stops`` int64[n + 1]: bytes of the BGZF blocks, then their prefix sums.
     """
 
     codes: np.ndarray
@@ -48,8 +48,8 @@ class BlockCodes(NamedTuple):
 class _CodeRoom(NamedTuple):
     """Shared memory, int32.  ``counts`` of all symbols; ``lengths`` of their codes.
 
-    Of those of one code that occur, in order: ``order``, their numbers; ``weights``, first their counts, then
-    those of what was joined; ``parents``, what these were joined to; ``n_of``: codes of each length.
+    For the symbols of one code that occur, in order: ``order``, their numbers; ``weights``, their counts and
+    then those of joined nodes; ``parents``, the node that each was joined to; ``n_of``: codes of each length.
     """
 
     counts: np.ndarray
@@ -62,7 +62,8 @@ class _CodeRoom(NamedTuple):
 
 @kernel
 def codes_kernel(tokens, n_bytes, made):
-    """The BlockCodes of blocks of ``n_bytes`` in all, by N_THREADS each; one thread joins and repairs."""
+    """Compute the BlockCodes of blocks of ``n_bytes`` in total, by N_THREADS each; one thread joins and
+    repairs."""
     own, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     counts = cuda.shared.array(N_SYMBOLS, int32)
     lengths = cuda.shared.array(N_SYMBOLS, int32)
@@ -70,7 +71,7 @@ def codes_kernel(tokens, n_bytes, made):
     weights = cuda.shared.array(_N_NODES, int32)
     parents = cuda.shared.array(_N_NODES, int32)
     n_of = cuda.shared.array(_N_OF, int32)
-    bits = cuda.shared.array(2, int32)  # of what stands before the tokens, and of these
+    bits = cuda.shared.array(2, int32)  # of what comes before the tokens, and of the tokens
     room = _CodeRoom(counts, lengths, order, weights, parents, n_of)
     n, codes = min(n_bytes - b * BLOCK, BLOCK), made.codes[b * N_CODES : (b + 1) * N_CODES]
     for i in range(own, N_SYMBOLS, n_threads):
@@ -108,7 +109,7 @@ def codes_kernel(tokens, n_bytes, made):
 
 @device
 def extra_bits(i):
-    """Bits that follow the code of symbol i: literals and lengths, then distances, then lengths of codes."""
+    """Return the bits after the code of symbol i: literals and lengths, then distances, then code lengths."""
     more = 0
     if i > END_OF_BLOCK + 8 and i < N_LITERALS - 1:
         more = (i - END_OF_BLOCK - 5) >> 2
@@ -119,7 +120,7 @@ def extra_bits(i):
 
 @device
 def _joined(sums, b, n, lane):
-    """The CRC-32 of block b, of n bytes, by those of its sections; in each lane of a warp."""
+    """Return in each lane of a warp the CRC-32 of block b of n bytes, from those of its sections."""
     after, found = max(n - (lane + 1) * SECTION, 0), 0
     if lane < N_SECTIONS:
         found = product(np.int64(sums[b * N_SECTIONS + lane]), power(after))
@@ -130,7 +131,7 @@ def _joined(sums, b, n, lane):
 
 @device
 def _measure(room, first, stop, most, own):
-    """Fill ``lengths`` of symbols ``first`` to ``stop``, of ``most`` bits at most, and ``n_of``."""
+    """Fill ``lengths`` of symbols ``first`` to ``stop``, at most ``most`` bits each, and ``n_of``."""
     counts, n_used, n_threads = room.counts, 0, np.int64(cuda.blockDim.x)
     for i in range(first, stop):
         n_used += 1 if counts[i] > 0 else 0
@@ -168,10 +169,10 @@ def _measure(room, first, stop, most, own):
 
 @device
 def _join(weights, parents, n):
-    """Join the two of the least weight, until one is left: ``parents`` of n symbols in order, and of what is
-    made of them, behind these."""
+    """Join the two nodes of least weight until one is left: set ``parents`` of n symbols in order, and of the
+    joined nodes after them."""
     leaf, node, none = 0, n, np.int32(_NONE)
-    of_leaf, of_node = weights[0], none  # what is next of either kind
+    of_leaf, of_node = weights[0], none  # next symbol; next joined node
     for made in range(n, 2 * n - 1):
         total = np.int32(0)
         for _ in range(2):
@@ -187,7 +188,7 @@ def _join(weights, parents, n):
 
 @device
 def _make_room(n_of, most):
-    """Let codes of such lengths fit in, where some were cut to ``most`` bits (as miniz does it)."""
+    """Make code lengths fit the code space again after some were cut to ``most`` bits (as in miniz)."""
     taken = 0
     for bits in range(1, most + 1):
         taken += n_of[bits] << (most - bits)
@@ -202,8 +203,8 @@ def _make_room(n_of, most):
 
 @device
 def _code(room, first, i):
-    """The canonical code of symbol i of those from ``first`` on (RFC 1951, 3.2.2): its bits, the first one
-    lowest, and their number << 16."""
+    """Return the canonical code of symbol i, of those from ``first`` on (RFC 1951, 3.2.2): its bits, the
+    first one lowest, and their number << 16."""
     bits, value, mirrored = room.lengths[i], np.int32(0), np.int32(0)
     if bits > 0:
         for shorter in range(1, bits):

@@ -1,7 +1,7 @@
-"""Inflate from the middle of a gzip stream, where the 32 kB before are not known yet (Kerbiriou 2019).
+"""Inflate from the middle of a gzip stream, before the preceding 32 kB are known (Kerbiriou 2019).
 
-Symbols are uint16.  What a copy takes from before the beginning is a marker, 256 and its place there, and is
-copied on as it is.  Later, when those 32 kB are known, they take the places of the markers:
+Symbols are uint16.  A copy from before the start produces markers, 256 plus the position there, which later
+copies copy like any symbol.  Once the 32 kB are known, their bytes replace the markers:
 
     out     | 32,768 before: markers, or bytes | symbols ...
               256 257 258 ...                    65 84 300 71 ...
@@ -30,16 +30,16 @@ from .huffman import (
 
 WINDOW = 1 << 15  # bytes that a copy may reach back
 MARKER = 256  # the first one
-SLACK = 1024  # symbols that are written beyond what is meant, and may follow in one step
+SLACK = 1024  # symbols that one step may write beyond its end
 REACHED, NEEDS_INPUT, NEEDS_ROOM, FAULT, ENDED = 0, 1, 2, 3, 4
 MOST_MEMBERS = 256  # that may end in one run of blocks
-SPARE = 512  # bytes beyond ``last`` that can be read: more than the longest header of a block
+SPARE = 512  # readable bytes beyond ``last``: more than the longest block header
 
 
 class Input(NamedTuple):
     """``data`` uint8[n]: a file from some byte on.  Bits count from there.
 
-    ``last``: SPARE bytes before the end of ``data``; ``end``: that of the file, after which zeros stand.
+    ``last``: SPARE bytes before the end of ``data``; ``end``: the end of the file, followed by zeros.
     """
 
     data: np.ndarray
@@ -48,7 +48,8 @@ class Input(NamedTuple):
 
 
 class State(NamedTuple):
-    """Between two blocks: the ``bit`` that is next, symbols in ``out``, and where its member began there."""
+    """The state between two blocks: the next ``bit``, symbols in ``out``, and where their member began
+    there."""
 
     bit: int
     n: int
@@ -56,10 +57,10 @@ class State(NamedTuple):
 
 
 class InflatedRun(NamedTuple):
-    """Where blocks are inflated to.
+    """The output of a run of blocks.
 
-    ``out`` uint16[m]; ``ends`` int64[MOST_MEMBERS, 3]: of each member that ends in them the symbols up to
-    there, its CRC-32 and its size by its trailer; ``n_ends`` int64[1].
+    ``out`` uint16[m]; ``ends`` int64[MOST_MEMBERS, 3]: for each member that ends in the run, the symbols up
+    to there, and CRC-32 and size from its trailer; ``n_ends`` int64[1].
     """
 
     out: np.ndarray
@@ -69,7 +70,7 @@ class InflatedRun(NamedTuple):
 
 @inlined
 def _copy(out, at, distance, length):
-    """``length`` symbols from ``distance`` before; up to 31 more are written."""
+    """Copy ``length`` symbols from ``distance`` back; may write up to 31 more."""
     if distance >= simd.LANES:
         for i in range(0, length, simd.LANES):
             simd.store(out, at + i, simd.load(out, at + i - distance))
@@ -84,7 +85,7 @@ def _copy(out, at, distance, length):
 
 @inlined
 def _coded_block(data, last, codes, run, state):
-    """Symbols of a block whose codes are taken: (status, State); ``last``: as in Input."""
+    """Decode the symbols of a block whose codes are read: (status, State); ``last`` is that of Input."""
     out, literal_table, distance_table = run.out, codes.literals.table, codes.distances.table
     bit, at, member, room = state.bit, state.n, state.member, run.out.size - SLACK
     status = REACHED
@@ -140,7 +141,7 @@ def _coded_block(data, last, codes, run, state):
 
 @inlined
 def _stored_block(data, last, run, state):
-    """The same for a block that is stored."""
+    """Copy a stored block: (status, State); ``last`` is that of Input."""
     start = (state.bit + 7) >> 3
     word = peek(data, 8 * start)
     n, check = word & 0xFFFF, word >> 16 & 0xFFFF
@@ -157,7 +158,7 @@ def _stored_block(data, last, run, state):
 
 @inlined
 def _next_member(data, end, run, state):
-    """Note the member that ends, and go to the first block of the next: (status, State), ENDED at the end."""
+    """Record the end of a member and go to the first block of the next: (status, State); ENDED at the end."""
     at = (state.bit + 7) >> 3
     if 8 * (at + 8) > end or run.n_ends[0] == run.ends.shape[0]:
         return FAULT, state
@@ -174,7 +175,7 @@ def _next_member(data, end, run, state):
 
 @inlined
 def _header_end(data, at):
-    """Where the header of a member that begins ``at`` ends; -1 if it is none, or not plain, or very long."""
+    """Return where the gzip header at ``at`` ends; -1 if there is none, or it is unusual or very long."""
     stop, flags = at + 400, data[at + 3]
     if data[at] != 0x1F or data[at + 1] != 0x8B or data[at + 2] != 8 or flags & 0xE7:
         return -1
@@ -189,15 +190,16 @@ def _header_end(data, at):
 
 @compiled
 def header_end(data):
-    """Where the header of plain gzip ends that ``data`` (uint8[n], n >= SPARE) begins with; -1 if none."""
+    """Return where the gzip header at the start of ``data`` (uint8[n], n >= SPARE) ends; -1 if there is
+    none."""
     return _header_end(data, 0)
 
 
 @compiled
 def inflate_blocks(source, stop, codes, run, state):
-    """Inflate blocks until one begins at bit ``stop`` or later: (status, State before the next block).
+    """Inflate blocks until one begins at bit ``stop`` or later: (status, State before that block).
 
-    Where input or room lack, or there is a fault, the State is that before the block in question.
+    If input or room runs out, or data are faulty, the State is the one before the block in question.
     """
     while state.bit < stop:
         n_ends = run.n_ends[0]
@@ -215,7 +217,7 @@ def inflate_blocks(source, stop, codes, run, state):
 
 @inlined
 def _block(source, codes, run, state):
-    """One block, and where it is the last one of its member what follows that: (status, State)."""
+    """Inflate one block and, after the last of a member, go to the next member: (status, State)."""
     head = peek(source.data, state.bit)
     is_final, kind, bit = head & 1, head >> 1 & 3, state.bit + 3
     if kind == 0:
@@ -236,9 +238,9 @@ def _block(source, codes, run, state):
 
 @compiled
 def resolve(symbols, meaning, n_known, out):
-    """Write ``symbols`` (uint16[n]) as bytes: ``meaning`` uint8[MARKER + WINDOW] has that of each.
+    """Write ``symbols`` (uint16[n]) as bytes: ``meaning`` uint8[MARKER + WINDOW] has the byte of each.
 
-    Of the window only the last ``n_known`` bytes are there: False if others are wanted.
+    Only the last ``n_known`` bytes of the window are known: returns False if others are needed.
     """
     for i in range(symbols.size):
         out[np.uint64(i)] = meaning[np.uint64(symbols[np.uint64(i)])]

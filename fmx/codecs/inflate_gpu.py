@@ -1,9 +1,9 @@
-"""Blocks of BGZF -> what they hold, on a GPU, by a warp a block; nothing is believed that was not checked.
+"""Inflate BGZF blocks on a GPU, one warp per block; all data are checked.
 
-All lanes read the same codes and go the same way, so nothing need be told from one to another; they share
-the work of a copy.  Of each block of deflate, lane 0 makes the tables of codes, by the functions of the CPU
-(huffman.py, huffman.py); they lie in shared memory.  A stream that is not sound, of another length or
-another CRC-32 is noted in a report, and never reads or writes what is not its own.
+All lanes decode the same codes and follow the same path, so they exchange nothing; they share the work of a
+copy.  For each deflate block, lane 0 builds the code tables in shared memory with the functions of the CPU
+(huffman.py).  A stream that is unsound, or has another length or CRC-32, is noted in a report; it never reads
+or writes outside its range.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,19 +48,19 @@ if TYPE_CHECKING:
     from ..machines.gpu_jobs import KernelReport
     from ..machines.gpu_session import GpuStream
 
-LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
-SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
+LITERAL_BITS, DISTANCE_BITS = 10, 8  # of the tables' index: the tables of 30 warps fit into a multiprocessor
+SLACK = 1024  # readable bytes after the blocks: more than the longest header of deflate
 _N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS
 _N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
-_N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes behind what all hold
-int16 = np.dtype(np.int16)  # of an array of the kernel
+_N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes after the output
+int16 = np.dtype(np.int16)  # dtype of an array of the kernel
 
 
 class Packed(NamedTuple):
-    """Blocks of BGZF on the device, in ``data`` uint8[n], of which ``words`` uint32 is another view.
+    """BGZF blocks on the device, in ``data`` uint8[n]; ``words`` is a uint32 view of it.
 
-    Of each block, int64: ``begins``, ``ends``, where its deflate stream lies in ``data``; ``at``, where what
-    it holds goes; ``sizes``, bytes of that; ``sums``, its CRC-32.
+    For each block, int64: ``begins``, ``ends``: its deflate stream in ``data``; ``at``: where its output
+    goes; ``sizes``: bytes of output; ``sums``: their CRC-32.
     """
 
     data: np.ndarray
@@ -73,7 +73,7 @@ class Packed(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What is the same for all codes, int64: ``entry`` of Code for each kind; ``order`` of Codes."""
+    """Constants of all codes, int64: ``entry`` of HuffmanCode for each kind; ``order`` of Codes."""
 
     literals: np.ndarray
     distances: np.ndarray
@@ -82,13 +82,13 @@ class Entries(NamedTuple):
 
 
 def entries() -> Entries:
-    """Those of RFC 1951, on the host."""
+    """Return the Entries of RFC 1951, on the host."""
     codes = huffman.make_codes()
     return Entries(codes.literals.entry, codes.distances.entry, codes.lengths.entry, codes.order)
 
 
 class Inflater:
-    """Inflates blocks of BGZF on the GPU that this thread uses."""
+    """Inflates BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
         self._same, self._table = gpu.take(entries()), gpu.take(ADVANCE)
@@ -96,10 +96,11 @@ class Inflater:
     def inflate(
         self, stream: "GpuStream", packed: np.ndarray, stops: np.ndarray, report: "KernelReport", slot: int
     ) -> "tuple[DeviceArray, int] | None":
-        """Launch it: (the device's array of what all blocks hold, how many bytes that is).
+        """Launch the kernels and return (device array for the output of all blocks, its bytes).
 
-        ``packed`` uint8: the blocks, in pinned memory, and SLACK bytes; ``stops``: where each of them ends.
-        ``report[slot]`` gets 1 if any is damaged.  None where a header is not plain, or a size impossible.
+        ``packed`` uint8: the blocks in pinned memory, and SLACK bytes; ``stops``: the end of each block.
+        ``report[slot]`` becomes 1 if any block is damaged.  Returns None if a header is unusual or a size
+        impossible.
         """
         n_blocks, there = stops.size, stream.there
         table = stream.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
@@ -121,12 +122,13 @@ class Inflater:
 
 @kernel
 def inflate_kernel(packed, same, out, report, slot):
-    """What each block holds into ``out`` uint8, by a warp a block; a block of threads is a warp.
+    """Inflate each block to ``out`` uint8, one warp per block; a block of threads is a warp.
 
-    ``same``: Entries.  ``report[slot]`` gets 1 if the stream of any is not sound, or not as long as it says.
+    ``same``: Entries.  ``report[slot]`` becomes 1 if a stream is unsound or its length differs from its
+    header.
     """
     lane, b = thread_in_block(), thread_index() // WARP
-    told = cuda.shared.array(1, int64)  # each on a line of its own, by which the simulator knows it
+    told = cuda.shared.array(1, int64)  # each on a separate line, as the simulator requires
     lengths = cuda.shared.array(_N_LENGTHS, uint8)
     both = cuda.shared.array(_N_LENGTHS, uint8)
     few = cuda.shared.array(19, uint8)
@@ -152,7 +154,7 @@ def inflate_kernel(packed, same, out, report, slot):
                 own[at + i] = packed.data[(bit >> 3) + i]
             is_sound, at, bit = n >= 0, at + n, bit + 8 * n
         else:
-            sync_warp()  # nobody looks into the tables of the block before any more
+            sync_warp()  # all lanes have finished with the tables of the block before
             if lane == 0:
                 told[0] = _take_codes(packed.data, bit, kind, codes)
             sync_warp()
@@ -166,9 +168,9 @@ def inflate_kernel(packed, same, out, report, slot):
 
 @kernel
 def check_kernel(packed, words, table, report, slot):
-    """``report[slot]`` gets 1 if the CRC-32 of what any block holds is another, by a warp a block.
+    """Set ``report[slot]`` to 1 if the CRC-32 of any block's output differs; one warp per block.
 
-    ``words`` uint32: what they hold, and a word more; ``table``: ADVANCE of crc32_gpu.py.
+    ``words`` uint32: the output, and one word more; ``table``: ADVANCE of crc32_gpu.py.
     """
     lane, b = thread_in_block() % WARP, thread_index() // WARP
     own = cuda.shared.array(_N_ADVANCE, UINT32)
@@ -183,9 +185,9 @@ def check_kernel(packed, words, table, report, slot):
 
 @compiled
 def _tabulate(packed, stops, table):
-    """Fill ``table`` int64[5, n], the last fields of Packed, by blocks that end at ``stops`` int64[n].
+    """Fill ``table`` int64[5, n], the last fields of Packed, for blocks that end at ``stops`` int64[n].
 
-    How many bytes they hold; -1 if a header has more than extra fields, or a size is not possible.
+    Returns their uncompressed bytes; -1 if a header has more than extra fields, or a size is impossible.
     """
     start, at = 0, 0
     for b in range(stops.size):
@@ -201,7 +203,7 @@ def _tabulate(packed, stops, table):
 
 @inlined
 def _peek(words, bit):
-    """32 bits, the next one lowest, as int64."""
+    """Return 32 bits, the next one lowest, as int64."""
     i, shift = bit >> 5, np.uint64(bit & 31)
     both = np.uint64(words[i]) | np.uint64(words[i + 1]) << np.uint64(32)
     return np.int64(both >> shift & np.uint64(LOW))
@@ -209,7 +211,7 @@ def _peek(words, bit):
 
 @inlined
 def _stored(words, bit, end, room):
-    """(the bit where what is stored begins, how many bytes it is); -1 bytes if that cannot be."""
+    """Return (bit where the stored bytes begin, their number), or -1 bytes if impossible."""
     first = (bit + 7) >> 3
     word = _peek(words, 8 * first)
     n, check = word & 0xFFFF, word >> 16
@@ -220,7 +222,7 @@ def _stored(words, bit, end, room):
 
 @inlined
 def _take_codes(data, bit, kind, codes):
-    """Fill the tables of a block of a kind: the bit where its symbols begin, or -1."""
+    """Fill the tables of a block of a kind; return the bit where its symbols begin, or -1."""
     if kind == 2:
         bit = read_lengths(data, bit, codes)
     elif kind == 1:
@@ -237,7 +239,7 @@ def _take_codes(data, bit, kind, codes):
 
 @inlined
 def _looked_up(code, held, size):
-    """The entry (uint32) of the code that the bits in ``held`` begin with; ``size`` of its table."""
+    """Return the entry (uint32) of the code at the lowest bits of ``held``; ``size`` is that of its table."""
     entry = np.uint32(code.table[held & np.uint64(size - 1)])
     if entry >> np.uint32(KIND) == LONG:
         entry = np.uint32(huffman.walk(code, np.int64(held & np.uint64(LOW))))
@@ -246,13 +248,13 @@ def _looked_up(code, held, size):
 
 @device
 def _coded(words, bit, end, codes, own, at, lane):
-    """The symbols of a block whose tables are filled, from ``own[at]`` on: (bit, place) behind it; bit -1 if
-    they are not sound.
+    """Decode the symbols of a block with filled tables to ``own[at]`` and after: the (bit, place) after it;
+    bit -1 if they are unsound.
 
-    ``held`` has the next ``n_held`` bits, lowest first.  Of the words after them lane i has the i-th of a
-    ``window`` and of the one behind it, which are loaded long before they are needed.  For the same reason
-    the last byte of a copy that a lane has loaded is written when the next copy begins.  Numbers have 32
-    bits where they can: those of 64 take a GPU two instructions.
+    ``held`` has the next ``n_held`` bits, lowest first.  Lane i holds the i-th of the following words in a
+    ``window``, and the i-th of the window after it, loaded long before they are needed.  For the same reason,
+    the last byte of a copy that a lane has loaded is written when the next copy begins.  Numbers have 32 bits
+    where possible: those of 64 take a GPU two instructions.
     """
     at_word, last_word, in_window = (bit >> 5) + 1, (end >> 2) + 2, np.int32(0)
     held, n_held = np.uint64(words[at_word - 1]) >> np.uint64(bit & 31), np.int32(32 - (bit & 31))
@@ -303,7 +305,7 @@ def _coded(words, bit, end, codes, own, at, lane):
         if value_at >= 0:
             own[np.uint32(value_at)] = value
         value_at = np.int32(-1)
-        sync_warp()  # what others wrote can be read
+        sync_warp()  # what other lanes wrote becomes visible
         i, source = lane, np.int32(n - distance)
         while i < length:
             if value_at >= 0:

@@ -1,7 +1,8 @@
-"""What a block of bytes repeats, found by a warp: LZ77 with a table of places by hash, and no chains.
+"""LZ77 by a warp: repeats in a block of bytes, found by a table of hashed places without chains.
 
-Each lane looks at four neighbouring places of a window, for a run of one byte and for what stands where the
-last five bytes of the same hash began.  A lane compares _SURE bytes; what is longer is compared by the warp.
+Each lane looks at four adjacent places of a window: for a run of one byte, and for a copy of what follows the
+last place with the same hash of five bytes.  A lane compares _SURE bytes; the warp compares the rest of a
+longer copy.
 """
 
 from functools import partial
@@ -36,20 +37,21 @@ from .huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS
 WINDOW = 4 * WARP
 HASH_BITS = 10
 REACH, LONGEST, LEAST = 32768, 258, 4  # bytes: RFC 1951 allows copies of three, which gain nothing here
-DISTANCE, LENGTH = (1 << 16) - 1, 16  # of a copy found: bits of one, and where the other begins
+DISTANCE, LENGTH = (1 << 16) - 1, 16  # of a copy found: mask of the distance, and first bit of the length
 _SURE = 8
 
 
 @device
 def place_of_hash(low, next_byte, table):
-    """Where the table of places from ``table`` on has five bytes: ``low``, the lowest of ``next_byte``."""
+    """Return the index in the table of places at ``table`` of five bytes: ``low``, and the lowest of
+    ``next_byte``."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
     return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
 
 
 @device
 def hashes(words, at, table):
-    """place_of_hash of the four places from ``at`` on, a multiple of 4."""
+    """Return place_of_hash of the four places from ``at`` on, a multiple of 4."""
     i = np.uint32(at) >> np.uint32(2)
     w0, w1 = words[i], words[np.uint32(i + np.uint32(1))]
     return (
@@ -62,11 +64,12 @@ def hashes(words, at, table):
 
 @device
 def keep(places, at, h0, h1, h2, h3):
-    """Let ``places`` (uint16) have the last place of each hash; a lane's are ``at`` and the next three.
+    """Store the last place of each hash in ``places`` (uint16); a lane has ``at`` and the next three places.
 
-    Which of several lanes' writes is last is not known, so those that lost to an earlier place write again.
+    When several lanes write the same entry, it is unknown which is last, so lanes that lost to an earlier
+    place write again.
     """
-    sync_warp()  # others have read what was there
+    sync_warp()  # others have read the old entries
     one, two, three = np.int32(at + 1), np.int32(at + 2), np.int32(at + 3)
     lost0 = lost1 = lost2 = lost3 = is_lost = True
     while is_lost:
@@ -86,17 +89,18 @@ def keep(places, at, h0, h1, h2, h3):
 
 @device
 def _alike(low, high):
-    """How many of eight bytes are alike, by what differs in the first and last four; 0 if less than LEAST."""
+    """Return how many of eight bytes are equal, from the differences of the first and last four; 0 below
+    LEAST."""
     n = np.int32(LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
     return n if low == 0 else np.int32(0)
 
 
 @device
 def _best(words, at, before, low, high, run, room):
-    """The longest copy to ``at``, of ``room`` bytes at most: its length << LENGTH | its distance, or 0.
+    """Return the longest copy to ``at`` of at most ``room`` bytes: length << LENGTH | distance, or 0.
 
-    ``before``: the last place of this hash.  ``low``, ``high``: eight bytes from ``at`` on; ``run``: how many
-    of them are alike those one place earlier.
+    ``before``: the last place with this hash.  ``low``, ``high``: eight bytes from ``at`` on; ``run``: how
+    many of them equal those one place earlier.
     """
     length, distance, away = run, np.int32(1), np.int32(at - before)
     i, begin = np.uint32(before) >> np.uint32(2), four_from(before)
@@ -112,8 +116,8 @@ def _best(words, at, before, low, high, run, room):
 
 @device
 def best_of_four(words, at, p0, p1, p2, p3, stop):
-    """The longest copies to the four places from ``at`` on, a multiple of 4, to ``stop`` at most: of each its
-    length << LENGTH | its distance, or 0.  ``p0`` to ``p3``: the last places of their hashes."""
+    """Return the longest copies to the four places from ``at`` on, a multiple of 4, up to ``stop``: for each
+    length << LENGTH | distance, or 0.  ``p0`` to ``p3``: the last places with their hashes."""
     i, one, two, three = (
         np.uint32(at) >> np.uint32(2),
         np.uint32(0x4321),
@@ -122,7 +126,7 @@ def best_of_four(words, at, p0, p1, p2, p3, stop):
     )
     w0, w1, w2 = words[i], words[np.uint32(i + np.uint32(1))], words[np.uint32(i + np.uint32(2))]
     last = words[np.uint32(max(at - 4, 0)) >> np.uint32(2)]
-    last = last if at > 0 else np.uint32(~w0 << np.uint32(24))  # nothing stands before the first
+    last = last if at > 0 else np.uint32(~w0 << np.uint32(24))  # nothing comes before the first
     x0 = np.uint32(w0 ^ permute_bytes(last, w0, three))
     x1 = np.uint32(w1 ^ permute_bytes(w0, w1, three))
     x2 = np.uint32(w2 ^ permute_bytes(w1, w2, three))
@@ -142,7 +146,8 @@ def best_of_four(words, at, p0, p1, p2, p3, stop):
 
 @device
 def lengthened(words, at, length, distance, stop, lane):
-    """``length`` of a copy to ``at`` that best_of_four has found, by the warp: as long as it can be."""
+    """Extend the copy to ``at`` that best_of_four found as far as possible, by the warp; return its
+    length."""
     most = np.int32(min(LONGEST, stop - at))
     is_open = length == _SURE
     while is_open and length < most:
@@ -158,12 +163,12 @@ def lengthened(words, at, length, distance, stop, lane):
     return np.int32(min(length, most))
 
 
-# Bytes -> tokens of deflate on a GPU: literals, and copies of what stood before (RFC 1951, section 3.2.5).
+# Bytes to tokens of deflate on a GPU: literals, and copies of earlier bytes (RFC 1951, section 3.2.5).
 #
-# A block of bytes is one of threads, and lies in shared memory.  A warp takes sections of it, and of these
-# a window after the other: what its places repeat, then the tokens from left to right, each the longest copy
-# there unless the next place has a longer one.  Copies come from any place before and end within their
-# section, so that no warp waits for another, and tokens are the same whoever is first.
+# A block of threads holds a block of bytes in shared memory.  A warp takes sections of it, and goes through
+# the windows of a section: it finds the repeats of its places, then chooses tokens from left to right, each
+# the longest copy there unless the next place has a longer one.  Copies come from any earlier place and end
+# within their section, so no warp waits for another, and the tokens do not depend on the order of execution.
 #
 # token     bit 0    5            10         15           28
 # literal   byte                                          0
@@ -171,18 +176,18 @@ def lengthened(words, at, length, distance, stop, lane):
 
 N_THREADS, SECTION = 512, 4096  # of a block; bytes
 N_SECTIONS, N_COUNTS, COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
-UINT16 = np.dtype(np.uint16)  # of an array of the kernel
-_BEFORE = 1024  # bytes before a section whose places its warp knows
-# Words of shared memory: the bytes and what is read behind them, a table of places for each warp, counts.
+UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
+_BEFORE = 1024  # bytes before a section whose places its warp enters in the table
+# Words of shared memory: the bytes and padding, a table of places for each warp, counts.
 _TABLES = (BLOCK + LONGEST + WINDOW >> 2) + 4
 _COUNTS = _TABLES + (N_THREADS // WARP << (HASH_BITS - 1))
 SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
 
 
 class PlainBytes(NamedTuple):
-    """What is deflated, on the device: ``data`` uint8[n], of which ``words`` uint32 is another view.
+    """Data to compress, on the device: ``data`` uint8[n]; ``words`` is a uint32 view of it.
 
-    Block b is BLOCK bytes from ``b * BLOCK`` on, the last one what is left.
+    Block b is BLOCK bytes from ``b * BLOCK`` on; the last block is the remainder.
     """
 
     data: np.ndarray
@@ -190,10 +195,11 @@ class PlainBytes(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Of n blocks.  Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]`` (int32) of the
-    ``tokens`` uint32 from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if zeros stood around it.
+    """The tokens of n blocks.  Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]``
+    (int32) of the ``tokens`` uint32 from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if surrounded by
+    zeros.
 
-    ``counts`` uint32[n * N_COUNTS]: how often a block has each literal or length, then each distance.
+    ``counts`` uint32[n * N_COUNTS]: how often each literal or length, then each distance, occurs in a block.
     """
 
     tokens: np.ndarray
@@ -204,9 +210,9 @@ class Tokens(NamedTuple):
 
 @partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
 def tokens_kernel(plain, first, advance, made):
-    """Tokens of the blocks from ``first`` on into ``made``, by N_THREADS each, with SHARED bytes.
+    """Write the Tokens of blocks from ``first`` on to ``made``, by N_THREADS each, with SHARED bytes.
 
-    ``advance``: that of crc32_gpu.py.
+    ``advance``: ADVANCE of crc32_gpu.py.
     """
     own, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     words = cuda.shared.array(0, UINT32)
@@ -227,7 +233,7 @@ def tokens_kernel(plain, first, advance, made):
         check = crc32_of_warp(words, s * SECTION, size, lane, table, before)
         if lane == 0:
             made.sums[block * N_SECTIONS + s] = check
-    sync_block()  # the table of places takes the room of the CRC's
+    sync_block()  # the table of places overwrites that of the CRC
     for s in range(warp, N_SECTIONS, n_warps):
         i, start = block * N_SECTIONS + s, np.int32(s * SECTION)
         stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << HASH_BITS))
@@ -244,7 +250,7 @@ def tokens_kernel(plain, first, advance, made):
 
 @device
 def _word(plain, begin, n, i):
-    """The i-th word of a block of n bytes; zeros behind them."""
+    """Return the i-th word of a block of n bytes, followed by zeros."""
     word = 0
     if 4 * i + 4 <= n:
         word = np.int64(plain.words[(begin >> 2) + i])
@@ -256,7 +262,7 @@ def _word(plain, begin, n, i):
 
 @device
 def _begin(words, places, table, start, lane):
-    """Let the table of a section that begins at ``start`` have the places just before it."""
+    """Enter the places before a section that begins at ``start`` in its table."""
     for i in range(lane, 1 << HASH_BITS, WARP):
         places[np.uint32(table + i)] = 0
     for window in range(max(start - _BEFORE, 0), start, WINDOW):
@@ -268,7 +274,7 @@ def _begin(words, places, table, start, lane):
 
 @device
 def _write(words, places, table, start, stop, tokens, lane):
-    """The tokens of the bytes ``start`` to ``stop`` into ``tokens``, counted; how many they are."""
+    """Write the tokens of bytes ``start`` to ``stop`` to ``tokens`` and count them; return their number."""
     n, done, all_four = np.int32(0), start, np.uint32(15)
     for window in range(start, stop, np.int32(WINDOW)):
         at = np.int32(window + 4 * lane)
@@ -278,7 +284,7 @@ def _write(words, places, table, start, stop, tokens, lane):
         keep(places, at, h0, h1, h2, h3)
         b4 = np.int32(take(b0, (lane + 1) & 31))
         starts = _starts(b0, b1, b2, b3, b4 if lane < WARP - 1 else np.int32(0))
-        # Bits of the lane's four places: those that are not a token's first byte, as others reach over them.
+        # Bits of the lane's four places that begin no token, because earlier ones reach over them.
         open_at = bits_from32(np.int32(done - at))
         taken = np.uint32((~open_at | bits_from32(np.int32(stop - at))) & all_four)
         copy, is_open = (np.int32(0), np.int32(0)), True
@@ -304,7 +310,7 @@ def _write(words, places, table, start, stop, tokens, lane):
 
 @device
 def _starts(b0, b1, b2, b3, b4):
-    """Bits of the first four places: those that have a copy, and the next place no longer one."""
+    """Return bits for the first four places that have a copy, unless the next place has a longer one."""
     n0, n1, n2, n3, n4 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH, b4 >> LENGTH
     one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
     two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
@@ -315,7 +321,7 @@ def _starts(b0, b1, b2, b3, b4):
 
 @device
 def _copy(length, distance):
-    """The token of a copy (int32)."""
+    """Return the token of a copy (int32)."""
     n, d = np.int32(length - 3), np.int32(distance - 1)
     bits = np.int32(max(29 - cuda.clz(np.int32(n | 1)), 0))
     code, extra = np.int32((bits << 2) + (n >> bits)), np.int32(n & ((1 << bits) - 1))
@@ -328,8 +334,10 @@ def _copy(length, distance):
 
 @device
 def _put(words, at, taken, found, tokens, n, lane):
-    """Each lane's tokens of its four places from ``at`` on: literals where nothing is ``taken`` (bits), and a
-    ``found`` copy, as (token, place), or (0, 0).  They follow ``n`` others; how many these are then."""
+    """Write each lane's tokens of its four places from ``at`` on, after ``n`` others; return the new number.
+
+    They are literals where nothing is ``taken`` (bits), and a ``found`` copy, as (token, place), or (0, 0).
+    """
     copy, place = found
     own = np.int32(4 - n_bits(taken) + (1 if copy != 0 else 0))
     low, middle, high = ballot(own & 1 != 0), ballot(own & 2 != 0), ballot(own & 4 != 0)

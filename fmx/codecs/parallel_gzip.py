@@ -1,13 +1,14 @@
-"""One gzip stream inflated by many threads: each takes a range, from a block that it finds there.
+"""Inflate one gzip stream by many threads: each takes a range, starting at a block that it finds there.
 
-A range has the blocks that begin in it.  Where the first one begins is guessed, and told by the range before;
-where that is another place, the range is inflated again from there:
+A range has the blocks that begin in it.  A worker guesses where the first one begins; later the previous
+range reports it.  If the guess was wrong, the range is inflated again from the right place:
 
     ranges     |              |              |              |
     blocks     . .   .    .  .   .     . .    .   .     .  .   .
-               told            found, told    found, told   found, told
+               reported        guessed,       guessed,        guessed,
+                               reported       reported        reported
 
-What is not as it should be is left to igzip, which reads on from there as from a stream (``Ranges.rest``).
+If anything is unusual or damaged, igzip reads on from there as a stream (``Ranges.rest``).
 """
 
 import threading
@@ -29,16 +30,17 @@ from .readers import GzipStream, PlainRange
 if TYPE_CHECKING:
     from ..system.files import RegularFile
 
-HEAD = 1 << 17  # bytes that tell how much a file was compressed
-BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
-MOST = 8  # times as many bytes as expected may a range hold
+HEAD = 1 << 17  # bytes from which the compression ratio of a file is estimated
+BEHIND = 1 << 18  # bytes read after a range for its last block, at first
+MOST = 8  # a range may hold at most this multiple of the expected bytes
 _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 
 
 class Told(NamedTuple):
-    """What a range tells the next: the bit of the file where that begins, or -1 where igzip reads on.
+    """What a range passes to the next: the bit of the file where that begins, or -1 if igzip reads on.
 
-    ``meaning`` uint8[MARKER + WINDOW]: of symbols, by the ``n_known`` bytes before; ``total``: of all bytes.
+    ``meaning`` uint8[MARKER + WINDOW]: the byte of each symbol, from the ``n_known`` bytes before; ``total``:
+    number of all bytes before.
     """
 
     bit: int
@@ -55,7 +57,7 @@ class Sum(NamedTuple):
 
 
 class _Room(threading.local):
-    """What a thread inflates with, used again for each range."""
+    """Buffers of a thread for inflating, reused for each range."""
 
     def __init__(self) -> None:
         self.codes, self.out = make_codes(), np.empty(0, np.uint16)
@@ -69,7 +71,8 @@ _room = _Room()
 
 
 def ranges_of(file: "RegularFile", size: int) -> "Ranges | None":
-    """The Ranges of a RegularFile that hold about ``size`` bytes each; None where that is not worth it."""
+    """Return the Ranges of a RegularFile, of about ``size`` uncompressed bytes each; None if not
+    worthwhile."""
     head = file.bytes(HEAD, 0)
     data = np.frombuffer(head + bytes(SPARE), np.uint8)
     start = inflate.header_end(data)
@@ -82,14 +85,14 @@ def ranges_of(file: "RegularFile", size: int) -> "Ranges | None":
 
 
 class Ranges:
-    """The ranges of a gzip file whose first block begins at byte ``start``, every ``step`` bytes."""
+    """The ranges of a gzip file whose first block begins at byte ``start``: one every ``step`` bytes."""
 
     def __init__(self, file: "RegularFile", start: int, step: int, size: int) -> None:
         self._file, self._start, self._step, self._size = file, start, step, size
         self._told = settled(Told(8 * start, _no_meaning(), 0, 0))
 
     def readers(self) -> "Iterator[tuple[Range, None, int]]":
-        """Yield (Range, None, where it ends) for each."""
+        """Yield (Range, None, its end in the file) for each range."""
         sums = settled(Sum(0, 0))
         for start in range(self._start, self._file.size, self._step):
             told, more_told, more_sums = self._told, Future[Any](), Future[Any]()
@@ -102,7 +105,7 @@ class Ranges:
             self._told, sums = more_told, more_sums
 
     def rest(self) -> GzipStream | None:
-        """After all Ranges: what is left for igzip; None if they were all."""
+        """Return a stream of what the Ranges left for igzip; None if nothing is left."""
         told = self._told.result()
         if told is None or told.bit >= 0:
             return None
@@ -110,12 +113,12 @@ class Ranges:
 
 
 def _no_meaning() -> np.ndarray:
-    """Symbols that are bytes mean themselves, markers nothing."""
+    """Return the table in which bytes mean themselves and markers are unknown."""
     return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
 def _from(file: "RegularFile", n: int) -> GzipStream:
-    """What a gzip file holds from the n-th byte on."""
+    """Return a stream of a gzip file from byte n on."""
     stream, buffer = GzipStream(file.path, PlainRange(file, 0)), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
         n -= done
@@ -125,7 +128,7 @@ def _from(file: "RegularFile", n: int) -> GzipStream:
 class Range:
     """A reader of the blocks that begin in bytes start to stop of a gzip file, and of all after them.
 
-    ``told`` and ``sums``: the Futures, of Told and of Sum, from the range before and to the next one.
+    ``told`` and ``sums``: Futures of Told and Sum, from the previous range and for the next.
     """
 
     def __init__(
@@ -139,12 +142,12 @@ class Range:
         self._file, (self._start, self._stop), self._size = file, span, size
         self._is_last = self._stop == file.size
         (self._told, self._behind), (self._sums, self._sums_behind) = told, sums
-        self._before: Any = None  # the Told of the range before, once it is known
+        self._before: Any = None  # the Told of the previous range, once known
         self._rest: Any = None
         self._n, self._given, self._is_begun = 0, 0, False
 
     def begin(self) -> int:
-        """How many bytes its blocks hold.  Raises InputError."""
+        """Inflate the blocks and return the number of bytes.  Raises InputError."""
         try:
             return self._begin()
         except BaseException:
@@ -156,7 +159,7 @@ class Range:
         found = None if self._told.done() else self._guess()
         told = self._before = self._told.result()
         if told is None:
-            raise InputError(self._file.path, "", "what stands before could not be read")
+            raise InputError(self._file.path, "", "the part before could not be read")
         if told.bit < 0 or told.bit >= 8 * self._stop:
             return self._pass_on(told)
         if found != told.bit:
@@ -176,14 +179,14 @@ class Range:
         return n
 
     def _pass_on(self, told: Told) -> int:
-        """Hold nothing."""
+        """Hold no bytes and pass on what the previous range reported."""
         self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
         self._behind.set_result(told)
         self._sums_behind.set_result(self._sums.result())
         return 0
 
     def _guess(self) -> int | None:
-        """Inflate from a block that is found; the bit of the file where it begins, or None."""
+        """Inflate from a guessed block; return the bit of the file where it begins, or None."""
         bit = 8 * self._start - 1
         while True:
             self._load(self._start)
@@ -197,14 +200,14 @@ class Range:
                 return bit
 
     def _inflate(self, bit: int, told: Told | None) -> None:
-        """Inflate from a bit of the file on, behind what is told or not known."""
+        """Inflate from a bit of the file, with the preceding bytes known (``told``) or not."""
         if _room.out.size < WINDOW + 2 * self._size + SLACK:
             _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
         _room.out[:WINDOW] = told.meaning[MARKER:] if told else _MARKERS
         _room.n_ends[0] = 0
         self._load(bit >> 3)
         self._state = State(bit & 7, WINDOW, WINDOW - told.n_known if told else 0)
-        self._advance(8 * self._stop + self._is_last)  # the last one ends with the file, or not at all
+        self._advance(8 * self._stop + self._is_last)  # the last range must end with the file
 
     def _advance(self, stop: int) -> None:
         """Inflate blocks until one begins at bit ``stop`` of the file or later."""
@@ -222,7 +225,7 @@ class Range:
                 return
 
     def _load(self, base: int, n: int = 0) -> None:
-        """Have the range's bytes from ``base`` on, or n bytes, and those behind them."""
+        """Read the range's bytes from ``base`` on, or n bytes, and those after them."""
         n = min(max(n, self._stop - base + BEHIND), self._file.size - base)
         data = np.empty(n + SPARE, np.uint8)
         n = self._file.read(data, base)
@@ -231,12 +234,14 @@ class Range:
         self._base, self._input = base, inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
 
     def _resolve(self, start: int, view: np.ndarray) -> bool:
-        """Write the symbols from the ``start``-th on into ``view``; False if they copy what is not there."""
+        """Write the symbols from index ``start`` on to ``view``; return False if they copy bytes that do not
+        exist."""
         symbols = _room.out[start : start + view.size]
         return inflate.resolve(symbols, self._before.meaning, self._before.n_known, view)
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), at first with its own bytes or more; fewer at the end; or InputError."""
+        """Fill ``view`` (uint8), first with the range's bytes or more; fewer at the end.  Raises
+        InputError."""
         done = 0
         if not self._is_begun:
             done, self._given, self._is_begun = self._n, self._n, True
@@ -263,10 +268,11 @@ class Range:
         return done
 
     def _check_sums(self, data: np.ndarray) -> None:
-        """Compare the sums of the members that end in it; let the next one know that of the last."""
+        """Check the sums of members that end in the range; pass the sum of the last member to the next
+        range."""
         before, start = self._sums.result(), 0
         if before is None:
-            raise InputError(self._file.path, "", "what stands before could not be read")
+            raise InputError(self._file.path, "", "the part before could not be read")
         for end, expected, size in self._ends.tolist():
             before = _add(before, data[start : end - WINDOW])
             if (before.crc, before.n & 0xFFFFFFFF) != (expected, size):
@@ -275,7 +281,7 @@ class Range:
         self._sums_behind.set_result(_add(before, data[start:]))
 
     def _tell_why(self) -> None:
-        """Raise what igzip says."""
+        """Raise the error that igzip reports."""
         stream, buffer = GzipStream(self._file.path, PlainRange(self._file, 0)), np.empty(1 << 20, np.uint8)
         while stream.readinto(buffer):
             pass

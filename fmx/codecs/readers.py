@@ -1,6 +1,6 @@
 """Readers of files: ranges and blocks for any thread; streams of gzip, zstd, xz and bzip2.
 
-To add a kind of stream, give it a line in KINDS.
+To add a format, add a line to KINDS.
 """
 
 import io
@@ -20,30 +20,30 @@ from .bgzf import BGZF_END, LONGEST, MAGIC, block_length, inflate
 
 
 class PlainRange:
-    """The bytes of a plain file from an offset on."""
+    """The bytes of an uncompressed file from an offset on."""
 
     def __init__(self, file: RegularFile, offset: int) -> None:
         self._file, self._offset = file, offset
 
     def readinto(self, view: memoryview | np.ndarray) -> int:
-        """Fill ``view``, as far as the file goes.  Raises InputError."""
+        """Fill ``view`` as far as the file goes; return the number of bytes.  Raises InputError."""
         n = self._file.read(view, self._offset)
         self._offset += n
         return n
 
 
-# gzip of any kind as a stream, and runs of blocks of BGZF, which can be inflated by themselves.
+# gzip of any kind as a stream, and runs of BGZF blocks, which can be inflated independently.
 
 
 class GzipStream:
-    """What a file of gzip holds.  ``raw`` gives its bytes; ``before``: the last of those before them."""
+    """The uncompressed bytes of a gzip file.  ``raw``: its bytes; ``before``: the last bytes before them."""
 
     def __init__(self, path: str, raw: Any, before: bytes = b"") -> None:
         self._path, self._watched = path, _Watched(raw, before)
         self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
 
     def readinto(self, view: memoryview | np.ndarray) -> int:
-        """Fill ``view``, as far as it goes.  Raises InputError."""
+        """Fill ``view`` as far as the data go; return the number of bytes.  Raises InputError."""
         done = 0
         with _named(self._path):
             while done < len(view):
@@ -67,9 +67,10 @@ def _named(path: str) -> Iterator[None]:
 
 
 class _Watched(io.RawIOBase):
-    """Bytes on their way to the decompressor; the last are kept, to tell where a BGZF was cut.
+    """Bytes on their way to the decompressor; the last are kept, to detect a truncated BGZF file.
 
-    Where members stand before them, an empty one is put first, so that what may follow members may follow.
+    If members come before these bytes, an empty member is put first, so that anything allowed after a member
+    is accepted.
     """
 
     def __init__(self, raw: Any, before: bytes) -> None:
@@ -89,7 +90,8 @@ class _Watched(io.RawIOBase):
         return n
 
     def ends_inside(self) -> bool:
-        """Is the last member a block of BGZF that holds data?  The end of a whole file is an empty one."""
+        """Return whether the last member is a BGZF block with data; a complete file ends with an empty
+        one."""
         tail, at = self._tail, len(self._tail)
         while (at := tail.rfind(MAGIC, 0, at)) >= 0:
             if at + block_length(tail[at:]) == len(tail):
@@ -98,9 +100,10 @@ class _Watched(io.RawIOBase):
 
 
 class BgzfBlocks:
-    """What blocks of BGZF hold, and all after them: n bytes from the ``skip``-th on, and what follows.
+    """The uncompressed bytes of BGZF blocks, and of all after them: n bytes from the ``skip``-th on, then the
+    rest.
 
-    The blocks are those of ``file`` (RegularFile) from ``start`` on, which end at ``stops``.
+    The blocks are those of ``file`` (RegularFile) from ``start`` on; they end at ``stops``.
     """
 
     def __init__(self, file: RegularFile, start: int, stops: Sequence[int], skip: int, n: int) -> None:
@@ -108,7 +111,7 @@ class BgzfBlocks:
         self._rest: Any = None
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), at first with n bytes or more; fewer at the end.  Raises InputError."""
+        """Fill ``view`` (uint8), first with n bytes or more; fewer at the end.  Raises InputError."""
         done = 0
         if self._rest is None:
             self._inflate(view[: self._n])
@@ -123,29 +126,29 @@ class BgzfBlocks:
             self._tell_why(packed)
 
     def _tell_why(self, packed: np.ndarray) -> None:
-        """Raise what a stream of such blocks raises."""
+        """Raise the error that a stream of these blocks raises."""
         with (
             _named(self.file.path),
             igzip.GzipFile(fileobj=io.BytesIO(packed.tobytes()), mode="rb") as inside,
         ):
             while inside.read(LONGEST):
                 pass
-            raise EOFError("a block of BGZF is not as long as it says")
+            raise EOFError("the length of a BGZF block differs from its header")
 
 
 def after(file: RegularFile, start: int) -> GzipStream:
-    """What a RegularFile of gzip holds from the end of a member on."""
+    """Return a stream of a gzip RegularFile from the end of a member on."""
     first = max(0, start - LONGEST)
     return GzipStream(file.path, PlainRange(file, start), file.bytes(start - first, first))
 
 
-# zstd, xz and bzip2 as streams, by decompressors that all do what those of the standard library do.
+# zstd, xz and bzip2 as streams; their decompressors have the interface of the standard library.
 
-_AT_ONCE = 1 << 18  # packed bytes
+_AT_ONCE = 1 << 18  # compressed bytes
 
 
 class Kind(NamedTuple):
-    """``begins`` tells such a file by its first 6 bytes; ``padding``: what may stand after a stream."""
+    """``begins`` recognizes a file by its first 6 bytes; ``padding``: bytes that may follow a stream."""
 
     name: str
     begins: Callable[[bytes], bool]
@@ -156,7 +159,7 @@ class Kind(NamedTuple):
 
 
 def _begins_zstd(head: bytes) -> bool:
-    """With a frame, or one that is skipped (RFC 8878, section 3.1)."""
+    """Return whether a frame begins here, possibly one to skip (RFC 8878, section 3.1)."""
     return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F)
 
 
@@ -169,12 +172,12 @@ KINDS = (
 
 
 def kind_of(head: bytes) -> Kind | None:
-    """What a file is that begins with these bytes; None if it is none of KINDS."""
+    """Return the Kind of a file that begins with these bytes; None if it is none of KINDS."""
     return next((kind for kind in KINDS if kind.begins(head[:6])), None)
 
 
 class CompressedStream:
-    """What a file of a Kind holds, one stream after the other; ``raw`` gives its bytes."""
+    """The uncompressed bytes of a file of a Kind, one stream after another; ``raw``: its bytes."""
 
     def __init__(self, path: str, raw: BinaryIO, kind: Kind) -> None:
         module = import_module(kind.module)
@@ -184,7 +187,7 @@ class CompressedStream:
         self._stream, self._ahead = self._make(), b""
 
     def readinto(self, view: memoryview) -> int:
-        """Write into ``view``; the number of bytes, 0 at the end.  Raises InputError."""
+        """Fill ``view``; return the number of bytes, 0 at the end.  Raises InputError."""
         while True:
             try:
                 if self._stream is None and not self._begin():
@@ -192,7 +195,7 @@ class CompressedStream:
                 packed = self._read() if self._stream.needs_input else b""
                 found = self._stream.decompress(packed, len(view))
                 if not (found or packed or self._stream.eof):
-                    raise EOFError("it ends within a stream")
+                    raise EOFError("the file ends within a stream")
             except (EOFError, self._error) as error:
                 what = f"truncated or damaged ({error}); transfer it again"
                 raise InputError(self._path, f"{self._kind.name} stream", what) from error
@@ -203,12 +206,12 @@ class CompressedStream:
                 return len(found)
 
     def _read(self) -> bytes:
-        """The next bytes of the file; none at its end."""
+        """Return the next bytes of the file; none at its end."""
         ahead, self._ahead = self._ahead, b""
         return ahead or self._raw.read(_AT_ONCE)
 
     def _begin(self) -> bool:
-        """Is there another stream?"""
+        """Return whether another stream begins."""
         n_padding = 0
         while packed := self._read():
             self._ahead = packed.lstrip(self._kind.padding)
@@ -216,6 +219,6 @@ class CompressedStream:
             if self._ahead:
                 self._stream = self._make()
                 break
-        if n_padding % 4:  # of xz, which alone has any (The .xz file format, section 2.2)
-            raise EOFError("padding that is no multiple of 4 bytes")
+        if n_padding % 4:  # only xz has padding (The .xz file format, section 2.2)
+            raise EOFError("padding that is not a multiple of 4 bytes")
         return self._stream is not None

@@ -1,1 +1,1 @@
-"""Who works: cores and threads, GPUs, jobs done by either, progress."""
+"""The workers: threads on CPU cores, GPUs, jobs that run on either, and progress reports."""

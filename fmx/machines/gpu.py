@@ -1,4 +1,4 @@
-"""Whether what a GPU must hold fits into its memory: the one sentence for where it does not."""
+"""A GPU as the host uses it: arrays, streams, pinned memory, events, and driver errors as messages."""
 
 import gc
 import time
@@ -20,35 +20,34 @@ if TYPE_CHECKING:
 
 
 def memory_beside(memory: int, resident: int, least: int, what: str = "the index") -> int:
-    """Bytes of ``memory`` beside ``resident`` ones.  Raises DeviceError if they are fewer than ``least``."""
+    """Return how many bytes of ``memory`` are left beside ``resident``.  Raises DeviceError if fewer than
+    ``least``."""
     if memory - resident < least:
         raise DeviceError(
             f"{what} needs {(resident + least) / 1e9:.3g} GB of GPU memory with its buffers, and "
-            f"{memory / 1e9:.3g} GB may be used: raise --gpu-memory, free memory, name a smaller --layout, "
-            "or take --engine cpu"
+            f"{memory / 1e9:.3g} GB are available: raise --gpu-memory, free GPU memory, choose a smaller "
+            "--layout, or use --engine cpu"
         )
     return memory - resident
 
 
-# A GPU seen from the host: arrays, streams, pinned memory, events, and errors as sentences.
-#
-# In the CUDA simulator the device's memory is the host's.
+# In the CUDA simulator, device memory is host memory.
 
 
-# An array in a GPU's memory: a CudaArray, in the simulator one of NumPy.  The NamedTuples that kernels take
-# lie in either memory and call their fields np.ndarray, so that this is no type of its own.
+# An array in GPU memory: a CudaArray, or a NumPy array in the simulator.  The NamedTuples that kernels
+# take may be in host or device memory and declare their fields as np.ndarray, so this cannot be its own type.
 DeviceArray: TypeAlias = Any
-_LARGE, _PIECE = 1 << 25, 1 << 22  # bytes of an array that threads copy to the device, and of a pinned buffer
-_MOST_THREADS, _PIECES = 16, 16  # that do so: more do not copy faster; a thread has so many pieces at least
+_LARGE, _PIECE = 1 << 25, 1 << 22  # bytes: arrays this large are copied by threads; size of a pinned buffer
+_MOST_THREADS, _PIECES = 16, 16  # most threads that copy (more are not faster); fewest pieces per thread
 
 
 def open_device(number: int = 0) -> str:
-    """Make a GPU the one that this thread uses; its name.  Raises DeviceError."""
+    """Select a GPU for this thread and return its name.  Raises DeviceError."""
     if SIMULATED:
         return "CUDA simulator"
     with errors():
         if not (n := n_devices()):
-            raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
+            raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or use --engine cpu")
         _check_driver()
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
@@ -58,19 +57,21 @@ def open_device(number: int = 0) -> str:
 
 
 def _check_driver() -> None:
-    """Raises DeviceError where the driver is older than the packages: it would refuse their code later."""
+    """Raise DeviceError if the driver is older than the installed CUDA packages: it would reject their code
+    later."""
     needs, (major, minor) = driver.toolkit(), driver.driver_version()
     if major < needs:
         remedy = f"pip install 'fmx-mapper[cuda{major}]', or " if major == 12 else ""
         raise DeviceError(
-            f"the driver of this machine knows CUDA {major}.{minor}, and the installed packages are of "
+            f"the GPU driver supports CUDA {major}.{minor}, but the installed packages need "
             f"CUDA {needs}: {remedy}install a newer driver"
         )
 
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Turn what the driver says into a sentence that says what to do: DeviceError, or LostDeviceError."""
+    """Turn errors of the CUDA driver into DeviceError or LostDeviceError, with a message that states what to
+    do."""
     try:
         yield
     except DeviceError:
@@ -79,13 +80,13 @@ def errors() -> Iterator[None]:
         kind, text = type(error).__name__, str(error)
         if "OUT_OF_MEMORY" in text:
             raise DeviceError(
-                "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or "
-                "take --engine cpu"
+                "the GPU's memory is full: stop other programs that use it, choose a smaller --layout, or "
+                "use --engine cpu"
             ) from error
         if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM", "NvJitLink")):
             said = (text.splitlines() or [kind])[0]
             raise LostDeviceError(
-                f"the GPU does not answer ({said}): look at 'nvidia-smi', start again, or take --engine cpu"
+                f"the GPU does not answer ({said}): check 'nvidia-smi', start again, or use --engine cpu"
             ) from error
         raise
 
@@ -95,20 +96,21 @@ def _no_method(array: np.ndarray) -> NoReturn:
 
 
 class _Simulated(np.ndarray):
-    """An array of the device in the simulator, which has no method that a GPU's array lacks."""
+    """A device array in the simulator, without the methods that an array on a GPU lacks."""
 
     astype = copy = reshape = tolist = transpose = property(_no_method)
 
 
 def block_size(n_threads: int) -> int:
-    """Threads of a block: in the simulator a warp, for they are Python threads."""
+    """Return the threads per block; in the simulator a warp, because its threads are Python threads."""
     return WARP if SIMULATED else n_threads
 
 
 def _with_room(allocate: "Callable[[], CudaArray]") -> "CudaArray":
-    """What ``allocate()`` gives; where memory is full, once more without what garbage holds.
+    """Return ``allocate()``; if memory is full, collect garbage and try once more.
 
-    A kernel's first launch compiles it, and leaves the frames of its callers in cycles, with their arrays.
+    The first launch of a kernel compiles it and leaves the frames of its callers, with their arrays, in
+    reference cycles.
     """
     try:
         return allocate()
@@ -120,12 +122,12 @@ def _with_room(allocate: "Callable[[], CudaArray]") -> "CudaArray":
 
 
 def to_device(array: np.ndarray) -> DeviceArray:
-    """A copy of an array in the device's memory."""
+    """Copy an array to device memory."""
     return take(array)
 
 
 def take(value: Any) -> Any:
-    """An array, or a NamedTuple of them, copied to the device; anything else as it is."""
+    """Copy an array, or a NamedTuple of arrays, to the device; return any other value unchanged."""
     copies: list[tuple[np.ndarray, DeviceArray]] = []
     made = _with_places(value, copies)
     pieces = []
@@ -145,7 +147,7 @@ def take(value: Any) -> Any:
 
 
 def _with_places(value: Any, copies: list[tuple[np.ndarray, DeviceArray]]) -> Any:
-    """What ``take`` gives, its arrays not yet filled: ``copies`` gets what is to be copied where."""
+    """Allocate device arrays for ``value`` and append (host array, device array) pairs to ``copies``."""
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         there = empty(array.shape, array.dtype)
@@ -157,10 +159,10 @@ def _with_places(value: Any, copies: list[tuple[np.ndarray, DeviceArray]]) -> An
 
 
 def _copy_pieces(pieces: Iterator[tuple[np.ndarray, DeviceArray]], number: int) -> None:
-    """Copy what is left of pieces to the device, in turn with other threads, which share the iterator.
+    """Copy pieces to the device until the iterator, which other threads share, is exhausted.
 
-    Through a pinned buffer: pages of a file, which are read only now, and memory that is not pinned, take a
-    thread longer than the way to the device.
+    Each piece goes through a pinned buffer: reading pages of a file, or memory that is not pinned, takes a
+    thread longer than the transfer.
     """
     use(number)
     buffer, queue = pinned(_PIECE, np.uint8), stream()
@@ -172,37 +174,37 @@ def _copy_pieces(pieces: Iterator[tuple[np.ndarray, DeviceArray]], number: int) 
 
 
 def _bytes_of(array: DeviceArray) -> DeviceArray:
-    """The memory of an array of the device as uint8."""
+    """View the memory of a device array as uint8."""
     return np.frombuffer(array, np.uint8) if SIMULATED else cuda_driver.over(array, array.nbytes, np.uint8)
 
 
 def empty(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
-    """An array of the device, not initialised; ``shape`` a number or a tuple of them."""
+    """Allocate an uninitialised device array; ``shape`` is a number or a tuple."""
     if SIMULATED:
         return np.empty(shape, dtype).view(_Simulated)
     return _with_room(lambda: cuda_driver.empty(shape, dtype))
 
 
 def address(array: DeviceArray) -> int:
-    """Where an array of the device begins there."""
+    """Return the address of a device array in device memory."""
     return array.ctypes.data if SIMULATED else array.address
 
 
 def words_of(array: DeviceArray) -> DeviceArray:
-    """The bytes of an array of the device, uint8, as uint32; those beyond the last whole one are left out."""
+    """View a uint8 device array as uint32; trailing bytes that do not fill a word are left out."""
     n = array.size >> 2
     return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_driver.over(array, n, np.uint32)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
-    """An array of zeros of the device; ``shape`` a number or a tuple of them."""
+    """Allocate a device array of zeros; ``shape`` is a number or a tuple."""
     array = empty(shape, dtype)
     fill_zero(array)
     return array
 
 
 def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None:
-    """Write zeros into an array of the device, or into its first n elements."""
+    """Write zeros into a device array, or into its first n elements."""
     if SIMULATED:
         array[:n] = 0
     elif array.size:
@@ -211,7 +213,7 @@ def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None
 
 
 def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
-    """A copy of a device's array in the host's memory (``out``, if given)."""
+    """Copy a device array to host memory, into ``out`` if given."""
     if SIMULATED:
         if out is None:
             return np.array(array)
@@ -223,9 +225,10 @@ def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) 
 
 
 def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArray:
-    """Copy what the host's array has room for between it and one of the device, either way; ``target``.
+    """Copy as much as fits into the host array, in either direction between host and device; return
+    ``target``.
 
-    It is pinned, or the copy is not beside other work.  Unlike slices of arrays of the device, this is fast.
+    The host array must be pinned for the copy to overlap other work.  Faster than slicing a device array.
     """
     if SIMULATED:
         n = min(source.size, target.size)
@@ -238,73 +241,74 @@ def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArr
 
 
 def use(number: int) -> None:
-    """Let this thread use a GPU from now on, whichever it has used before."""
+    """Select a GPU for this thread."""
     if not SIMULATED:
         driver.use(number)
 
 
 def pinned(n: int, dtype: "DTypeLike") -> np.ndarray:
-    """An array of the host that is copied from and to the device without a detour."""
+    """Allocate a pinned host array, which is copied to and from the device directly."""
     return np.empty(n, dtype) if SIMULATED else cuda_driver.pinned(n, dtype)
 
 
 def stream() -> Any:
-    """A queue of work on the device; copies and kernels of different streams overlap."""
+    """Create a stream, a queue of work on the device; copies and kernels of different streams overlap."""
     return 0 if SIMULATED else driver.Stream()
 
 
 def synchronize(stream: Any = 0) -> None:
-    """Wait for a stream's work, or for all."""
+    """Wait for the work of a stream, or for all work of the device."""
     if not SIMULATED:
         stream.synchronize() if stream else driver.synchronize()
 
 
 def free_bytes() -> int:
-    """Memory of the device that nobody uses, nor garbage."""
+    """Collect garbage and return the free bytes of device memory."""
     if SIMULATED:
         return 1 << 30
-    if cuda_driver.Memory.is_used:  # else garbage has none, and to collect it takes 0.02 s of a start
+    if cuda_driver.Memory.is_used:  # otherwise there is none to collect, which takes 0.02 s at the start
         gc.collect()
     return driver.free_bytes()
 
 
 def number() -> int:
-    """Which GPU this thread uses."""
+    """Return the number of the GPU that this thread uses."""
     return 0 if SIMULATED else driver.number()
 
 
 def millijoules() -> int:
-    """Energy that the GPU has used since its driver is loaded.  Raises DeviceError if NVML cannot tell."""
+    """Return the energy the GPU has used since its driver was loaded.  Raises DeviceError if NVML has no
+    reading."""
     return driver.millijoules()
 
 
 def n_devices() -> int:
-    """GPUs of this machine that CUDA shows."""
+    """Return the number of GPUs that CUDA finds."""
     return 1 if SIMULATED else driver.n_devices()
 
 
 def n_multiprocessors() -> int:
-    """Multiprocessors of the GPU."""
+    """Return the number of multiprocessors of the GPU."""
     return 1 if SIMULATED else driver.n_multiprocessors()
 
 
 def shared_bytes() -> int:
-    """The most shared memory that a block of threads of the GPU can have."""
+    """Return the largest shared memory of a block of threads, in bytes."""
     return 1 << 20 if SIMULATED else driver.shared_bytes()
 
 
 def mark(stream: Any = 0) -> Any:
-    """The point in time when a stream has done what it was given so far."""
+    """Record an event that is reached when a stream has finished its work so far."""
     return time.perf_counter() if SIMULATED else driver.Event(stream)
 
 
 def seconds_between(start: Any, stop: Any) -> float:
-    """Seconds from a mark to a later one that has been reached."""
+    """Return the seconds between two marks that have been reached."""
     return stop - start if SIMULATED else start.seconds_until(stop)
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that what ``work()`` starts on the device takes there."""
+    """Return the seconds that the device spends on what ``work()`` starts there."""
     start = mark()
     work()
     stop = mark()

@@ -1,7 +1,8 @@
-"""Running totals on a GPU: where each of many things begins that have sizes; what the host is told of them.
+"""Prefix sums on a GPU, numbers that kernels report to the host, and the jobs of an index on a GPU.
 
-A block of threads does it in one launch, each a stretch of its own: the things are some hundred thousand.
-CUDA's library would serve one thread of the host at a time, and cost each command its import.
+One block computes the prefix sums of some hundred thousand sizes in one launch; each thread adds up one
+contiguous range.  CUDA's own library would serve one host thread at a time, and importing it would slow every
+command.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ _SLOTS = 32
 
 
 class KernelReport:
-    """Numbers that kernels write for the host, zeros at first: ``there`` and ``here`` int64, of a stream."""
+    """Numbers that kernels write for the host: int64 arrays ``there`` and ``here``, initially zero, of one
+    stream."""
 
     def __init__(self, stream: "GpuStream") -> None:
         self._stream = stream
@@ -31,20 +33,20 @@ class KernelReport:
         gpu.fill_zero(self.there, stream.handle)
 
     def __getitem__(self, slot: int) -> int:
-        """A number as it was when they were read last."""
+        """Return a number as of the last ``read``."""
         return int(self.here[slot])
 
     def read(self) -> None:
-        """Wait for all that the stream was given, and for the numbers."""
+        """Wait for all work of the stream, then copy the numbers to the host."""
         self._stream.receive([self.there], [self.here])
         self._stream.wait()
 
 
 @kernel
 def add_up_kernel(sizes, n, report, slot):
-    """sizes[i] = sizes[0] + ... + sizes[i - 1], in place for 0 <= i <= n; ``sizes`` int64[n + 1 or more].
+    """Replace sizes[i] by sizes[0] + ... + sizes[i - 1] for 0 <= i <= n; ``sizes`` is int64[n + 1 or more].
 
-    ``report[slot]`` (int64) gets the last.  One block, 8 bytes of shared memory a thread.
+    ``report[slot]`` (int64) receives the total.  One block, with 8 bytes of shared memory per thread.
     """
     own, n_threads = thread_in_block(), grid_size()
     stretch = (n + n_threads - 1) // n_threads
@@ -72,15 +74,15 @@ def add_up_kernel(sizes, n, report, slot):
 
 
 def add_up(stream: "GpuStream", sizes: "DeviceArray", n: int, report: KernelReport, slot: int) -> None:
-    """Turn the first n ``sizes`` (int64 on the device) into their running totals, one more of them.
+    """Replace the first n ``sizes`` (int64, on the device) by their n + 1 prefix sums.
 
-    ``slot`` of the KernelReport gets the total.
+    ``slot`` of the KernelReport receives the total.
     """
     n_threads = gpu.block_size(_SUM_THREADS)
     add_up_kernel[1, n_threads, stream.handle, 8 * n_threads](sizes, n, report.there, slot)
 
 
-# The jobs of jobs.py on a GPU: a stretch is a thread's, so that no step needs a kernel of its own.
+# The jobs of jobs.py on a GPU.  Each thread does one stretch, so no step needs its own kernel.
 
 _N_THREADS = 256
 _THREADS_OF_A_MULTIPROCESSOR = 2048
@@ -88,7 +90,7 @@ _THREADS_OF_A_MULTIPROCESSOR = 2048
 
 @kernel
 def do_kernel(job, n, size):
-    """Stretch i of a job, ``size`` things of n, by thread i."""
+    """Thread i does stretch i of a job: ``size`` of its n things."""
     stretch = thread_index()
     start = stretch * size
     if start < n:
@@ -96,26 +98,26 @@ def do_kernel(job, n, size):
 
 
 def run(job: Any, n: int, size: int = 1) -> None:
-    """Do all n things of a job on the GPU that this thread uses, ``size`` by a thread."""
+    """Do all n things of a job on this thread's GPU, ``size`` per thread."""
     if n:
         n_threads = gpu.block_size(_N_THREADS)
         do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
 
 class Gpu(Backend):
-    """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
+    """The backend of a GpuSession; ``memory`` is how many of its bytes may be used."""
 
     empty, zeros, run = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(run)
     take, to_host = staticmethod(gpu.take), staticmethod(gpu.to_host)
     synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
 
     def __init__(self, session: "GpuSession") -> None:
-        """Raises DeviceError where there is no package that sorts on it."""
-        kernels.cccl()  # here, not amid the work
+        """Raise DeviceError if the package that sorts on the GPU is missing."""
+        kernels.cccl()  # fail here rather than in the middle of the work
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
     def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
-        """Of an array of the GPU or of the host, for any thread, through pinned memory."""
+        """Yield pieces of a device or host array on the host, through pinned memory; for any thread."""
         if isinstance(array, np.ndarray):
             yield from ONE_CORE.pieces(array, n)
             return
@@ -126,7 +128,8 @@ class Gpu(Backend):
             yield gpu.to_host(array[i : i + m], buffer[:m])
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
+        """Return how many things a stretch has, a multiple of ``multiple``, so that n things keep every
+        thread busy."""
         n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_threads // multiple), 1) * multiple
 
@@ -138,5 +141,5 @@ class Gpu(Backend):
         spare_values: "DeviceArray",
         n_bits: int,
     ) -> "tuple[DeviceArray, DeviceArray]":
-        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
+        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
         return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)

@@ -1,7 +1,7 @@
-"""A GPU as a command uses it: how much memory there is for whom, and streams, each with its buffers.
+"""A GPU as a command uses it: its memory budget, and streams with their buffers.
 
-While one stream computes, another's data are copied and the host packs and unpacks for a third.  It holds no
-kernel, so that fmx pairwise can be tested with kernels of the simulator and compiled functions of the CPU.
+While one stream computes, the data of another are copied and the host packs and unpacks for a third.  This
+module has no kernels, so `fmx pairwise` can be tested with simulated kernels and compiled CPU functions.
 """
 
 import threading
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from .gpu import DeviceArray
 
-RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
+RESERVE = 512 << 20  # bytes left to the device and its libraries; if more, a twentieth of what is free
 
 
 class Arrays:
-    """Arrays by name and dtype, made anew, with an eighth more, only where a larger one is asked for.
+    """Arrays by name and dtype, allocated with an eighth to spare and replaced only when a larger one is
+    requested.
 
-    To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: what an array of that name has at least.
+    Allocation is slow on a GPU.  ``sizes`` {name: (n, dtype)}: the minimum size of the array of that name.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Arrays:
         self._held: dict[tuple[str, np.dtype], Any] = {}
 
     def __call__(self, name: str, n: int, dtype: "DTypeLike") -> Any:
-        """The array of a name and dtype, of n elements or more."""
+        """Return the array of a name and dtype, with at least n elements."""
         key = name, np.dtype(dtype)
         held = self._held.get(key)
         if held is None or held.size < n:
@@ -50,53 +51,54 @@ class Arrays:
 
 
 class PinnedPool(Pool[Arrays]):
-    """Pinned Arrays for what comes back from a GPU."""
+    """Pinned Arrays for data copied back from a GPU."""
 
     def __init__(self) -> None:
         super().__init__(lambda: Arrays(gpu.pinned))
 
 
 class GpuStream:
-    """A stream; ``there``, Arrays of the device; ``here``, pinned Arrays of the host.
+    """A stream with device Arrays ``there`` and pinned host Arrays ``here``.
 
-    ``clock`` is told what stages take there if the stream is ``timed``, which takes the host's time.
+    If the stream is ``timed``, ``clock`` records how long stages take on the device; this costs some host
+    time.
     """
 
     def __init__(self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True) -> None:
         self.clock, self.handle, self._timed = clock, gpu.stream(), timed
         self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
         for name, (n, dtype) in arrays.items():
-            self.there(name, n, dtype)  # at once, as long as there is memory; to pin the host's takes longer
-        self.holds: object = None  # what its owner has left there
+            self.there(name, n, dtype)  # at once, while memory is free; pinning host memory takes longer
+        self.holds: object = None  # whatever its owner keeps there
         self._marks: list = []
 
     def begin(self, stage: str) -> None:
-        """What the stream is given from now on belongs to a stage."""
+        """Attribute the work given to the stream from now on to a stage."""
         if self._timed:
             self._marks.append((stage, gpu.mark(self.handle)))
 
     def pack(self, name: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Arrays of one type, one after the other, in pinned memory."""
+        """Concatenate arrays of one dtype in pinned memory."""
         n, dtype = sum(array.size for array in arrays), arrays[0].dtype
         with self.clock.timed("copy in"):
             return np.concatenate(arrays, out=self.here(name, n, dtype)[:n])
 
     def send(self, name: str, packed: np.ndarray) -> "DeviceArray":
-        """A copy on the device of what is in pinned memory."""
+        """Copy pinned memory to the device."""
         return gpu.copy(packed, self.there(name, packed.size, packed.dtype), self.handle)
 
     def receive(self, sources: "Iterable[DeviceArray]", targets: Iterable[np.ndarray]) -> None:
-        """Copy from arrays of the device what pinned arrays have room for."""
+        """Copy device arrays into pinned arrays, as much as fits."""
         self.begin("copy out")
         for source, target in zip(sources, targets, strict=True):
             gpu.copy(source, target, self.handle)
 
     def launch(self, kernel: Any, n: int, block: int, *arguments: Any) -> None:
-        """Run a kernel by n threads or more, ``block`` in a block."""
+        """Launch a kernel with at least n threads in blocks of ``block``."""
         kernel[-(-n // block), block, self.handle](*arguments)
 
     def wait(self) -> None:
-        """Wait until all is done that the stream was given."""
+        """Wait for all work of the stream."""
         self.begin("")
         gpu.synchronize(self.handle)
         for (stage, start), (_, stop) in pairwise(self._marks):
@@ -105,19 +107,20 @@ class GpuStream:
 
 
 class GpuStreams:
-    """Some streams over one GPU, each used by one thread of the host at a time."""
+    """The streams of a GPU; each is used by one host thread at a time."""
 
     def __init__(
         self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool
     ) -> None:
         self.n, self.clock, self._session = n, session.clock, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
-        self._own = threading.local()  # ``stream``: that which this thread uses now
+        self._own = threading.local()  # ``stream``: the one that this thread uses now
         for _ in range(n):
             self._idle.put(session.stream(arrays, timed))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """``work(stream, ...)`` with one that nobody uses, or with this thread's own.  Raises DeviceError."""
+        """Return ``work(stream, ...)`` for an idle stream, or for the one this thread already holds.  Raises
+        DeviceError."""
         if own := getattr(self._own, "stream", None):
             return work(own, *arguments)
         return self._session.run(self._run, work, *arguments)
@@ -132,10 +135,10 @@ class GpuStreams:
 
 
 class GpuSession:
-    """The opened GPU ``number``, its ``name``, the ``memory`` of it that may be used, and a ``clock``.
+    """The opened GPU ``number``: its ``name``, the ``memory`` that may be used in bytes, and a ``clock``.
 
-    ``memory``: bytes that the user allows, or None; what is free is less, but for a reserve.  Raises
-    DeviceError where there is no such GPU.
+    ``memory``: the limit set by the user, in bytes, or None; at most the free memory less a reserve.  Raises
+    DeviceError if there is no such GPU.
     """
 
     def __init__(self, number: int = 0, memory: int | None = None) -> None:
@@ -149,19 +152,19 @@ class GpuSession:
         return f"GPU {self.number}, {self.name}"
 
     def share(self, part: int, whole: int) -> "GpuSession":
-        """The same GPU, with a share of its memory as ``part`` is one of ``whole``."""
+        """Return a session on this GPU with the fraction ``part / whole`` of its memory."""
         own = copy(self)
         own.memory = self.memory * part // whole
         return own
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """``work(...)`` by this thread with this GPU.  Raises DeviceError."""
+        """Return ``work(...)``, run by this thread on this GPU.  Raises DeviceError."""
         gpu.use(self.number)
         with gpu.errors():
             return work(*arguments)
 
     def stream(self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True) -> GpuStream:
-        """A stream of its owner alone."""
+        """Create a stream for one owner."""
         return GpuStream(self.clock, arrays or {}, timed)
 
     def streams(
@@ -172,10 +175,11 @@ class GpuSession:
         n_bytes: int = 0,
         timed: bool = True,
     ) -> GpuStreams:
-        """GpuStreams for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
+        """Create GpuStreams for host threads: at most ``most``, and as many as fit beside ``resident`` bytes.
 
-        ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once; ``n_bytes``: what it may
-        take besides; ``timed`` as of a GpuStream.  Raises DeviceError.
+        ``arrays`` {name: (n, dtype)}: buffers that each stream allocates at once on host and device;
+        ``n_bytes``: what a stream may use in addition; ``timed``: measure the stages of each stream.  Raises
+        DeviceError.
         """
         arrays = arrays or {}
         of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())

@@ -1,8 +1,8 @@
-"""Work in stretches: the steps that make an index's arrays, written once, done by CPU cores or by a GPU.
+"""Jobs: the steps of building an index, written once and run on CPU cores or a GPU.
 
-A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
-stretches of a job do not know of each other.  A backend says how large they are and who does them: Cores
-gives one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
+A job is a NamedTuple of arrays.  An overload of ``do`` for its type processes the things [start, stop), a
+stretch; stretches are independent of each other.  A backend chooses their size and runs them: Cores gives one
+to each CPU thread, gpu_jobs.Gpu one to each GPU thread.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,12 +17,12 @@ from .threads import run_all
 
 @by_type
 def do(job, stretch, start, stop):
-    """Do the things [start, stop) of a job, which are its stretch number ``stretch``."""
+    """Process the things [start, stop) of a job, its stretch number ``stretch``."""
 
 
 @by_type
 def choose(choice, i):
-    """What is kept of thing i, a number from 0 to 2^32 - 1, or -1 if it is not chosen."""
+    """Return the value to keep for thing i, from 0 to 2^32 - 1, or -1 if it is not chosen."""
 
 
 class CountChosen(NamedTuple):
@@ -33,7 +33,7 @@ class CountChosen(NamedTuple):
 
 
 class PickChosen(NamedTuple):
-    """``picked`` uint32: what is kept, that of a stretch from ``starts`` int64[stretches] on."""
+    """``picked`` uint32: the kept values; those of a stretch begin at ``starts`` int64[stretches]."""
 
     choice: Any
     starts: Any
@@ -60,44 +60,45 @@ def _pick(job, stretch, start, stop):
 
 
 class Backend:
-    """What both backends can do; a backend's arrays lie in its own memory."""
+    """What both backends provide; the arrays of a backend are in its own memory."""
 
-    serial = False  # whether one thread may well pass over a whole text
+    serial = False  # whether one thread may scan a whole text in reasonable time
     n_threads = 1
-    memory = 0  # bytes that a GPU's arrays may take
-    errors: Callable[[], AbstractContextManager]  # within it, what a GPU reports becomes DeviceError
-    empty: Callable[..., Any]  # (shape, dtype): an array of the backend
+    memory = 0  # bytes that arrays on a GPU may take
+    errors: Callable[[], AbstractContextManager]  # a context in which errors of a GPU become DeviceError
+    empty: Callable[..., Any]  # (shape, dtype): allocate an array of the backend
     zeros: Callable[..., Any]
-    take: Callable[[Any], Any]  # an array of the host, or a NamedTuple of them, to the backend
+    take: Callable[[Any], Any]  # copy a host array, or a NamedTuple of arrays, to the backend
     to_host: Callable[[Any], np.ndarray]
-    # (array, n): its elements on the host, n at a time, one piece at least; each is valid until the next
+    # (array, n): its elements on the host, n at a time, at least one piece; each is valid until the next
     pieces: Callable[[Any, int], Iterator[np.ndarray]]
-    run: Callable[..., None]  # (job, n, size): do all n things of a job
-    stretch_size: Callable[..., int]  # (n, multiple): things of a stretch that keep every thread busy
+    run: Callable[..., None]  # (job, n, size): process all n things of a job
+    stretch_size: Callable[..., int]  # (n, multiple): things per stretch that keep every thread busy
     sort_pairs: Callable[..., tuple[Any, Any]]
     synchronize: Callable[[], None]
 
     def select(self, choice: Any, n: int) -> Any:
-        """uint32: what is kept of the chosen among n things, in their order."""
+        """Return the kept values of the chosen among n things, in order, as uint32."""
         ends = self.count(choice, n)
         return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
 
     def count(self, choice: Any, n: int, multiple: int = 1) -> np.ndarray:
-        """int64 on the host: 0, then the number of the chosen up to the end of each stretch."""
+        """Return int64 on the host: 0, then the number of chosen things up to the end of each stretch."""
         size = self.stretch_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
         self.run(CountChosen(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
     def pick(self, choice: Any, n: int, ends: np.ndarray, into: Any, multiple: int = 1) -> Any:
-        """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
+        """Write the kept values to the beginning of ``into`` and return them; ``ends`` is the result of
+        ``count``."""
         if ends[-1]:
             self.run(PickChosen(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
         return into[: ends[-1]]
 
 
 class Cores(Backend):
-    """Some threads of the CPU."""
+    """A number of CPU threads."""
 
     empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
     errors = nullcontext
@@ -120,11 +121,12 @@ class Cores(Backend):
         pass
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Things of a stretch, a multiple of ``multiple``, such that every thread has one of n things."""
+        """Return how many things a stretch has, a multiple of ``multiple``, so that each thread gets one of n
+        things."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
     def run(self, job: Any, n: int, size: int | None = None) -> None:
-        """Do all n things of a job, ``size`` in a stretch; without it, in stretches of any size."""
+        """Process all n things of a job, ``size`` per stretch, or in stretches of any size if None."""
         size = size or self.stretch_size(n)
         stretches = [
             (job, stretch, start, min(start + size, n)) for stretch, start in enumerate(range(0, n, size))
@@ -139,7 +141,8 @@ class Cores(Backend):
         spare_values: np.ndarray,
         n_bits: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
+        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits, in these arrays or the
+        spare ones."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
         return spare_keys, spare_values
@@ -153,13 +156,14 @@ def _do_stretch(job, stretch, start, stop):
     do(job, stretch, start, stop)
 
 
-# Things that have sizes, a portion at a time.
+# Split things that have sizes into portions.
 
 
 def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of things: sizes int64[n] of a run are ``most`` in all, or it is one.
+    """Yield (start, stop) of runs of things whose ``sizes`` (int64[n]) add up to at most ``most``, or of one
+    thing.
 
-    A thing of no size counts as if it were 1.
+    A thing of size 0 counts as 1.
     """
     start = 0
     while start < sizes.size:
@@ -178,9 +182,9 @@ def _stop_of_run(sizes, start, most):
 
 
 def cuts(sizes: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield (i, start, stop): things i, i + 1, ..., each from start[j] to stop[j], ``most`` in all.
+    """Yield (i, start, stop): things i, i + 1, ..., each from start[j] to stop[j], with a total of ``most``.
 
-    Things have ``sizes`` int64[n], and are cut where need be; start, stop int64.
+    ``sizes`` is int64[n]; things are cut where necessary; start and stop are int64 arrays.
     """
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if ends.size else 0

@@ -1,12 +1,12 @@
-"""The one queue that work takes: pulled by unlike workers, given back in order, in bounded memory.
+"""The work queue: workers of different speed take items, and output comes back in order, in bounded memory.
 
-    items     an iterator, advanced by whoever needs work, one at a time
-    workers   take an item and with it a slot, emit pieces of output, and finish with a result
-    shares    what a worker may cut its item into: items that stand in its place, for any worker
-    caller    gets pieces and results in the order of the slots, and does nothing else
+    items     an iterator; whichever worker needs work takes the next item
+    workers   take an item and its slot, emit pieces of output, and finish with a result
+    shares    parts that a worker may split its item into, for any worker to take
+    caller    receives pieces and results in slot order, and does nothing else
 
-A slow worker pulls less often: that is all the load balancing there is.  Of pieces that must wait for those
-before them, at most ``budget`` bytes are held; the owner of the slot that is due may always emit one.
+A slow worker takes fewer items: there is no other load balancing.  At most ``budget`` bytes of pieces wait
+for earlier ones; the worker of the slot that is due may always emit one.
 """
 
 import threading
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Adds(Protocol):
-    """A total of what the items of a run give."""
+    """A running total of the results of items."""
 
     def add(self, part: Any, /) -> object: ...
 
@@ -36,12 +36,12 @@ T = TypeVar("T", bound=Adds)
 Emit: TypeAlias = Callable[[Any], object]  # takes pieces of output (bytes or uint8 arrays)
 
 BUDGET = 64 << 20
-AHEAD = 256  # slots given beyond the one that is due
-STOPPING = 1.0  # seconds for a lock that nobody holds so long
+AHEAD = 256  # slots taken beyond the one that is due
+STOPPING = 1.0  # seconds to wait for a lock that is never held that long
 
 
 class Slot:
-    """The place of one item in the ``order``, and what its worker has handed over so far."""
+    """The place of one item in the ``order``, and what its worker has emitted so far."""
 
     __slots__ = ("error", "is_done", "order", "pieces", "result")
 
@@ -52,7 +52,7 @@ class Slot:
 
 
 class Shares(list):
-    """What an item is cut into: items that any worker may do; each has a result of its own."""
+    """The parts that an item is split into; any worker may do each, and each has its own result."""
 
 
 class QueueStopped(Exception):
@@ -64,12 +64,12 @@ class OrderedQueue:
 
     def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
-        self._pulling = threading.Lock()  # while an item is made, which may read a file
+        self._pulling = threading.Lock()  # held while an item is made, which may read a file
         lock = threading.Lock()
         self._for_items, self._for_continuations = threading.Condition(lock), threading.Condition(lock)
         self._for_pieces, self._lock = threading.Condition(lock), lock
         self._for_room: list = []  # a heap of (order of a slot, what its worker waits on)
-        self._slots: deque = deque()  # from the one that is due on
+        self._slots: deque = deque()  # the slot that is due and those after it
         self._continuations: list = []  # a heap of (order, slot, work)
         self._n_pulled = 0
         self._held, self._is_whole, self._is_stopped = 0, False, False
@@ -78,9 +78,10 @@ class OrderedQueue:
     def take(
         self, items: bool = True, continuations: bool = True, wait: bool = True
     ) -> tuple[Slot, Any] | None:
-        """The next (slot, item), or what ``continue_later`` was given; None at the end.
+        """Return the next (slot, item), or work left by ``continue_later``; None at the end.
 
-        ``items``, ``continuations``: whether these are taken; without ``wait`` None also if none is there.
+        ``items``, ``continuations``: whether to take these; without ``wait``, return None if there is none
+        yet.
         """
         waiting = self._for_continuations if continuations else self._for_items
         while True:
@@ -123,7 +124,7 @@ class OrderedQueue:
             return slot, item
 
     def _end(self) -> None:
-        """No item will be taken any more."""
+        """Stop taking items."""
         self._is_whole = True
         self._wake_workers()
 
@@ -132,14 +133,15 @@ class OrderedQueue:
         self._for_continuations.notify_all()
 
     def continue_later(self, slot: Slot, work: Callable[[], Any]) -> None:
-        """Leave the rest of an item to whoever takes it: (slot, work)."""
+        """Leave the rest of an item to the next worker that is free, as (slot, work)."""
         with self._for_continuations:
             heappush(self._continuations, (slot.order, slot, work))
             self._for_continuations.notify()
-            self._let_all_go_on()  # who waits for room may be needed
+            self._let_all_go_on()  # a worker that waits for room may be needed
 
     def split(self, slot: Slot, shares: Sequence[Any]) -> None:
-        """Put shares of an item right behind its slot, each with one of its own, for whoever takes them."""
+        """Insert shares of an item immediately after its slot, each with its own slot, for any worker to
+        take."""
         with self._for_continuations:
             at = self._slots.index(slot) + 1
             for number, share in enumerate(shares):
@@ -149,7 +151,7 @@ class OrderedQueue:
             self._for_continuations.notify_all()
 
     def emit(self, slot: Slot, piece: "bytes | np.ndarray") -> None:
-        """Hand over a piece of output, bytes or what has ``nbytes``; waits while too much is held.
+        """Hand over a piece of output, bytes or an object with ``nbytes``; wait while too much is held.
 
         Raises QueueStopped.
         """
@@ -168,13 +170,13 @@ class OrderedQueue:
             self._let_one_go_on()
 
     def _has_room(self, slot: Slot, size: int) -> bool:
-        """May a piece be handed over now?  If not, its worker waits."""
+        """Return whether a piece may be handed over now; if not, its worker waits."""
         if self._is_stopped or not self._held or self._held + size <= self._budget or self._is_due_left():
             return True
         return self._slots[0] is slot and not slot.pieces
 
     def _let_one_go_on(self) -> None:
-        """Wake the first of those that wait for room, if there may be some for it, and no others."""
+        """Wake the first worker that waits for room, if there may be enough, and no others."""
         waiting = self._for_room
         if waiting and (self._held < self._budget or waiting[0][0] == self._slots[0].order):
             heappop(waiting)[1].notify()
@@ -184,11 +186,11 @@ class OrderedQueue:
             heappop(self._for_room)[1].notify()
 
     def _is_due_left(self) -> bool:
-        """Does the slot that is due wait for somebody to take it?"""
+        """Return whether the slot that is due still has to be taken by a worker."""
         return bool(self._continuations) and self._continuations[0][1] is self._slots[0]
 
     def do(self, slot: Slot, work: Callable[..., Any], *arguments: Any) -> None:
-        """Do an item: its result is ``work(*arguments)``."""
+        """Process an item: its result is ``work(*arguments)``."""
         try:
             self.finish(slot, work(*arguments))
         except QueueStopped:
@@ -197,24 +199,25 @@ class OrderedQueue:
             self.finish(slot, error=error)
 
     def finish(self, slot: Slot, result: Any = None, error: BaseException | None = None) -> None:
-        """Say that an item is done, or how it failed."""
+        """Mark an item as done, or as failed with an error."""
         with self._for_pieces:
             slot.is_done, slot.result, slot.error = True, result, error
             if error is not None:
-                self._end()  # what comes later is not wanted
+                self._end()  # later items are not needed
             if error is not None or self._slots[0] is slot:
                 self._for_pieces.notify()
 
     def fail(self, error: BaseException) -> None:
-        """Say that a worker failed by itself: every item that is under way ends so."""
+        """Record that a worker failed outside an item; every item in progress fails with its error."""
         with self._for_pieces:
             self._error = error
             self._end()
             self._for_pieces.notify()
 
     def stop(self) -> None:
-        """Send the workers home."""
-        # An interrupt of the caller may have come between taking the lock and what would give it back.
+        """Stop all workers."""
+        # An interrupt of the caller may have come after the lock was taken and before the code that
+        # releases it.
         self._lock.acquire(timeout=STOPPING)
         try:
             self._is_stopped = True
@@ -224,18 +227,18 @@ class OrderedQueue:
             self._lock.release()
 
     def close(self) -> None:
-        """Close what makes the items, unless somebody was left who waits for one."""
+        """Close the iterator of items, unless a worker is still waiting for one."""
         if hasattr(self._items, "close") and self._pulling.acquire(blocking=False):
             self._items.close()
 
     def results(self, write: Callable[[Any], object] | None) -> Generator[Any, None, None]:
-        """Yield the result of each item in order, after ``write`` was given its pieces, by this thread.
+        """Pass the pieces of each item to ``write`` in this thread, then yield its result; all in order.
 
-        Raises what a worker, or the making of an item, has raised, when its turn comes.
+        Raises the error of a worker, or of making an item, when its slot is due.
         """
         while (slot := self._due()) is not None:
             while pieces := self._pieces(slot):
-                assert write, "pieces are emitted, and nobody takes them"
+                assert write, "pieces are emitted, but there is no write function"
                 for piece in pieces:
                     write(piece)
                 with self._lock:
@@ -252,8 +255,8 @@ class OrderedQueue:
             yield slot.result
 
     def _due(self) -> Slot | None:
-        """The first slot that is not done with; None at the end."""
-        with self._lock:  # not by its condition, whose code an interrupt could end after the lock was taken
+        """Return the first slot that is not finished; None at the end."""
+        with self._lock:  # not the condition: an interrupt could end its code with the lock taken
             while not self._slots:
                 if self._error is not None:
                     raise self._error
@@ -263,7 +266,7 @@ class OrderedQueue:
             return self._slots[0]
 
     def _pieces(self, slot: Slot) -> list:
-        """What has been handed over for the slot that is due; nothing when it is done."""
+        """Return what has been emitted for the slot that is due; nothing once it is done."""
         with self._lock:
             while not (slot.pieces or slot.is_done):
                 if self._error is not None:
@@ -278,9 +281,9 @@ def _size(piece: "bytes | np.ndarray") -> int:
     return piece.nbytes if hasattr(piece, "nbytes") else len(piece)
 
 
-# The threads of a queue: one for each worker, and what they have done, in order.
+# Threads for a queue: one for each worker; results in order.
 
-# Of the budget, where there are many workers: what one hands over at a time, so that it need not wait.
+# With many workers, the budget of each: what it hands over at a time without waiting.
 OF_A_WORKER = 16 << 20
 PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
@@ -288,10 +291,11 @@ PATIENCE = 1.0  # seconds for threads to end after an interrupt
 def run_ordered(
     items: Iterable[Any], workers: Sequence[Callable[..., Any]], write: Callable[[Any], object] | None
 ) -> Generator[Any, None, None]:
-    """Yield the result of ``work(emit, item)`` for each item in order, by one ``work`` of the ``workers``.
+    """Yield the result of ``work(emit, item)`` for each item in order; each of the ``workers`` is one
+    ``work``.
 
-    Each of them has a thread.  ``emit`` takes pieces of output, which ``write`` is given in order by the
-    caller's thread.  Where the result is Shares, the results of these are yielded in its place.
+    Each worker has a thread.  ``emit`` takes pieces of output, which the caller's thread passes to ``write``
+    in order.  If a result is Shares, the results of these are yielded instead.
     """
     queue = OrderedQueue(items, max(BUDGET, OF_A_WORKER * len(workers)))
 
@@ -318,10 +322,11 @@ def run_at(
     share: Callable[[], float | None] = lambda: None,
     amount: Callable[[Any], int] = lambda summary: summary.reads,
 ) -> Generator[Any, None, None]:
-    """run_ordered by ``work(place, emit, item)`` at some places, each with the threads of its options.
+    """Yield results as run_ordered does, for ``work(place, emit, item)`` at several places, each with the
+    threads of its options.
 
-    For a place that is Auto: ``share()`` of all is done, or None where that is not known, and a result is of
-    so large an ``amount``.
+    For an Auto place, ``share()`` is the fraction of the whole that is done, or None if unknown, and
+    ``amount(result)`` is the size of a result.
     """
     workers: list[Callable[..., Any]] = []
     for place in places:
@@ -335,7 +340,7 @@ def run_at(
 def add_up(
     results: Generator[Any, None, None], total: T, progress: Progress, say: Callable[[T, float], str]
 ) -> T:
-    """Add results, as they come, to a ``total``, and show ``say(total, seconds)``; the total."""
+    """Add results to a ``total`` as they come, show ``say(total, seconds)``, and return the total."""
     start = time.monotonic()
     with closing(results) as parts:
         for part in parts:
@@ -347,9 +352,9 @@ def add_up(
 def run(
     queue: OrderedQueue, loops: Sequence[Callable[[], None]], write: Callable[[Any], object] | None
 ) -> Generator[Any, None, None]:
-    """Start a thread for each loop, yield results in order, and end the threads whatever happens.
+    """Start a thread for each loop, yield results in order, and end the threads in any case.
 
-    After an interrupt a thread is left that waits for input, which may never come.
+    After an interrupt, a thread that waits for input may be left running, because the input may never come.
     """
 
     def guarded(loop: Callable[[], None]) -> None:
@@ -370,6 +375,6 @@ def run(
     finally:
         queue.stop()
         for thread in threads:
-            if thread.ident is not None:  # it could be started
+            if thread.ident is not None:  # only if it was started
                 thread.join(end and max(0, end - time.monotonic()))
         queue.close()

@@ -1,4 +1,4 @@
-"""Where work is done: on the CPU, on GPUs, or wherever it can be."""
+"""The place of work: the CPU, GPUs, or whichever is faster."""
 
 import os
 import threading
@@ -24,9 +24,9 @@ ALL_GPUS = -1
 
 @dataclass(frozen=True)
 class Device:
-    """Where work is done: ``engine`` cpu, cuda, auto, one of engines.CUDA, or both (pairwise); on how many
-    GPUs (``n_gpus``, None: all) from number ``first`` on; how many bytes of the memory of each may be used
-    (``memory``, None: all)."""
+    """Where to work.  ``engine``: cpu, cuda, auto, one of engines.CUDA, or both (pairwise); ``n_gpus``:
+    number of GPUs (None: all), from number ``first``; ``memory``: bytes that may be used on each (None: all).
+    """
 
     engine: str = "cpu"
     first: int = 0
@@ -38,13 +38,13 @@ CPU = Device()
 
 
 def wake(number: int) -> None:
-    """Let the driver begin with a GPU beside what else is done at the start: it takes 0.2 s, and no Python.
+    """Start the driver of a GPU in the background: this takes 0.2 s, without holding Python's lock.
 
-    What goes wrong is said when the GPU is opened.
+    Errors are reported when the GPU is opened.
     """
     if SIMULATED:
         return
-    from ..compiler import cuda_driver  # of use only where there are GPUs
+    from ..compiler import cuda_driver  # import only if there are GPUs
 
     def begin() -> None:
         with suppress(Exception):
@@ -59,10 +59,10 @@ def choose_place(
     on_cpu: Callable[[], Any],
     tell: Callable[[str], None],
 ) -> Any:
-    """What ``on_gpus(sessions)`` gives for opened GPUs, or ``on_cpu()`` where a Device asks for the CPU.
+    """Return ``on_gpus(sessions)`` for opened GPUs, or ``on_cpu()`` if the Device names the CPU.
 
-    So does engine auto where there is no GPU, or none that will do.  ``tell`` is given one line on where, and
-    why, unless the CPU was asked for.  Raises DeviceError.
+    Engine auto also uses the CPU if there is no GPU or none is suitable.  ``tell`` gets one line that names
+    the place and the reason, unless the CPU was requested.  Raises DeviceError.
     """
     if device.engine == "cpu":
         return on_cpu()
@@ -79,7 +79,7 @@ def choose_place(
 
 
 def _open(device: Device) -> list:
-    """GpuSessions of the GPUs that a Device asks for."""
+    """Open the GPUs of a Device and return their GpuSessions."""
     from . import gpu
     from .gpu_session import GpuSession
 
@@ -89,7 +89,7 @@ def _open(device: Device) -> list:
 
 
 def in_words(sessions: "Sequence[GpuSession]") -> str:
-    """Which GPUs, as ``GPUs 0 to 3, NVIDIA H200``; their numbers follow each other."""
+    """Describe GPUs, for example ``GPUs 0 to 3, NVIDIA H200``; their numbers are consecutive."""
     if len(sessions) == 1:
         return str(sessions[0])
     numbers, names = [session.number for session in sessions], dict.fromkeys(s.name for s in sessions)
@@ -97,17 +97,17 @@ def in_words(sessions: "Sequence[GpuSession]") -> str:
     return f"GPUs {numbers[0]} {between} {numbers[-1]}, {' and '.join(names)}"
 
 
-# GPUs that hold an index together, where one has no room for all of its parts.
+# Teams: GPUs that hold an index together when one GPU has no room for all of its parts.
 
 
 def teams(
     sessions: "Sequence[GpuSession]", sizes: list[int], beside: int, tell: Callable[[str], None]
 ) -> list:
-    """As many teams of GPUs as can hold all parts each: for each team the GpuSession of each part.
+    """Form as many teams of GPUs as can each hold all parts; return each team's GpuSession of each part.
 
-    ``sizes`` of the parts in bytes; ``beside`` them a GPU needs so many for buffers.  ``tell`` is given lines
-    on parts that are spread, and on GPUs that get none.  Where not even all GPUs have room, they are one
-    team, some of whose members have less memory than their parts need.
+    ``sizes``: bytes of each part; ``beside``: bytes a GPU needs for buffers.  ``tell`` gets a line if parts
+    are spread over GPUs, and one for each GPU that is idle.  If not even all GPUs together have room, they
+    form one team, and some members have less memory than their parts need.
     """
     for n in range(len(sessions), 0, -1):
         found = [_places(sessions[i::n], sizes, beside) for i in range(n)]
@@ -115,15 +115,16 @@ def teams(
             break
     members = [set(places) for places, _ in found]
     if any(len(team) > 1 for team in members):
-        tell(f"the index is spread over GPUs, as no GPU has room for all {len(sizes)} parts")
+        tell(f"the index is spread over GPUs, because no GPU has room for all {len(sizes)} parts")
     for session in sessions:
         if not any(session in team for team in members):
-            tell(f"GPU {session.number} is idle: there is no part of the index for it, or no room")
+            tell(f"GPU {session.number} is idle: no part of the index is left for it, or none fits")
     return [places for places, _ in found]
 
 
 def _places(team: "Sequence[GpuSession]", sizes: list[int], beside: int) -> "tuple[list[GpuSession], bool]":
-    """(the GpuSession of each part, whether all fit): the largest first, to whoever has most room left."""
+    """Return (the GpuSession of each part, whether all fit): largest part first, to the GPU with the most
+    room left."""
     left = {session: session.memory - beside for session in team}
     places = [team[0]] * len(sizes)
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
@@ -133,19 +134,19 @@ def _places(team: "Sequence[GpuSession]", sizes: list[int], beside: int) -> "tup
 
 
 def for_each(found: Sequence[Any], n_threads: int) -> list:
-    """(team, how many of n_threads threads it has, one at least) of each of the teams."""
+    """Return (team, its number of threads) for each team; at least one of the n_threads threads each."""
     return [(team, max((n_threads + i) // len(found), 1)) for i, team in enumerate(found)]
 
 
-# A queue's work by the CPU at once, and by GPUs that start meanwhile, if that is faster.
+# Auto: the CPU starts at once; GPUs start meanwhile and are used if that is faster.
 #
-# To start a GPU takes two seconds, in which all cores work already.  Then two other ways are tried for a
-# moment each: both together, and the GPUs alone, whose threads need the cores too.  The fastest way is kept.
-# So nobody is slower for having a GPU.
+# Starting a GPU takes two seconds, during which all cores work.  Then two other ways are tried for a moment
+# each: both together, and the GPUs alone, whose threads also need the cores.  The fastest way is kept, so a
+# GPU never slows down a run.
 
 
 class WorkPlace(Protocol):
-    """Where items of a queue are done, as a Mapper does on the CPU or on a GPU."""
+    """A place where items of a queue are processed, such as a Mapper on the CPU or on a GPU."""
 
     @property
     def options(self) -> Any: ...
@@ -154,23 +155,23 @@ class WorkPlace(Protocol):
 P = TypeVar("P", bound=WorkPlace)
 
 START = 2.0  # seconds that GPUs take to start while all cores work
-_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
-SETTLE, TRIAL = 0.1, 0.25  # seconds until items of the way before are done with, and of a trial after that
-PATIENCE = 0.2  # seconds that a thread waits for a stream; who has one may wait for this item's records
+_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
+SETTLE, TRIAL = 0.1, 0.25  # seconds until items of the previous way are done; seconds of a trial
+PATIENCE = 0.2  # seconds that a thread waits for a stream, whose holder may wait for this item's records
 ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
 
 
 class Ways:
-    """The ways to work, tried one after the other: ``now`` is in use; ``speeds`` a second of those tried."""
+    """The ways to work, tried in turn: ``now`` is in use; ``speeds``: things per second of those tried."""
 
     def __init__(self) -> None:
         self.now = ON_CPU
         self.speeds: dict[str, float] = {}
         self._left = [ON_BOTH, ON_GPUS]
-        self._since, self._done = 0.0, 0  # since the first item is done, if not later
+        self._since, self._done = 0.0, 0  # when the first item was done, or later
 
     def note(self, n: int, has_gpus: bool) -> None:
-        """Count an item of n things that was done.  The CPU's trial lasts until there are GPUs."""
+        """Count an item of n things that is done.  The trial of the CPU lasts until there are GPUs."""
         now = time.monotonic()
         self._since = self._since or now
         if len(self.speeds) > 2 or now <= self._since:
@@ -184,7 +185,7 @@ class Ways:
 
 
 class _Turns(Generic[P]):
-    """Whose turn it is: the CPU's, or that of one of the GPUs' places that ``start()`` gives."""
+    """Takes turns between the CPU and the places on GPUs that ``start()`` returns."""
 
     def __init__(self, start: Callable[[], Sequence[P]]) -> None:
         self.ways, self.done = Ways(), {ON_CPU: 0, ON_GPUS: 0}
@@ -192,21 +193,21 @@ class _Turns(Generic[P]):
         self.starter: threading.Thread | None = None
         self.error = ""
         self._start, self._lock, self._began, self._n_streams = start, threading.Lock(), 0.0, 0
-        self._idle: list[P] = []  # places of GPUs, once for each stream that is idle
-        self._waiting: deque[SimpleQueue[P]] = deque()  # of those who wait for a stream, one of whom is next
+        self._idle: list[P] = []  # places on GPUs, once for each idle stream
+        self._waiting: deque[SimpleQueue[P]] = deque()  # threads that wait for a stream; one gets the next
 
     def begin(self, share: Callable[[], float | None]) -> None:
-        """Another run begins, of which ``share()`` is done, or None where that is not known."""
+        """Begin another run; ``share()`` is the fraction of it that is done, or None if unknown."""
         with self._lock:
             self.share, self._began = share, 0.0
 
     def take(self) -> P | None:
-        """A place of a GPU that is idle, or None: the CPU's turn."""
+        """Return an idle place on a GPU, or None if it is the CPU's turn."""
         with self._lock:
             now = time.monotonic()
             self._began = self._began or now
             if self.starter is None and self._is_worth_it(now - self._began):
-                # Nobody waits for a driver that is still starting when all is done.
+                # A daemon thread: a driver that is still starting does not delay the end of the run.
                 self.starter = threading.Thread(target=self._open, daemon=True)
                 self.starter.start()
             if self.ways.now == ON_CPU:
@@ -224,7 +225,7 @@ class _Turns(Generic[P]):
         return mine.get()  # it came just now
 
     def give_back(self, place: P) -> None:
-        """Leave a stream to the first who waits for one: whoever took one before could starve him."""
+        """Pass a stream to the first thread that waits; otherwise the last holder could starve it."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().put(place)
@@ -232,13 +233,13 @@ class _Turns(Generic[P]):
                 self._idle.append(place)
 
     def note(self, n: int, is_on_gpu: bool) -> None:
-        """Count an item of n things that was done."""
+        """Count an item of n things that is done."""
         with self._lock:
             self.done[ON_GPUS if is_on_gpu else ON_CPU] += n
             self.ways.note(n, self._n_streams > 0)
 
     def _is_worth_it(self, seconds: float) -> bool:
-        """Whether a GPU that is started now would be of use before the end."""
+        """Return whether a GPU that is started now would save time before the end."""
         share = self.share()
         if share is None:
             return seconds > START
@@ -256,9 +257,10 @@ class _Turns(Generic[P]):
 
 
 class Auto(Generic[P]):
-    """A place that is the one ``on_cpu``, and those of GPUs that ``start()`` gives, once these are of use.
+    """A place that is the CPU (``on_cpu``), and also the GPUs that ``start()`` returns once these are faster.
 
-    ``start`` opens GPUs and compiles; it may raise DeviceError.  ``unit``: what is counted of items.
+    ``start`` opens GPUs and compiles; it may raise DeviceError.  ``unit``: what items consist of, for
+    messages.
     """
 
     sessions = ()
@@ -270,23 +272,24 @@ class Auto(Generic[P]):
 
     @property
     def options(self) -> Any:
-        """Those of the CPU's place, whose threads all work is shared among."""
+        """Return the options of the CPU's place, whose threads share all work."""
         return self.on_cpu.options
 
     def as_asked(self, change: Callable[[P], P]) -> "Auto[P]":
-        """The same GPUs, which work by what ``change`` makes of each place."""
+        """Return an Auto with the same GPUs, where ``change`` is applied to each place."""
         other = copy(self)
         other.on_cpu, other._as_asked = change(self.on_cpu), change
         return other
 
     def begin(self, share: Callable[[], float | None]) -> None:
-        """A run begins, of which ``share()`` is done, or None where that is not known."""
+        """Begin a run; ``share()`` is the fraction of it that is done, or None if unknown."""
         self._turns.begin(share)
 
     def do(
         self, work: Callable[..., Any], amount: Callable[[Any], int], emit: Callable[..., Any], item: Any
     ) -> Any:
-        """``work(place, emit, item)`` by a place whose turn it is; ``amount(result)`` is how much it was."""
+        """Return ``work(place, emit, item)`` at the place whose turn it is; ``amount(result)`` is the size of
+        the work."""
         place = self._turns.take()
         try:
             result = work(self.on_cpu if place is None else self._as_asked(place), emit, item)
@@ -297,13 +300,13 @@ class Auto(Generic[P]):
         return result
 
     def sentence(self) -> str:
-        """Where the work was done, and why."""
+        """Describe where the work was done, and why."""
         turns = self._turns
         error = turns.error
         if not turns.starter:
             error = _why_not()
         elif not error and (turns.starter.is_alive() or not turns.ways.speeds):
-            error = "it was done before a GPU had started"
+            error = "the work was done before a GPU had started"
         if error:
             return f"the CPU: {error}"
         on_gpus = 100 * turns.done[ON_GPUS] / max(sum(turns.done.values()), 1)
@@ -315,12 +318,13 @@ class Auto(Generic[P]):
 
 
 def at_once(places: Iterable[Any]) -> list:
-    """The places that there are before any GPU is started beside the CPU."""
+    """Return the places that exist before any GPU is started beside the CPU."""
     return [place.on_cpu if isinstance(place, Auto) else place for place in places]
 
 
 def _why_not() -> str:
-    """Why no GPU was started.  The driver, which takes a second, is asked only where there is none."""
+    """Return why no GPU was started.  The driver, which takes a second, is queried only if there is no GPU
+    device."""
     if not any(map(os.path.exists, _DEVICES)):
         from . import gpu
 
@@ -328,4 +332,4 @@ def _why_not() -> str:
             gpu.open_device()
         except FmxError as error:
             return str(error)
-    return "it was done before a GPU would have been of use"
+    return "the work was done before a GPU would have saved time"

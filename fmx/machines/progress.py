@@ -1,4 +1,4 @@
-"""What a command takes, stage by stage, and how far it is: clocks, the wall, messages and progress."""
+"""Time and progress of a command: clocks per stage, wall time, messages, and the progress line."""
 
 import os
 import sys
@@ -17,33 +17,33 @@ from ..system.process import started, tell
 
 
 class Writable(Protocol):
-    """What takes bytes: a file, or a sink of the output."""
+    """An object that takes bytes: a file, or a sink of the output."""
 
     def write(self, piece: Any, /) -> object: ...
 
 
 class Clock:
-    """``seconds`` sums up what each stage has taken, of all threads of the host together."""
+    """``seconds``: time spent in each stage, added up over all host threads."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self._lock = Lock()
 
     def add(self, stage: str, seconds: float) -> None:
-        """Count some more."""
+        """Add time to a stage."""
         with self._lock:
             self.seconds[stage] += seconds
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Count the time that the host spends within."""
+        """Add the host time spent in the context to a stage."""
         start = time.perf_counter()
         yield
         self.add(stage, time.perf_counter() - start)
 
 
 class Timed:
-    """A file whose writing is timed, as the stage "write"."""
+    """A file whose writes are timed as the stage "write"."""
 
     def __init__(self, clock: Clock, file: Writable) -> None:
         self._clock, self._file = clock, file
@@ -53,16 +53,16 @@ class Timed:
             self._file.write(piece)
 
 
-# The wall time of a command from its start, and what it was spent on.
+# The wall time of a command from its start, by stage.
 
-_SHOWN = 0.05  # seconds, which are not 0.0
+_SHOWN = 0.05  # seconds; less would be printed as 0.0
 
 
 class Wall:
-    """``spent``: the seconds of each stage, as the caller's thread went through them, which add up to all.
+    """``spent``: seconds of each stage of the caller's thread, which add up to the wall time.
 
-    What was spent on compiling is a stage of its own, whenever that was.  "starting" is what comes before the
-    first stage that is named.
+    Compiling is a separate stage, whenever it happens.  "starting" is the time before the first named
+    stage.
     """
 
     def __init__(self, start: float | None = None) -> None:
@@ -72,7 +72,7 @@ class Wall:
         self.spent: dict[str, float] = defaultdict(float)
 
     def turn_to(self, stage: str) -> str:
-        """From now on time is spent on this; what it was spent on before."""
+        """Enter a stage and return the previous one."""
         if not self._is_over:
             now, compiled = time.monotonic(), functions.seconds_of_compiling()
             seconds = now - self._last
@@ -86,7 +86,7 @@ class Wall:
 
     @contextmanager
     def spending(self, stage: str) -> Iterator[None]:
-        """Time within is spent on this."""
+        """Count the time in the context as this stage."""
         before = self.turn_to(stage)
         try:
             yield
@@ -94,17 +94,17 @@ class Wall:
             self.turn_to(before)
 
     def over(self) -> float:
-        """The seconds of the whole; from the first call on they stay as they are."""
+        """Return the total in seconds; the first call stops the clock."""
         self.turn_to(self._stage)
         self._is_over = True
         return sum(self.spent.values())
 
     def written(self, sink: Writable) -> "Written":
-        """The file that is written."""
+        """Wrap a file so that writing to it counts as the stage "writing"."""
         return Written(self, sink)
 
     def in_words(self) -> str:
-        """All of it, and what it was spent on."""
+        """Describe the total and what it was spent on."""
         total = self.over()
         parts = [
             f"{seconds:.1f} {SPENT.get(stage, stage)}"
@@ -114,12 +114,12 @@ class Wall:
         return f"{total:.1f} s ({', '.join(parts)})" if parts[1:] else f"{total:.1f} s"
 
     def rate(self, n: int, unit: str) -> str:
-        """So many of a unit a second."""
+        """Return a rate in units per second."""
         return f"{n / max(self.over(), 1e-9):,.0f} {unit}/s"
 
 
 class Written:
-    """A file, and the Wall of who writes to it."""
+    """A file whose writes are counted by a Wall as the stage "writing"."""
 
     def __init__(self, wall: Wall, file: Writable) -> None:
         self._wall, self._file = wall, file
@@ -129,11 +129,11 @@ class Written:
             self._file.write(piece)
 
 
-# What a report tells of any run: looked at while it goes on, and told as facts (report/facts.py).
+# What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).
 
 
 class Watch:
-    """Of one run, for a Report; ``clock`` is told what its stages take."""
+    """Measures one run for a Report; ``clock`` records its stages."""
 
     def __init__(self, report: Any) -> None:
         self._report = report
@@ -141,19 +141,19 @@ class Watch:
         self.clock, self._wall = Clock(), Wall()
 
     def begin(self, wall: Wall, sessions: Sequence[Any] = ()) -> None:
-        """All is compiled and open, also the GpuSessions of GPUs: now the work begins, for the first time or
-        once more."""
+        """Start timing, for the first run or another: everything is compiled and open, including the
+        GpuSessions."""
         self._wall = wall
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
         for clock in self._clocks.values():
             clock.seconds.clear()
 
     def timed(self, sink: Writable) -> Timed:
-        """The file that is written."""
+        """Wrap a file so that its writes are timed."""
         return Timed(self.clock, sink)
 
     def facts(self, places: Any, summary: Any, found: Mapping[str, Any] | None = None) -> dict:
-        """All that is told: ``places`` of the work, a ``summary`` of it, and what else was ``found``."""
+        """Return all facts of the run: ``places`` of work, its ``summary``, and what else was ``found``."""
         wall = self._wall.over()
         known = {
             "started": (datetime.now(UTC) - timedelta(seconds=wall)).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -171,16 +171,17 @@ def _rounded(seconds: Mapping[str, float]) -> dict:
     return {name: round(each, 3) for name, each in seconds.items()}
 
 
-# Messages and progress on stderr: a line that is replaced on a terminal, elsewhere a line a minute.
+# Messages and progress on standard error: on a terminal one line that is replaced, elsewhere a line per
+# minute.
 
 OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere
-_BAR, _WITH_BAR = "|{bar:10}| ", 64  # where a line has as many columns
+_BAR, _WITH_BAR = "|{bar:10}| ", 64  # shown if a line has that many columns
 _KNOWN = "{percentage:3.0f} % " + _BAR + "{elapsed}, {remaining} left: {desc}"
 _UNKNOWN = "{elapsed}: {desc}"
 
 
 class Progress:
-    """Says what is being done.  ``quiet`` says nothing.  ``wall``: the time that the command takes."""
+    """Writes messages and progress, unless ``quiet``.  ``wall``: the wall time of the command."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet, self.wall = quiet, Wall()
@@ -192,24 +193,24 @@ class Progress:
         self.follow()
 
     def begin(self) -> None:
-        """Another run of the same command begins."""
+        """Begin another run of the same command."""
         self.wall = Wall(time.monotonic())
 
     def follow(self, share: Callable[[], float | None] = lambda: None) -> None:
-        """Begin something of which ``share()`` is done, from 0 to 1, or None where that is not known."""
+        """Begin a task; ``share()`` is the fraction of it that is done, from 0 to 1, or None if unknown."""
         self._share, self._start = share, time.monotonic()
 
     def share(self) -> float | None:
-        """The share that is done of what is followed, or None where that is not known."""
+        """Return the fraction of the current task that is done, or None if unknown."""
         return self._share()
 
     def say(self, message: str) -> None:
-        """One line that stays."""
+        """Write a line that stays."""
         if not self.quiet:
             tell(f"fmx: {message}")
 
     def show(self, message: str) -> None:
-        """How far it is: on a terminal a line that the next one replaces, five times a second at most."""
+        """Show progress; on a terminal, the next line replaces it, at most five times per second."""
         with self._lock:
             now = time.monotonic()
             if self.quiet or now - self._shown <= self._wait:
@@ -224,9 +225,10 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[float | None], None]]:
-        """``with progress.stage("suffix array") as done:`` tells the stage and the seconds it took.
+        """Show a stage while it runs: ``with progress.stage("suffix array") as done:``; then write its
+        seconds.
 
-        ``done(share)`` may be called as it goes on; the time goes on in any case.
+        ``done(share)`` may be called to update the fraction done; the time advances in any case.
         """
         start, share = time.monotonic(), None
 
@@ -243,7 +245,7 @@ class Progress:
 
     @contextmanager
     def alone(self, message: Callable[[], str], share: Callable[[], float | None]) -> Iterator[None]:
-        """Within, show ``message()`` and ``share()`` in place of anything else, as time goes by."""
+        """Within the context, show only ``message()`` and ``share()``, updated as time passes."""
         self._alone = message, share, time.monotonic()
         try:
             with self.kept_up(message):
@@ -253,7 +255,7 @@ class Progress:
 
     @contextmanager
     def kept_up(self, message: Callable[[], str]) -> Iterator[None]:
-        """Show what ``message()`` gives as time goes by, whatever the caller's thread does."""
+        """Keep showing ``message()`` as time passes, from a thread."""
         is_over = threading.Event()
 
         def repeat() -> None:
@@ -272,8 +274,8 @@ class Progress:
 
 
 def meter(message: str, share: float | None, seconds: float, columns: int | None) -> str:
-    """A line of progress that is no wider than ``columns`` (None: of any width, without a bar)."""
-    from tqdm.std import tqdm  # 25 ms, which only who waits spends
+    """Format a progress line of at most ``columns`` (None: of any width, without a bar)."""
+    from tqdm.std import tqdm  # takes 25 ms, spent only when progress is shown
 
     form = _UNKNOWN if share is None else _KNOWN if (columns or 0) >= _WITH_BAR else _KNOWN.replace(_BAR, "")
     is_plain = "utf" not in (sys.stderr.encoding or "").lower()

@@ -1,4 +1,4 @@
-"""Work spread over threads: compiled pieces run without Python's global lock."""
+"""Threads that run compiled functions in parallel, without Python's global lock."""
 
 import math
 import os
@@ -14,21 +14,22 @@ T = TypeVar("T")
 
 
 def available_cores() -> int:
-    """Cores this process may use: by its affinity, and by the quota of a container or a batch job."""
+    """Return how many cores this process may use, by its affinity and by the quota of a container or batch
+    job."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = process.cores()
     return own if quota > own else max(math.ceil(quota), 1)
 
 
 def spans(n: int, n_parts: int, multiple: int = 1) -> list:
-    """Cut range(n) into at most n_parts (start, stop) whose borders are multiples of ``multiple``."""
+    """Cut range(n) into at most n_parts (start, stop) at multiples of ``multiple``."""
     n_units = -(-n // multiple)
     cuts = sorted({n_units * part // n_parts * multiple for part in range(n_parts)} | {n})
     return [(start, min(stop, n)) for start, stop in pairwise(cuts)]
 
 
 def run_all(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], n_threads: int) -> list:
-    """``[function(*a) for a in arguments]``, by n_threads threads."""
+    """Return ``[function(*a) for a in arguments]``, computed by n_threads threads."""
     if n_threads == 1 or len(arguments) == 1:
         return [function(*a) for a in arguments]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -36,7 +37,7 @@ def run_all(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], n_
 
 
 def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Start a function beside the caller if a thread is free; call what is returned for its value."""
+    """Start a function in a second thread if n_threads allows it; call what it returns for the result."""
     if n_threads == 1:
         return lambda: function(*arguments)
     pool = ThreadPoolExecutor(1)
@@ -46,35 +47,35 @@ def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Call
 
 
 class Pool(Generic[T]):
-    """Things that a thread uses alone, as buffers are; ``make()`` gives another where none is ``idle``."""
+    """Objects such as buffers, each used by one thread at a time; ``make()`` creates one if none is idle."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self.idle: deque[T] = deque()
 
     def take(self) -> T:
-        """One that nobody uses, until it is given back."""
+        """Take an object that nobody uses."""
         try:
             return self.idle.pop()
         except IndexError:
             return self._make()
 
     def give_back(self, thing: T) -> None:
-        """Let another thread use it."""
+        """Return an object to the pool."""
         self.idle.append(thing)
 
 
-# What one piece of an input passes on to the next one, which another thread may have: a Future.
+# Futures that pass a result from one piece of an input to the next, possibly in another thread.
 
 
 def settled(result: Any) -> Future:
-    """A Future whose result is known."""
+    """Return a Future that has a result."""
     future: Future = Future()
     future.set_result(result)
     return future
 
 
 def settle(future: Future, result: Any = None) -> None:
-    """Give a Future a result unless it has one; None: whoever waits for it need not go on."""
+    """Set the result of a Future unless it has one; None means that its waiter need not go on."""
     if not future.done():
         future.set_result(result)

@@ -1,1 +1,1 @@
-"""What fmx asks of the operating system: signals, standard streams, files that appear whole."""
+"""Services of the operating system: signals, standard streams, and files that appear complete."""

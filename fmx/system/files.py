@@ -1,4 +1,5 @@
-"""Files: which tell of changes, pipes, drafts that become whole outputs, regular files for any thread."""
+"""Files: file systems that record changes, pipes, drafts that become complete outputs, and reads at
+offsets."""
 
 import ctypes
 import errno
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO, Self
 
 from ..errors import InputError, named_input
 
-# f_type of statfs(2).  Not here: those whose ctime somebody else may set, as with CIFS, FUSE, 9p, vfat.
+# f_type of statfs(2).  File systems where a user may set ctime are not listed: CIFS, FUSE, 9p, vfat.
 _TELLING = {
     0xEF53: "ext", 0x58465342: "xfs", 0x9123683E: "btrfs", 0xF2F52010: "f2fs", 0xCA451A4E: "bcachefs",
     0x2FC12FC1: "zfs", 0x01021994: "tmpfs", 0x858458F6: "ramfs", 0x794C7630: "overlayfs", 0x6969: "nfs",
@@ -25,10 +26,10 @@ _TELLING = {
 
 
 def tells_changes(file: int) -> bool:
-    """Whether any write to the file of this descriptor moves its ctime, which nobody but the kernel sets."""
+    """Return whether every write to this open file changes its ctime, and only the kernel sets it."""
     if sys.platform != "linux":
         return False
-    state = ctypes.create_string_buffer(512)  # a struct statfs begins with f_type, a long
+    state = ctypes.create_string_buffer(512)  # struct statfs begins with f_type, a long
     failed = ctypes.CDLL(None, use_errno=True).fstatfs(file, state)
     kind = ctypes.c_long.from_buffer(state).value & 0xFFFFFFFF
     if failed:
@@ -36,35 +37,35 @@ def tells_changes(file: int) -> bool:
     return kind in _TELLING
 
 
-# How much a pipe holds.
+# The capacity of a pipe.
 
-_MOST = 1 << 20  # bytes: what Linux lets any user have
+_MOST = 1 << 20  # bytes: the limit of Linux for any user
 
 
 def widen(file: BinaryIO) -> None:
-    """Let a pipe, if that is what a file is, hold 1 MB in the place of 64 kB.
+    """If a file is a pipe, raise its capacity from 64 kB to 1 MB.
 
-    Who writes and who reads it then wait for each other, and wake each other, less often.
+    Writer and reader then wait for each other, and wake each other, less often.
     """
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # no pipe, or no more allowed
+        with suppress(OSError):  # not a pipe, or the limit is lower
             fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _MOST)
 
 
-# Writing beside a final place, whose name therefore only ever holds what is whole.
+# Outputs are written beside their final place, so their name is only ever that of a complete file.
 #
-#     out.sam                                as it was, or whole
-#     .out.sam.3f0c9a517be2d840.partial      in the making, locked (flock) while its owner lives
+#     out.sam                                unchanged, or complete
+#     .out.sam.3f0c9a517be2d840.partial      being written, locked (flock) while its owner lives
 #     .ref.fmx.91d2c7a04b6e5f38.replaced     an old folder set aside where two names cannot be exchanged
 #
-# A killed run leaves its draft; the next one of the same name removes it.  Links are followed.
+# A killed run leaves its draft; the next run with that output removes it.  Links are followed.
 
-STALE = 10  # seconds: a draft younger than this may be about to be locked
+STALE = 10  # seconds: a younger draft may be about to be locked
 _LONGEST = 255  # bytes of a file name
 
 
 class _Draft:
-    """``path`` is in the making; ``commit`` puts it at ``final``, anything else leaves nothing."""
+    """An unfinished output at ``path``; ``commit`` moves it to ``final``, any other exit removes it."""
 
     def __init__(self, final: Path | str) -> None:
         self.final = Path(os.path.realpath(final))
@@ -76,7 +77,7 @@ class _Draft:
 
 
 class DraftFile(_Draft):
-    """A file in the making: write to ``file``, then ``commit``.  Raises OSError."""
+    """An unfinished file: write to ``file``, then ``commit``.  Raises OSError."""
 
     def __init__(self, final: Path | str) -> None:
         super().__init__(final)
@@ -84,7 +85,7 @@ class DraftFile(_Draft):
         lock(self.file.fileno())
 
     def commit(self) -> None:
-        """Bring the data to disk and give them their name, replacing a file."""
+        """Sync the data to disk and rename the file to its final name, replacing any file there."""
         self.file.flush()
         os.fsync(self.file.fileno())
         os.replace(self.path, self.final)
@@ -93,12 +94,12 @@ class DraftFile(_Draft):
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self.path.unlink()
-        with suppress(OSError):  # what a full disk did not take
+        with suppress(OSError):  # data that a full disk did not accept
             self.file.close()
 
 
 class DraftFolder(_Draft):
-    """A folder in the making: write below ``path``, then ``commit``.  Raises OSError."""
+    """An unfinished folder: write below ``path``, then ``commit``.  Raises OSError."""
 
     def __init__(self, final: Path | str) -> None:
         super().__init__(final)
@@ -107,7 +108,8 @@ class DraftFolder(_Draft):
         lock(self._descriptor)
 
     def commit(self, is_lasting: bool = True) -> None:
-        """Bring the data to disk, if ``is_lasting``, and give them their name, replacing a folder."""
+        """Rename the folder to its final name, replacing any folder there; sync it to disk if
+        ``is_lasting``."""
         if is_lasting:
             sync_tree(self.path)
         try:
@@ -125,7 +127,7 @@ class DraftFolder(_Draft):
 
 
 def sync_tree(folder: Path) -> None:
-    """Bring every file and name in a folder to disk.  Raises OSError."""
+    """Sync every file and name in a folder to disk.  Raises OSError."""
     for parent, _, names in os.walk(folder):
         for name in names:
             with open(os.path.join(parent, name), "rb") as file:
@@ -134,9 +136,9 @@ def sync_tree(folder: Path) -> None:
 
 
 def sweep(final: Path) -> None:
-    """Remove what dead owners left beside a final place; an old folder whose place is empty goes back there.
+    """Remove drafts of dead owners beside a final place; restore an old folder if its place is empty.
 
-    Whatever is locked, or cannot be locked here, is left alone.
+    Anything that is locked, or cannot be locked here, is left unchanged.
     """
     final = Path(final)
     pattern = re.compile(re.escape(_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
@@ -153,7 +155,8 @@ def sweep(final: Path) -> None:
 
 @contextmanager
 def _of_the_dead(path: bytes) -> Iterator[bool]:
-    """Is it a folder?  Raises OSError unless it is stale and its lock could be taken, which is then held."""
+    """Yield whether a path is a folder, with its lock held.  Raises OSError if it is not stale or is
+    locked."""
     found = os.lstat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.EINVAL, "neither file nor folder")
@@ -169,31 +172,34 @@ def _of_the_dead(path: bytes) -> Iterator[bool]:
 
 
 def _start(final: Path) -> bytes:
-    """How the names of all drafts of a final place begin."""
+    """Return the prefix of the names of all drafts of a final place."""
     room = _LONGEST - len("..") - 16 - len(".replaced")
     return b".%s." % os.fsencode(final.name)[:room]
 
 
 def _beside(final: Path, kind: str) -> Path:
-    """A new name beside a final place."""
+    """Return a new name beside a final place."""
     return final.with_name(
         os.fsdecode(b"%s%s.%s" % (_start(final), os.urandom(8).hex().encode(), kind.encode()))
     )
 
 
 def lock(descriptor: int) -> bool:
-    """Lock a file until it is closed, if the file system has locks; False if another has locked it."""
+    """Lock a file until it is closed; return False if another process holds the lock.
+
+    Returns True if the file system has no locks.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # as on some shared storage, where nobody sweeps either
+    except OSError:  # no locks, as on some shared storage; nothing is swept there either
         return True
     return True
 
 
 def sync_names(folder: Path | str) -> None:
-    """Bring the names in a folder to disk; some file systems cannot, and keep them in their own way."""
+    """Sync the names in a folder to disk, if the file system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -203,7 +209,7 @@ def sync_names(folder: Path | str) -> None:
 
 
 def _replace(new: Path, final: Path) -> None:
-    """Put the folder ``new`` in the place of the folder ``final``, and remove that."""
+    """Move the folder ``new`` to the name of the folder ``final``, and remove the old one."""
     if _exchange(new, final):
         shutil.rmtree(new, ignore_errors=True)
         return
@@ -223,7 +229,7 @@ def _replace(new: Path, final: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names at once; False where the C library or the file system cannot.  Raises OSError."""
+    """Exchange two names atomically; return False if the C library or file system cannot.  Raises OSError."""
     import ctypes
 
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -238,14 +244,14 @@ def _exchange(one: Path, other: Path) -> bool:
     raise OSError(code, os.strerror(code), str(other))
 
 
-# Of a field of a dataclass that only says where something lies: shards of one run may differ in it.
+# Metadata of a dataclass field that only states where something is: shards of one run may differ in it.
 PLACE = {"is_place": True}
 
 
 class RegularFile:
-    """An open file of ``size`` bytes, as it was when it was opened; closed when nobody holds it.
+    """An open file of ``size`` bytes as of opening; closed with the last reference to it.
 
-    ``descriptor``: of its own, to be read from at offsets.
+    ``descriptor``: a duplicate, for reads at offsets.
     """
 
     def __init__(self, path: str, descriptor: int) -> None:
@@ -256,18 +262,19 @@ class RegularFile:
         os.close(self.descriptor)
 
     def read(self, view: Any, offset: int) -> int:
-        """Fill ``view`` with bytes from an offset on; fewer at the end.  Raises InputError."""
+        """Fill ``view`` with bytes from ``offset``; return their number, lower at the end.  Raises
+        InputError."""
         want, done = max(0, min(len(view), self.size - offset)), 0
         with named_input(self.path):
             while done < want:
                 n = os.preadv(self.descriptor, [view[done:want]], offset + done)
                 if n == 0:
-                    raise InputError(self.path, "", "became shorter while it was read; start again")
+                    raise InputError(self.path, "", "the file became shorter while it was read; start again")
                 done += n
         return done
 
     def bytes(self, n: int, offset: int) -> bytes:
-        """n bytes from an offset on; fewer at the end."""
+        """Return n bytes from ``offset``; fewer at the end."""
         found = bytearray(max(0, min(n, self.size - offset)))
         self.read(memoryview(found), offset)
         return bytes(found)

@@ -1,4 +1,4 @@
-"""This process: when it was started, signals, standard streams, cores and memory that it may have."""
+"""This process: its start time, signals, standard streams, and limits of cores and memory."""
 
 import ctypes
 import math
@@ -14,24 +14,25 @@ from typing import Any
 
 from ..errors import LINE, brief
 
-# When this thread's command was started, on the clock of time.monotonic; None where there is none.
+# When this thread's command was started, on the clock of time.monotonic; None if there is no command.
 started: ContextVar[float | None] = ContextVar("started", default=None)
 
 
-# Signals that end a run: an exception on its way out, wherever they come.
+# Signals that end a run raise an exception, wherever the program is.
 
-PATIENCE = 2.0  # seconds in which a further signal does not cut short the cleaning up after the first
+PATIENCE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_came = (0, -PATIENCE)  # the last signal heeded, and when
+_came = (0, -PATIENCE)  # the last signal acted on, and its time
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal that ends us; its number is the argument."""
+    """A signal that ends the process; the argument is its number."""
 
 
 def run(function: Callable[..., int | None], *arguments: Any) -> None:
-    """Exit with what a function returns; signals raise Stopped in it, but those ignored, as HUP by nohup."""
-    try:  # from here on, for a signal may come as soon as the first one is caught
+    """Exit with the return value of a function; signals raise Stopped in it, unless ignored (nohup ignores
+    HUP)."""
+    try:  # from here on: a signal may arrive as soon as the first handler is set
         for number in _ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, _stop)
@@ -40,12 +41,12 @@ def run(function: Callable[..., int | None], *arguments: Any) -> None:
     except BaseException:
         if not _came[0]:
             raise
-        _leave(128 + _came[0])  # libraries make other errors of it
+        _leave(128 + _came[0])  # libraries may have turned the signal into another error
 
 
 def _leave(code: int | None) -> None:
     for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)  # too late
+        signal.signal(number, signal.SIG_IGN)  # the process is ending
     sys.exit(code)
 
 
@@ -58,7 +59,8 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Called for what Python cannot raise, as in a callback of C: a signal is raised again, in a moment."""
+    """Handle an exception that Python cannot raise, as in a C callback: raise a signal again a moment
+    later."""
     if not issubclass(lost.exc_type, Stopped):
         sys.__unraisablehook__(lost)
         return
@@ -70,13 +72,13 @@ def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
-# The standard streams: words to standard error, one line each; streams that are closed.
+# Messages on standard error, one line each, and standard streams that are closed.
 
 
 def tell(text: str, end: str = "\n") -> None:
-    """Write a message, not too long, on a terminal in place of the line of progress that stands there.
+    """Write a message, shortened if too long; on a terminal, it replaces the progress line.
 
-    Where standard error takes none it is lost, which must not cost the work.
+    If standard error cannot be written, the message is lost, and the run continues.
     """
     with suppress(OSError):
         clear = "\r\x1b[K" if sys.stderr.isatty() else ""
@@ -84,9 +86,10 @@ def tell(text: str, end: str = "\n") -> None:
 
 
 def open_closed_streams() -> None:
-    """Open each closed standard descriptor on /dev/null, lest a file get its number and the words for it.
+    """Open closed standard descriptors on /dev/null, so that no other file gets their numbers and their
+    output.
 
-    Input and output are opened the wrong way round: to use them still fails.
+    Input is opened for writing and output for reading, so using them still fails.
     """
     closed = [("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)]
     for number, (name, mode, access) in enumerate(closed):
@@ -98,15 +101,15 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
-# What a control group of Linux (a container, a batch job) lets this process have: cores and memory.
+# Limits of Linux control groups (a container, a batch job) on cores and memory.
 #
-# A limit may stand at the process's group or at any above it; both versions of control groups are read.
+# A limit may be set on the group of the process or any group above it; versions 1 and 2 are read.
 
 ROOT = ""  # of the file system
 
 
 def cores() -> float:
-    """Cores by the least quota; infinity without one."""
+    """Return the smallest quota, in cores; infinity without one."""
     found = [math.inf]
     for folder in _folders("cpu"):
         quota = _numbers(f"{folder}/cpu.cfs_quota_us") + _numbers(f"{folder}/cpu.cfs_period_us")
@@ -117,7 +120,7 @@ def cores() -> float:
 
 
 def memory() -> float:
-    """Bytes that are left, with what files hold in the cache; infinity without a limit."""
+    """Return the bytes left under the limit, file cache included; infinity without a limit."""
     found = [math.inf]
     for folder in _folders("memory"):
         for limit, used, cached in (("max", "current", ""), ("limit_in_bytes", "usage_in_bytes", "total_")):
@@ -128,7 +131,7 @@ def memory() -> float:
 
 
 def _folders(controller: str) -> Iterator[str]:
-    """The process's group of a controller and all above it, in each version."""
+    """Yield the process's group of a controller and all groups above it, for each version."""
     for line in _read(f"{ROOT}/proc/self/cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
         if not controllers or controller in controllers.split(","):
@@ -139,14 +142,14 @@ def _folders(controller: str) -> Iterator[str]:
 
 
 def _cache(folder: str, prefix: str) -> float:
-    """Bytes of files that the group holds in memory."""
+    """Return the bytes of file cache of a group."""
     wanted = (f"{prefix}active_file", f"{prefix}inactive_file")
     words = _read(f"{folder}/memory.stat").split()
     return sum(float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in wanted)
 
 
 def _numbers(path: str) -> list:
-    """The numbers of a file, max as infinity; none if it cannot be read."""
+    """Return the numbers in a file, with max as infinity; none if it cannot be read."""
     try:
         return [math.inf if word == "max" else float(word) for word in _read(path).split()]
     except ValueError:
@@ -161,30 +164,30 @@ def _read(path: str) -> str:
         return ""
 
 
-# What the C library keeps of freed memory.
+# How much freed memory the C library keeps.
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 _LARGE = 1 << 20
-_MOST = 1 << 25  # bytes of a piece that it can keep
+_MOST = 1 << 25  # bytes of the largest piece that it can keep
 
 
 def give_back_large() -> None:
-    """Let this process give freed pieces of 1 MB and more back to the system at once.
+    """Return freed pieces of 1 MB and more to the system at once.
 
-    By itself glibc keeps them for reuse, up to 32 MB each, once one of that size was freed.
+    glibc would keep pieces of up to 32 MB for reuse once one of that size was freed.
     """
     _set({_M_MMAP_THRESHOLD: _LARGE})
 
 
 def keep_freed() -> None:
-    """Let this process keep what it frees: the kernel clears each page that it gives out anew.
+    """Keep freed memory: the kernel clears each page that it hands out again.
 
-    For one that does the same again and again, as a worker of a cluster does shards.
+    This suits a process that repeats its work, such as a cluster worker that runs shards.
     """
     _set({_M_MMAP_THRESHOLD: _MOST, _M_TRIM_THRESHOLD: 2**31 - 1})
 
 
 def _set(options: dict[int, int]) -> None:
-    with suppress(OSError, AttributeError):  # another C library
+    with suppress(OSError, AttributeError):  # not glibc
         for name, value in options.items():
             ctypes.CDLL(None).mallopt(name, value)

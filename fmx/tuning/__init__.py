@@ -1,1 +1,1 @@
-"""fmx tune: which index and engine are fastest on this machine, predicted from its memory and then tried."""
+"""`fmx tune`: the fastest index and engine on this machine, predicted from memory rates and then tried."""

@@ -1,14 +1,14 @@
-"""What a way of searching fetches for a read, and so how long a read takes: arithmetic, nothing is measured.
+"""A cost model: what a search fetches per read and how long that takes.  Nothing is measured here.
 
 A read of m bases occurs once in a random text of n symbols, and one strand is searched.  A string of j
-symbols then has an interval of max(1, n / 4^j) rows, and the time of a read is a sum over its fetches:
+symbols then has an SA interval of max(1, n / 4^j) rows, and the time of a read is a sum over its fetches:
 
-    seconds = sum of times * seconds of a fetch(bytes of the entry, bytes that it lies in) / share
+    seconds = sum of times * seconds of a fetch(bytes of the entry, bytes of the array) / share
 
-The share is what an engine reaches of the ceiling, for it also counts and compares.  Where a cache holds much
-of an index, a GPU counts for longer than it fetches: it takes the same sum as if the cache held everything,
-over a share of its own, if that is more.  Shares were measured once (docs/tune.md); a trial on the machine
-itself corrects them.
+The share is the fraction of the ceiling that an engine reaches, because it also counts and compares.  If a
+cache holds much of an index, a GPU spends longer counting than fetching; its time is then the sum as if the
+cache held everything, divided by a separate share, if that is larger.  The shares were measured once
+(docs/tune.md); a trial on the actual machine corrects them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,23 +25,25 @@ from ..search.gpu.gpu_search import seed_lengths
 from ..search.queries.verify import FEW
 from .rates import Rates
 
-# Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
+# Shares of the ceilings of a CPU, and of a GPU's memory and cache, for seed and verify; layouts have their
+# own.
 VERIFY_CPU, VERIFY_GPU = 0.33, (0.75, 0.33)
-SPARSE_CPU = 0.14  # of a sparse suffix array, whose costs are known of the CPU alone
-# By units of an entry: the engine of a GPU that reaches most, and its shares of the ceilings of memory and of
-# the cache (H200, docs/tune.md).  A trial searches by every engine.
+SPARSE_CPU = 0.14  # for a sparse suffix array, whose costs are known for the CPU only
+# By units of an entry: the fastest engine of a GPU, and its shares of the ceilings of memory and of the cache
+# (H200, docs/tune.md).  A trial runs every engine.
 SHARES = {
     1: ("cuda_task-improved", 1.0, 1.0), 2: ("cuda_task-improved", 1.0, 1.0), 4: ("cuda_full", 0.97, 0.81),
     6: ("cuda_task-improved", 0.99, 1.0), 8: ("cuda_full", 0.92, 1.0), 10: ("cuda_full", 0.88, 1.0),
     16: ("cuda_full", 1.0, 1.0), 18: ("cuda_full", 0.95, 1.0),
 }  # fmt: skip
-_PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
+_PIECE = 64  # smallest transfer of memory: a line of a CPU, two sectors of a GPU
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to search: ``way`` "verify" or the name of a layout or of a sparse suffix array; sampling of the
-    suffix array, longest string in the prefix table; ``engine`` cpu or one of engines.CUDA."""
+    """A way to search.  ``way``: "verify", or the name of a layout or sparse suffix array; ``sa_rate``:
+    sampling of the suffix array; ``prefix_length``: longest string in the prefix table; ``engine``: cpu or
+    one of engines.CUDA."""
 
     way: str
     sa_rate: int
@@ -50,7 +52,7 @@ class Choice:
 
 
 def n_bytes(sizes: Sequence[int], choice: Choice) -> int:
-    """Bytes of an index that the choice reads; ``sizes``: symbols of each part of the text."""
+    """Return the bytes of an index that the choice reads; ``sizes``: symbols of each part of the text."""
     if choice.way == "verify":
         return plan.verify_bytes(sizes, choice.prefix_length)
     if sparse := parse_sparse(choice.way):
@@ -59,12 +61,12 @@ def n_bytes(sizes: Sequence[int], choice: Choice) -> int:
 
 
 def units_of(way: str) -> int:
-    """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for other methods."""
+    """Return the 16-byte units of a layout's entry; 0 if it has none, and for other methods."""
     return 0 if way == "verify" or parse_sparse(way) else layouts.parse_name(way).units
 
 
 def search_fetches(n: int, length: int, choice: Choice) -> list:
-    """What a search of a part of n symbols fetches (Fetches)."""
+    """Return the Fetches of one search in a part of n symbols."""
     if choice.way == "verify":
         return _verify(n, length) if choice.engine == "cpu" else _verify_wide(n, length)
     if sparse := parse_sparse(choice.way):
@@ -81,19 +83,19 @@ def search_fetches(n: int, length: int, choice: Choice) -> list:
 
 
 def _pair(q: int) -> Fetches:
-    """A pair of the prefix table."""
+    """Return the Fetches of a pair of the prefix table."""
     return Fetches(1, 8, 8 * (4 ** (q + 1) - 1) / 3)
 
 
 def _touched(entry: int, apart: int) -> float:
-    """Bytes of the pieces of memory that an entry lies in, the mean of its places; its own in one piece."""
+    """Return the mean number of bytes transferred for an entry; its own size if it never crosses a border."""
     starts = range(0, _PIECE, gcd(apart, _PIECE))
     pieces = [ceil((start + entry) / _PIECE) for start in starts]
     return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
 
 
 def _verify(n: int, length: int) -> list:
-    """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
+    """Fetch a seed; rows, by bisection until few are left; texts of these, and the rest of one to its end."""
     s = seed_table.default_length(n)
     rows = 1 + n / 4**s
     halvings = max(0, ceil(log2(rows / FEW)))
@@ -103,15 +105,15 @@ def _verify(n: int, length: int) -> list:
 
 
 def _sparse(n: int, length: int, name: SparseName) -> list:
-    """A bucket, its rows and the text at one of them, for both strands: half of each for one."""
+    """Fetch a bucket, its rows and the text at one of them; for both strands, so half of each per strand."""
     starts, rows = Fetches(0.5, 8, 4 * 2 ** bucket_bits(n, name.w)), 2 * n / (name.w + 1)
     return [starts, Fetches(0.5, 16, 8 * rows), Fetches(0.5, length / 4 + 8, n / 4)]
 
 
 def _verify_wide(n: int, length: int) -> list:
-    """A seed; rows that begin like the read, four of them a fetch; its text in sectors.
+    """Fetch a seed; rows, four per fetch, by bisection; and the text, in sectors.
 
-    Where a GPU has room for wide rows and the longest seeds; else a trial tells what it costs.
+    For a GPU with room for wide rows and the longest seeds; otherwise a trial measures the cost.
     """
     s = seed_lengths(n, seed_table.default_length(n))[0]
     halvings = max(0, ceil(log2((1 + n / 4**s) / 4)))
@@ -120,25 +122,25 @@ def _verify_wide(n: int, length: int) -> list:
 
 
 def locate_fetches(n: int, choice: Choice) -> list:
-    """What locating one row fetches; its position is at hand but with backward search."""
+    """Return the Fetches of locating one row; only backward search needs any."""
     if choice.way == "verify" or parse_sparse(choice.way):
         return []
     if choice.sa_rate == 1:
         return [Fetches(1, 4, 4 * n)]
     name, steps = layouts.parse_name(choice.way), (choice.sa_rate - 1) / 2
     size = name.bytes_per_symbol(n) * n
-    run = size / n * name.d if name.d else 64  # all entries of a run, to see which k-symbol precedes a row
+    run = size / n * name.d if name.d else 64  # all entries of a run, to find the k-symbol before a row
     walk = [Fetches(steps + 1, 16, n / 6), Fetches(steps, run, size)]
     return [*walk, Fetches(1, 4, 4 * n / choice.sa_rate)]
 
 
 def search_seconds(sizes: Sequence[int], length: int, choice: Choice, rates: Rates) -> float:
-    """Time of the search of a read, all parts of the text after each other."""
+    """Return the seconds per read for a search of all parts of the text in turn."""
     return sum(_seconds(search_fetches(n, length, choice), choice, n, rates) for n in sizes)
 
 
 def locate_seconds(sizes: Sequence[int], choice: Choice, rates: Rates) -> float:
-    """Time of locating one row, in the largest part."""
+    """Return the seconds to locate one row in the largest part."""
     return _seconds(locate_fetches(max(sizes), choice), choice, max(sizes), rates)
 
 
@@ -151,7 +153,7 @@ def _seconds(fetches: list[Fetches], choice: Choice, n: int, rates: Rates) -> fl
 
 
 def _shares(choice: Choice) -> tuple[float, float]:
-    """What an engine reaches of the ceilings of memory and of the cache."""
+    """Return the shares of the ceilings of memory and of the cache."""
     if parse_sparse(choice.way):
         return SPARSE_CPU, SPARSE_CPU
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
@@ -164,7 +166,7 @@ def _shares(choice: Choice) -> tuple[float, float]:
 
 
 def _on_gpu(units: int) -> tuple[str, float, float]:
-    """(engine, its shares), as of SHARES, for entries of so many units: those of the next larger ones."""
+    """Return (engine, its shares) from SHARES for entries of that many units, or of the next larger size."""
     return SHARES[next((n for n in SHARES if n >= units), max(SHARES))]
 
 
@@ -176,7 +178,7 @@ LONGEST_PREFIX = 13
 
 @dataclass(frozen=True)
 class SearchPlace:
-    """Where may be searched, the CPU or a GPU: its rates, and how many bytes an index may take there."""
+    """A place to search, CPU or GPU: its rates, and the bytes that an index may take there."""
 
     kind: str  # cpu or cuda
     rates: Rates
@@ -185,7 +187,7 @@ class SearchPlace:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A choice, where it is searched, and what is expected of it: bytes that it reads, seconds a read."""
+    """A choice, its place, and the prediction: bytes of the index it reads, seconds per read."""
 
     choice: Choice
     place: SearchPlace
@@ -195,12 +197,12 @@ class Prediction:
 
     @property
     def reads(self) -> float:
-        """Reads a second, searched and located."""
+        """Reads per second, each searched and located."""
         return 1 / (self.search + self.locate)
 
 
 def predict(sizes: Sequence[int], length: int, choice: Choice, place: SearchPlace) -> Prediction:
-    """What to expect of a choice for a text of parts of ``sizes`` symbols, for reads of ``length`` bases."""
+    """Predict a choice for a text with parts of ``sizes`` symbols and reads of ``length`` bases."""
     search = search_seconds(sizes, length, choice, place.rates)
     return Prediction(
         choice, place, n_bytes(sizes, choice), search, locate_seconds(sizes, choice, place.rates)
@@ -208,7 +210,8 @@ def predict(sizes: Sequence[int], length: int, choice: Choice, place: SearchPlac
 
 
 def ranked(sizes: Sequence[int], length: int, places: Iterable[SearchPlace], offered: Callable) -> list:
-    """The best Prediction of each way that fits, the fastest first; ``offered(kind)`` gives Choices."""
+    """Return the best Prediction of each way that fits, the fastest first; ``offered(kind)`` yields
+    Choices."""
     best: dict = {}
     for place in places:
         for choice in offered(place.kind):
@@ -222,7 +225,7 @@ def ranked(sizes: Sequence[int], length: int, places: Iterable[SearchPlace], off
 
 
 def every(n: int, kind: str) -> Iterator[Choice]:
-    """Every Choice there is for a text of n symbols."""
+    """Yield every Choice for a text of n symbols."""
     shortest = prefix_table.default_length(n)
     longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
     yield Choice("verify", 1, shortest, engine_for("verify", kind))
@@ -235,14 +238,14 @@ def every(n: int, kind: str) -> Iterator[Choice]:
 
 
 def of_index(meta: dict, kind: str) -> Iterator[Choice]:
-    """Every Choice that an index offers."""
+    """Yield every Choice that an index offers."""
     for way in ways_to_search(meta):
         if kind == "cpu" or not parse_sparse(way):
             yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine_for(way, kind))
 
 
 def engine_for(way: str, kind: str) -> str:
-    """The engine of the CPU, or that of a GPU which is the fastest by a way, as far as shares are known."""
+    """Return cpu, or the GPU engine that is the fastest for a way as far as its share is known."""
     if kind == "cpu":
         return "cpu"
     units = units_of(way)

@@ -1,7 +1,8 @@
-"""fmx tune: measure the device, predict every choice, try the first three, keep the best.
+"""The run of `fmx tune`: measure the device, predict every choice, try the first three, keep the best.
 
-What a trial measures on a sample corrects the prediction for the whole reference: the time of a search is
-multiplied by measured over predicted, so that the model accounts for memory and the trial for all else.
+A trial on a sample corrects the prediction for the whole reference: the predicted search time is multiplied
+by measured over predicted time of the sample.  So the model accounts for memory, and the trial for everything
+else.
 """
 
 import tempfile
@@ -35,14 +36,14 @@ from . import choices
 from .choices import Choice, Prediction, SearchPlace
 from .rates import Store, measure_cpu, measure_gpu
 
-N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
+N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # per thread of the CPU, per GPU
 
 
 def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: int) -> dict:
-    """{engine: reads a second}: searches for reads of ``length`` bases, one strand, in the index at ``path``.
+    """Return {engine: reads per second} for reads of ``length`` bases, one strand, in the index at ``path``.
 
-    On a GPU by every engine that can, whatever the choice says.  Raises FmxError if a read is not found or no
-    contig is that long.
+    On a GPU, every engine that can run is tried, whatever the choice names.  Raises FmxError if a read is not
+    found or no contig is that long.
     """
     way = {"method": "verify"} if choice.way == "verify" else {"layout": choice.way}
     fm_index = load(path, n_threads=n_threads, **way)
@@ -57,13 +58,13 @@ def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: i
             found = {"cpu": search(query, patterns, n_threads)} if is_cpu else _on_gpu(query, patterns)
         for engine, (intervals, seconds) in found.items():
             if part is fm_index.parts[0] and not (intervals.lo < intervals.hi).all():
-                raise FmxError(f"{path}: reads of the text itself are not found: the search is wrong")
+                raise FmxError(f"{path}: reads drawn from the text were not found: please report this error")
             spent[engine] = spent.get(engine, 0) + seconds
     return {engine: patterns.length.size / seconds for engine, seconds in spent.items()}
 
 
 def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
-    """n strings of the first part of an index, packed."""
+    """Draw n strings from the first part of an index, packed."""
     blocks = fm_index.parts[0].reference.blocks
     block, offset = places(blocks, length, n, np.random.default_rng(1))
     words, _ = store.read_array(
@@ -73,7 +74,7 @@ def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
 
 
 def _on_gpu(query: Any, patterns: Patterns) -> dict:
-    """{engine: (Intervals, seconds by events)}; reads and index lie on the device."""
+    """Return {engine: (Intervals, seconds by events)}; reads and index are on the device."""
     from ..machines import gpu
     from ..measure import gpu_timing
     from ..search.gpu import gpu_search
@@ -94,16 +95,16 @@ def _on_gpu(query: Any, patterns: Patterns) -> dict:
     return spent
 
 
-# The choices, ranked and tried.
+# Rank the choices and try the best.
 
-SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text that choices are tried on
+SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text for trials
 N_TRIED, N_SHOWN = 3, 10
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be tuned for: an index, or a reference of ``n_bases``; reads of ``length`` bases; ``memory``
-    in bytes for the index (None: half of what is free, and on a GPU all); ``engine`` auto, cpu or cuda."""
+    """The request: an index, or a reference of ``n_bases``; reads of ``length`` bases; ``memory``: bytes for
+    the index (None: half of the free memory, on a GPU all of it); ``engine``: auto, cpu or cuda."""
 
     index: Path | None
     n_bases: int
@@ -113,7 +114,7 @@ class Question:
     n_threads: int
 
     def key(self, meta: dict | None) -> str:
-        """What two questions with the same answer share."""
+        """Return a key under which the result is kept."""
         what = meta["checksum"] if meta else f"{self.n_bases} bases"
         return (
             f"{what}, reads of {self.length}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
@@ -121,9 +122,9 @@ class Question:
 
 
 def tune(question: Question, progress: Progress, plan_only: bool = False) -> dict:
-    """The answer, as ``text`` shows it; a trial that was made before is not made again.
+    """Return the answer that ``text`` formats; trials of an earlier run are reused.
 
-    Raises UnsupportedError if nothing fits, DeviceError without a GPU that is asked for.
+    Raises UnsupportedError if no index fits, DeviceError if a GPU is requested and there is none.
     """
     meta = read_meta(question.index) if question.index else None
     sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
@@ -154,13 +155,13 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
 
 
 def _parts_of(n_bases: int) -> list:
-    """Sizes of the parts of a text of that many bases in contigs far smaller than a part."""
+    """Return the part sizes of a text of that many bases in contigs far smaller than a part."""
     n_parts = -(-n_bases // MAX_SYMBOLS)
     return [n_bases // n_parts] * n_parts
 
 
 def _places(question: Question, progress: Progress) -> tuple:
-    """(the Places asked for, their Stores, what its memory gives)."""
+    """Return (the requested SearchPlaces, their Stores, a note on the memory of the CPU)."""
     places, stores, note = [], [], ""
     if question.engine != "cuda":
         device = f"{timing.machine()}, {question.n_threads} threads"
@@ -188,7 +189,7 @@ def _row(found: Prediction) -> dict:
 
 
 def _try(question: Question, sizes: list[int], found: Prediction, row: dict, progress: Progress) -> None:
-    """Search a sample (or the index given), and correct the prediction by what that takes."""
+    """Search a sample, or the given index, and correct the prediction by the measured rate."""
     with progress.stage(f"trying {row['way']}"):
         if question.index:
             tried_sizes = sizes
@@ -215,11 +216,11 @@ def _on_sample(question: Question, choice: Choice, n: int) -> dict:
         return reads_per_second(path, choice, question.length, question.n_threads)
 
 
-# The answer of fmx tune in words: a table of choices, and the commands of the best.
+# The answer as text: a table of choices, and the commands of the best.
 
 
 def text(answer: dict) -> str:
-    """Lines of text."""
+    """Format an answer."""
     lines = [f"machine     {device}" for device in answer["devices"]]
     lines += [f"memory      {answer['note']}"] if answer["note"] else []
     what = answer["index"] or "a reference"
@@ -254,7 +255,7 @@ def _million(reads: float) -> str:
 
 
 def _commands(answer: dict) -> list:
-    """How to index and search by the first row."""
+    """Return the commands to index and search by the first row."""
     best = answer["rows"][0]
     verify = best["way"] == "verify"
     way = "--method verify" if verify else f"--layout {best['way']}"

@@ -1,8 +1,8 @@
-"""How many entries a second a device fetches from random places, by their size and by what they lie in.
+"""Entries per second that a device fetches from random places, by size of entry and of the array.
 
-The address of each fetch follows from what the one before brought, as in a search.  On the CPU each thread
-keeps many chains of fetches under way, as the engine does; on a GPU it is measure/roofline.py.
-What was measured is kept beside the compiled code.
+Each address depends on the entry fetched before, as in a search.  On the CPU each thread keeps many chains of
+fetches in flight, as the engine does; for a GPU, see measure/roofline.py.  Results are kept beside the
+compiled code.
 """
 
 import hashlib
@@ -36,14 +36,19 @@ _N_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Rates:
-    """``device`` in words; ``table`` {bytes of an entry: {bytes it lies in: entries a second}}."""
+    """``device``: its description; ``table`` {bytes of an entry: {bytes of the array: entries per
+    second}}."""
 
     device: str
     table: dict
 
     def seconds(self, entry: float, footprint: float) -> float:
-        """Time of a fetch: between the sizes measured in proportion, of less as of the smallest, of more as
-        often the largest; between footprints by the logarithm, outside of them as at the nearest."""
+        """Return the seconds of a fetch.
+
+        Between measured entry sizes, interpolate linearly; a smaller entry costs as much as the smallest, a
+        larger one is a multiple of the largest.  Between array sizes, interpolate by the logarithm; outside,
+        use the nearest.
+        """
         sizes = sorted(self.table)
         known = [(size, self._seconds(size, footprint)) for size in sizes]
         return max(1, entry / sizes[-1]) * _between(known, entry)
@@ -54,7 +59,7 @@ class Rates:
 
 
 def _between(known: Sequence[tuple[float, float]], x: float) -> float:
-    """The value at x, from pairs (x, value) that ascend."""
+    """Interpolate at x between pairs (x, value) in ascending order; constant outside."""
     if x <= known[0][0]:
         return known[0][1]
     for (left, low), (right, high) in pairwise(known):
@@ -64,7 +69,7 @@ def _between(known: Sequence[tuple[float, float]], x: float) -> float:
 
 
 def measure_cpu(device: str, n_threads: int) -> Rates:
-    """The rates of ``n_threads`` threads together, from pages of 4 kB."""
+    """Measure the rates of ``n_threads`` threads together, with pages of 4 kB."""
     footprints = [n for n in CPU_FOOTPRINTS if n <= available_memory() // 4]
     memory = mmap.mmap(-1, footprints[-1])
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -87,7 +92,7 @@ def _cpu_rate(words: np.ndarray, n_lines: int, n_threads: int) -> float:
 
 @inlined
 def _mixed(x):
-    """A random-looking word for each word, by so little work that fetching is what takes time."""
+    """Hash a word cheaply, so that fetching dominates the time."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     return x ^ (x >> np.uint64(27))
 
@@ -100,7 +105,7 @@ def _fill(words):
 
 @compiled
 def _chase(words, n_lines, chain, n_steps):
-    """Take n_steps fetches in each chain, in turn; what a step reads was prefetched in the step before."""
+    """Make n_steps fetches in each chain, in turn; each step reads what the previous step prefetched."""
     n_entries = np.uint64(words.size // (8 * n_lines))
     for _ in range(n_steps):
         for slot in range(chain.size):
@@ -116,7 +121,7 @@ def _chase(words, n_lines, chain, n_steps):
 
 
 def measure_gpu(device: str) -> Rates:
-    """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
+    """Measure the rates of the GPU that this thread has opened, 16 bytes per thread.  Raises DeviceError."""
     from ..machines import gpu
     from ..measure import roofline
 
@@ -130,11 +135,11 @@ def measure_gpu(device: str) -> Rates:
     return Rates(device, table)
 
 
-# What has been measured on a device, kept beside the compiled code: <cache>/fmx/tune/<device>.json.
+# Measurements of a device, kept beside the compiled code: <cache>/fmx/tune/<device>.json.
 
 
 class Store:
-    """The file of one device.  One that cannot be read, or was changed, counts as empty."""
+    """The file of one device; a file that is unreadable or was changed counts as empty."""
 
     def __init__(self, device: str) -> None:
         name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
@@ -149,7 +154,7 @@ class Store:
             pass
 
     def rates(self, measure: Callable[[], Rates]) -> Rates:
-        """The rates of the device: those kept, else what ``measure()`` gives, kept from now on."""
+        """Return the kept rates of the device, or else ``measure()``, which are then kept."""
         if "rates" not in self._held:
             found = measure()
             rows = [[entry, n, rate] for entry, row in found.table.items() for n, rate in row.items()]
@@ -160,7 +165,7 @@ class Store:
         return Rates(self.device, table)
 
     def result(self, question: str) -> dict | None:
-        """What was found for a question, if it was asked before."""
+        """Return the kept result of a question, if any."""
         return self._held.get("results", {}).get(question)
 
     def keep_result(self, question: str, result: dict) -> dict:

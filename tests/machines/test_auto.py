@@ -130,7 +130,7 @@ def test_nobody_waits_for_a_gpu_that_is_still_starting(monkeypatch):
     place = Auto(Place(0.01), lambda: go_on.wait(60) and [])
     for _ in range(3):
         do(place)
-    assert place.sentence() == "the CPU: it was done before a GPU had started"
+    assert place.sentence() == "the CPU: the work was done before a GPU had started"
     go_on.set()
     place._turns.starter.join()
 
@@ -140,7 +140,7 @@ def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
     monkeypatch.setattr(gpu, "open_device", lambda: pytest.fail("it takes a second"))
     place = Auto(Place(0.0), None)
     do(place)
-    assert place.sentence() == "the CPU: it was done before a GPU would have been of use"
+    assert place.sentence() == "the CPU: the work was done before a GPU would have saved time"
 
 
 def test_streams_go_to_those_who_wait_in_turn():
