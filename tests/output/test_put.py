@@ -83,7 +83,7 @@ def test_letters_and_qualities_are_those_of_the_strand(name, letters):
 def read_of(head, letters) -> ReadBatch:
     """One read of FASTQ, with qualities that tell its places apart."""
     qualities = "".join(chr(33 + i) for i in range(len(letters)))
-    data = np.frombuffer(f"@{head}\n{letters}\n+\n{qualities}\n".encode(), np.uint8)
+    data = np.frombuffer(bytearray(f"@{head}\n{letters}\n+\n{qualities}\n".encode()), np.uint8)
     return parse(Chunk("reads.fq", data, True, 1, 1))
 
 
