@@ -1,1 +1,1 @@
-"""Reads -> SA intervals -> hits."""
+"""Search: reads -> SA intervals -> hits."""

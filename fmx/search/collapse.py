@@ -1,9 +1,9 @@
-"""Identical reads as one: all reads are read, and then mapped once for each of their sequences.
+"""Collapsing of identical reads: each distinct sequence is mapped once, weighted by its reads.
 
-spans -> ReadBatch -> Distinct of a span -> those of all spans -> spans of FASTA, NAME_xN
+spans -> ReadBatch -> Distinct of a span -> Collection of all spans -> spans of FASTA, names end in _xN
 
-Workers find what is distinct in a span; the caller's thread adds that to what was found before it, in order,
-so that names are those of the first reads whoever reads which.  Letters are compared, not their hashes.
+Workers find the distinct reads of a span. The caller's thread adds them to the collection in input order, so
+a sequence keeps the name of its first read, whichever worker parsed it. Bases are compared, not only hashes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from .mapping import MapOptions
 
 ALL_READS = "reads, collapsed"  # what messages call them
-_WIDEST = 24  # bytes of a record of FASTA but for its name and letters
-_LOADED = 2  # slots for each read, at least
-_SMALL = 1 << 24  # bytes that are taken without asking
+_WIDEST = 24  # bytes of a FASTA record besides its name and bases
+_LOADED = 2  # minimum number of slots per read
+_SMALL = 1 << 24  # bytes that are allocated without a check of the free memory
 
 
 class Distinct(NamedTuple):
-    """Reads of different letters, as they are written, and their names without weights.
+    """Distinct reads, in upper case, and their names without weights.
 
-    ``weight``, ``length``, ``name_length`` int64[n]; ``key`` uint64[n] mixes the letters of each, which stand
-    in ``letters`` uint8 from ``start`` int64[n] on, filled up with 0 to whole words; ``names`` uint8 from
-    ``name_start`` int64[n] on.
+    ``weight``, ``length``, ``name_length``: int64[n]. ``key`` uint64[n]: hash of the bases of each read.
+    ``letters`` uint8: the bases, from ``start`` int64[n] on, padded with 0 to whole words of 8 bytes.
+    ``names`` uint8: the names, from ``name_start`` int64[n] on.
     """
 
     weight: np.ndarray
@@ -53,9 +53,9 @@ class Distinct(NamedTuple):
 
 
 def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") -> "Collection":
-    """The distinct ones of all reads of ``source`` (spans), cut as MapOptions say, with their weights.
+    """Return the distinct reads of ``source`` (spans), trimmed as MapOptions say, with their weights.
 
-    Raises InputError, also where there is no memory for it.
+    Raises InputError, also if the memory does not suffice.
     """
 
     trim = options.collapse or WHOLE
@@ -66,15 +66,15 @@ def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") 
         return own.distinct()
 
     def say(kept: Collection, _: float) -> str:
-        return f"{n_of(kept.total, 'read')}, {kept.n:,} different"
+        return f"{n_of(kept.total, 'read')}, {kept.n:,} distinct"
 
     kept = add_up(run_ordered(source, [work] * options.n_threads, None), Collection(), progress, say)
-    progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them different")
+    progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them distinct")
     return kept
 
 
 class Collection:
-    """Distinct reads that grow in number: ``n`` of them, which stand for ``total``."""
+    """A growing set of distinct reads: ``n`` of them, which stand for ``total`` reads."""
 
     def __init__(self) -> None:
         self.n, self.total = 0, 0
@@ -84,10 +84,10 @@ class Collection:
         self._slots = np.zeros(2, np.uint32)
 
     def add(self, found: Distinct) -> None:
-        """Add what is Distinct, or reads that are spelled as if they were."""
+        """Add reads: a Distinct, or all reads of a batch in that form."""
         self.total += int(found.weight.sum())
         if self.total > MOST:
-            raise InputError(ALL_READS, "", f"weights (_xN of their names) add up to more than {MOST:,}")
+            raise InputError(ALL_READS, "", f"the weights (_xN in names) add up to more than {MOST:,}")
         self._make_room(found)
         ends = np.array(self._used[-2:])
         self.n = _add(found, self._arrays, self._slots, self.n, ends)
@@ -114,21 +114,23 @@ class Collection:
         return grown
 
     def _check_memory(self, n_bytes: int) -> None:
-        """Raise InputError unless so much is free."""
+        """Raise InputError if fewer than ``n_bytes`` bytes are free."""
         if n_bytes > _SMALL and n_bytes > available_memory():
             size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
-            what = f"{self.n:,} different ones take {size / 1e9:.1f} GB, and there is no memory for more"
-            raise InputError(ALL_READS, "", f"{what}: leave out --collapse, or collapse fewer at a time")
+            what = f"{self.n:,} distinct reads take {size / 1e9:.1f} GB, and no memory is left for more"
+            raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")
 
     def distinct(self) -> Distinct:
-        """What it holds."""
+        """Return the reads of the collection."""
         return Distinct(*(array[:n] for array, n in zip(self._arrays, self._used, strict=True)))
 
     def spans(
         self, size: int, progress: "Progress", first: int = 0, last: int | None = None
     ) -> "Iterator[_Span]":
-        """Yield what can be read to Chunks of about ``size`` bytes, of reads ``first`` to ``last``, and let
-        ``progress`` follow."""
+        """Yield spans of about ``size`` bytes, to be read as Chunks, of reads ``first`` to ``last``.
+
+        ``progress`` follows the position.
+        """
         held, share = self.distinct(), 0.0
         last = self.n if last is None else last
         progress.follow(lambda: share)
@@ -147,7 +149,7 @@ class _Span:
         self._held, self._start, self._stop = held, start, stop
 
     def read(self, hold: Any = None) -> Chunk:
-        """Its records."""
+        """Return the FASTA records as a Chunk."""
         own = slice(self._start, self._stop)
         n = self._stop - self._start
         room = self._held.length[own].sum() + self._held.name_length[own].sum() + n * _WIDEST
@@ -157,7 +159,7 @@ class _Span:
 
 
 def _spelled(batch: "ReadBatch") -> Distinct:
-    """All reads of a batch, as if they were Distinct."""
+    """Return all reads of a batch in the form of a Distinct."""
     n = batch.length.size
     padded = (batch.length + 7) & ~7
     ends, name_ends = np.cumsum(padded), np.cumsum(batch.name_length)
@@ -189,13 +191,13 @@ def _spell(batch, upper, made):
 
 @inlined
 def _find_slot(slots, key):
-    """Where the search for a key begins, of 2^j ``slots``."""
+    """Return the first slot to try for a key; ``slots`` has 2^j slots."""
     return np.int64(key & np.uint64(slots.size - 1))
 
 
 @compiled
 def _fill_slots(key, n, slots):
-    """Put the numbers, from 1, of reads of n keys into ``slots`` uint32[2^j], 0 where one is free."""
+    """Fill ``slots`` uint32[2^j] with the numbers (from 1) of n reads by their keys; 0 marks a free slot."""
     for r in range(n):
         slot = _find_slot(slots, key[r])
         while slots[slot]:
@@ -205,7 +207,7 @@ def _fill_slots(key, n, slots):
 
 @inlined
 def _are_same(found, r, kept, other):
-    """Have these reads the same letters?"""
+    """Return whether two reads have the same bases."""
     if found.key[r] != kept.key[other] or found.length[r] != kept.length[other]:
         return False
     a, b = found.start[r], kept.start[other]
@@ -217,9 +219,9 @@ def _are_same(found, r, kept, other):
 
 @compiled
 def _add(found, kept, slots, n, ends):
-    """Add reads to the n that are ``kept``: how many these are then.
+    """Add reads to the n reads in ``kept`` and return their new number.
 
-    ``ends`` int64[2]: of the letters and names that are kept; both have room.
+    ``ends`` int64[2]: ends of the kept bases and names. The arrays of ``kept`` have room for all.
     """
     for r in range(found.weight.size):
         slot = _find_slot(slots, found.key[r])
@@ -243,7 +245,7 @@ def _add(found, kept, slots, n, ends):
 
 @compiled
 def _write(held, start, stop, out):
-    """Write records ``start`` to ``stop`` into ``out`` uint8: how many bytes they have."""
+    """Write records ``start`` to ``stop`` into ``out`` uint8 and return the number of bytes."""
     at = np.int64(0)
     for r in range(start, stop):
         out[at] = ord(">")

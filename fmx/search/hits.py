@@ -1,11 +1,12 @@
 """Occurrences -> hits: which occurrences of a read are reported, and where they are.
 
-The rule (SelectionPolicy): all occurrences of a read, of both strands, in the order of contig, position,
-strand (+ first); of these the first ``limit``, or ``limit`` of them drawn by a seed and the read's name;
-none if there are more than ``at_most``.  The number of occurrences is known before any is located.
+The rule (SelectionPolicy): sort all occurrences of a read, on both strands, by contig, position and strand (+
+first). Report the first ``limit`` of them, or ``limit`` drawn at random by a seed and the read's name; report
+none if there are more than ``at_most``. The number of occurrences is known before any is located.
 
-Occurrences have numbers, from lo[i] to hi[i], i = 2r for read r and 2r + 1 for its reverse.  Contracts turn
-these into positions: rows of a suffix array that is at hand (SARows), or what was located before (hits.py).
+Occurrences are numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for its reverse complement.
+The contract ``position_at`` turns a number into a position: from a row of a suffix array (SARows), or from
+positions that were located before (Located).
 """
 
 from collections.abc import Sequence
@@ -22,14 +23,14 @@ from ..index.reference import is_reverse, position_of_text_key, text_key
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
-ALL = 2**62  # a limit that is none
-_AHEAD = 16  # reads whose occurrences are prefetched
+ALL = 2**62  # a limit that has no effect
+_AHEAD = 16  # number of reads ahead whose occurrences are prefetched
 
 
 class Intervals(NamedTuple):
-    """SA intervals, half-open.  ``lo``, ``hi`` uint32[2 * n_reads]: row 2r is read r, 2r + 1 its reverse.
+    """SA intervals, half-open. ``lo``, ``hi`` uint32[2 * n_reads]: row 2r for read r, 2r + 1 for its reverse.
 
-    Of all parts of a text together: uint32[n_parts, 2 * n_reads].
+    For all parts of a text together: uint32[n_parts, 2 * n_reads].
     """
 
     lo: np.ndarray
@@ -37,10 +38,10 @@ class Intervals(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Reported occurrences.  ``first`` int64[n_reads + 1]; read r has hits first[r] to first[r + 1].
+    """Reported occurrences. ``first`` int64[n_reads + 1]: read r has hits first[r] to first[r + 1].
 
-    ``position`` int64[n_hits], in the text; ``reverse`` bool[n_hits]; ``total`` int64[n_reads], the exact
-    number of occurrences, reported or not.
+    ``position`` int64[n_hits]: position in the text. ``reverse`` bool[n_hits]. ``total`` int64[n_reads]:
+    exact number of occurrences, reported or not.
     """
 
     first: np.ndarray
@@ -50,7 +51,7 @@ class Hits(NamedTuple):
 
 
 def count(intervals: Intervals) -> np.ndarray:
-    """Exact number of occurrences of each read, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
+    """Return each read's exact number of occurrences, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
     total = np.empty(intervals.lo.shape[1] // 2, np.int64)
     _count(intervals, total)
     return total
@@ -66,22 +67,24 @@ def _count(intervals, total):
 
 @inlined
 def eligible_of(total, at_most):
-    """How many of a read's occurrences hits are chosen from."""
+    """Return the number of a read's occurrences that hits are selected from."""
     return total if total <= at_most else np.int64(0)
 
 
 @compiled
 def _at_most(total, at_most, limit, wanted):
-    """Fill ``wanted`` int64[n] with the eligible occurrences of each read, ``limit`` at most."""
+    """Fill ``wanted`` int64[n] with the number of eligible occurrences of each read, at most ``limit``."""
     for r in range(total.size):
         wanted[r] = min(eligible_of(total[r], at_most), limit)
 
 
 @dataclass(frozen=True)
 class SelectionPolicy:
-    """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones.
+    """Up to ``limit`` hits per read, none if there are more than ``at_most``.
 
-    A limit of 0 is for a run that only counts.
+    ``seed`` < 0 selects the first ones.
+
+    A limit of 0 is for runs that only count.
     """
 
     limit: int = 1
@@ -89,11 +92,14 @@ class SelectionPolicy:
     seed: int = -1
 
     def eligible(self, total: np.ndarray) -> np.ndarray:
-        """The occurrences, of int64[n_reads] in all, that hits are chosen from."""
+        """Return the number of occurrences that hits are selected from.
+
+        ``total`` int64[n_reads] counts all.
+        """
         return self._wanted(total, ALL)
 
     def reported(self, total: np.ndarray) -> np.ndarray:
-        """How many of them are reported."""
+        """Return the number of occurrences that are reported; ``total`` int64[n_reads] counts all."""
         return self._wanted(total, self.limit)
 
     def _wanted(self, total: np.ndarray, limit: int) -> np.ndarray:
@@ -104,9 +110,12 @@ class SelectionPolicy:
 
 @dataclass(frozen=True)
 class Near:
-    """Which near matches are found: with at most ``mismatches``; by ``iupac``, letters stand for their sets.
+    """Options of near matches: up to ``mismatches``.
 
-    ``strata``: only those of a read with the fewest; ``best_first``: in this order, else by position.
+    With ``iupac``, IUPAC codes stand for their sets of bases.
+
+    ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
+    otherwise by position.
     """
 
     mismatches: int = 0
@@ -115,22 +124,25 @@ class Near:
     best_first: bool = True
 
     def needs_any_length(self, engine: str) -> bool:
-        """Whether a sparse suffix array alone does not do: for short words, or an ``engine`` on a GPU."""
+        """Return whether words of any length are needed, which a sparse suffix array alone cannot find.
+
+        True with ``iupac`` (words may be short) and for an ``engine`` on a GPU.
+        """
         return self.iupac or engine not in ("cpu", "auto")
 
 
 @by_type
 def position_at(occurrences, number):
-    """Text position (int64) of an occurrence."""
+    """Return the text position (int64) of an occurrence."""
 
 
 @by_type_or_this
 def prefetch_at(occurrences, number):
-    """Ask the memory system for what ``position_at`` will read first."""
+    """Prefetch what ``position_at`` reads first."""
 
 
 class SARows(NamedTuple):
-    """Occurrences in one part, by their rows; ``sa`` and ``layout`` say where they are."""
+    """Occurrences in one part, as rows; ``sa`` and ``layout`` give their positions."""
 
     sa: Any
     layout: Any
@@ -155,7 +167,7 @@ def select(
     total: np.ndarray,
     policy: SelectionPolicy,
 ) -> Hits:
-    """The hits of reads start, start + 1, ... of a batch, which have ``total`` int64[n] occurrences."""
+    """Return the Hits of a batch's reads from ``start`` on, which have ``total`` int64[n] occurrences."""
     first = np.empty(total.size + 1, np.int64)
     n_hits, most = _lay_out(total, policy.at_most, policy.limit, first)
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
@@ -166,7 +178,10 @@ def select(
 
 @compiled
 def _lay_out(total, at_most, limit, first):
-    """Fill in the first hit of each read; (the number of hits, the most occurrences that one has, or 1)."""
+    """Fill in the first hit of each read.
+
+    Return (number of hits, largest number of eligible occurrences, or 1).
+    """
     n_hits, most = np.int64(0), np.int64(1)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
@@ -179,7 +194,7 @@ def _lay_out(total, at_most, limit, first):
 
 @compiled
 def _select(occurrences, batch, start, hits, seed, room):
-    """Fill ``hits`` but for its counts; ``room`` for the most occurrences of a read is scratch."""
+    """Fill ``hits``, except its counts. ``room`` is scratch for the most occurrences of a read."""
     n_reads = hits.total.size
     for r in range(n_reads):
         if r + _AHEAD < n_reads:
@@ -193,7 +208,7 @@ def _select(occurrences, batch, start, hits, seed, room):
 
 @inlined
 def select_of_read(occurrences, batch, start, hits, r, seed, room):
-    """Fill in the hits of one read, number start + r of the batch; ``room`` (sort_keys) is its scratch."""
+    """Fill in the hits of read start + r of the batch. ``room`` (sort_keys) is scratch."""
     keys = room.keys
     out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
     if n == 0:
@@ -212,7 +227,7 @@ def select_of_read(occurrences, batch, start, hits, r, seed, room):
 
 @by_type_or_this
 def first_key(occurrences, r):
-    """The smallest text_key of a read's occurrences."""
+    """Return the smallest text_key of a read's occurrences."""
     smallest = np.int64(ALL)
     for strand in range(2):
         i = 2 * r + strand
@@ -234,7 +249,7 @@ def all_keys(occurrences, r, keys):
 
 @inlined
 def hash_name(batch, r, seed):
-    """64-bit FNV-1a of the seed and the read's name, finished by a multiply and shift."""
+    """Return the 64-bit FNV-1a hash of the seed and the read's name, finished by a multiply and a shift."""
     x = np.uint64(0xCBF29CE484222325) ^ np.uint64(seed)
     for i in range(batch.name_start[r], batch.name_start[r] + batch.name_length[r]):
         x = (x ^ np.uint64(batch.data[i])) * np.uint64(0x100000001B3)
@@ -244,7 +259,10 @@ def hash_name(batch, r, seed):
 
 @inlined
 def draw(keys, total, n, x):
-    """Move n keys drawn by the random word x to the front, in order (a partial Fisher-Yates shuffle)."""
+    """Move n of ``total`` keys, drawn by the random word x, to the front and sort them.
+
+    A partial Fisher-Yates shuffle.
+    """
     for j in range(n):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         other = j + np.int64((x >> np.uint64(33)) % np.uint64(total - j))
@@ -252,13 +270,12 @@ def draw(keys, total, n, x):
     sort(keys, n)
 
 
-# Positions of occurrences: by rows that are at hand, or located before hits are chosen from them.
+# Positions of occurrences, by rows or located before hits are selected.
 #
-# A locator says what text positions the rows of a part have: Locator on the CPU, gpu_parts.GpuLocator on a
-# GPU.  Over several parts, and where the rows are on a GPU, positions of all occurrences are brought
-# together.
+# A locator turns the rows of a part into text positions: Locator on the CPU, gpu_parts.GpuLocator on a GPU.
+# If there are several parts, or if the rows are on a GPU, the positions of all occurrences are located first.
 
-_INTERVALS_AHEAD = 16  # intervals whose rows are prefetched
+_INTERVALS_AHEAD = 16  # number of intervals ahead whose rows are prefetched
 
 
 class Located(NamedTuple):
@@ -275,7 +292,7 @@ def _position(located, number):
 
 
 class Locator(NamedTuple):
-    """Looks up rows of a part of the text, which begins at ``start``, on the CPU."""
+    """The locator of a part on the CPU; the part begins at ``start`` of the text."""
 
     sa: Any
     layout: Any
@@ -283,19 +300,19 @@ class Locator(NamedTuple):
 
     @property
     def at_hand(self) -> bool:
-        """Whether hits can be chosen from ``occurrences``."""
+        """Whether hits can be selected from ``occurrences`` directly."""
         return True
 
     def of(self, found: Intervals) -> "Locator":
-        """The locator of what a search has found, here of any Intervals: rows tell where they are."""
+        """Return the locator for the result of a search: this one, for any Intervals."""
         return self
 
     def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SARows:
-        """What hits are chosen from (select), of rows lo[i] to hi[i]."""
+        """Return the occurrences in rows lo[i] to hi[i], for ``select``."""
         return SARows(self.sa, self.layout, lo, hi)
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
-        """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
+        """Return the text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, in order of i."""
         found = np.empty(size.sum(), np.int64)
         _positions(*self, lo, size, found)
         return found
@@ -314,14 +331,15 @@ def _positions(sa, layout, start, lo, size, found):
 
 
 def at_hand(locators: Sequence[Any]) -> bool:
-    """Whether hits can be chosen from what was found, so that only those are located that may be reported."""
+    """Return whether hits can be selected from the search result directly, so that only these are located."""
     return len(locators) == 1 and locators[0].at_hand
 
 
 def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | SARows:
-    """SARows, or Located, of reads whose Intervals [n_parts, 2 * n] are given.
+    """Return the occurrences of reads as SARows or Located, from their Intervals [n_parts, 2 * n].
 
-    ``eligible`` int64[n]: how many occurrences of each may become hits; those with none are not located.
+    ``eligible`` int64[n]: number of occurrences of each read that may become hits. Reads with 0 are not
+    located.
     """
     if at_hand(locators):
         return locators[0].occurrences(intervals.lo[0], intervals.hi[0])
@@ -329,7 +347,7 @@ def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.n
 
 
 def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
-    """Of reads whose Intervals [n_parts, 2 * n] are given, the occurrences of those ``wanted``, bool[n]."""
+    """Locate the occurrences of the ``wanted`` reads, bool[n], by Intervals [n_parts, 2 * n] of all reads."""
     sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(wanted, 2)
     first = np.append(0, np.cumsum(sizes.sum(axis=0)))
     found = [
@@ -340,12 +358,12 @@ def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -
         positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
         for own, size in zip(found, sizes, strict=True):
             _spread(own, size, free, positions)
-    return Located(positions, first[:-1], first[1:].copy())  # bounds that one may move
+    return Located(positions, first[:-1], first[1:].copy())  # a copy, so that callers may change either bound
 
 
 @compiled
 def _spread(found, size, free, positions):
-    """Put what a part has of each interval behind what others had: at ``free``, which moves on."""
+    """Append the positions found in a part to those of each interval, at ``free``; advance ``free``."""
     n = 0
     for i in range(size.size):
         for _ in range(size[i]):

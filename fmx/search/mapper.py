@@ -1,4 +1,4 @@
-"""Mapper: a chunk of reads into hits, and these into records, by the parts of the CPU or of GPUs.
+"""Mapper: maps a chunk of reads and formats the records, with parts on the CPU or on GPUs.
 
 Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from .counts.tally import ReadCounter
 
-SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
+SLICE_HITS = 1 << 17  # occurrences that are located, and hits that are formatted, at a time
 
 
 class MapsSpans(Protocol):
-    """Turns spans of reads into records and a Summary: Mapper, NearMapper, PairMapper, GpuMapper.
+    """Interface of what maps spans of reads: Mapper, NearMapper, PairMapper and GpuMapper.
 
-    To add one: write ``map``, which as many threads call as ``options.n_threads`` says, and let mappers.py
-    make it.  tests/search/test_mapper_protocols.py runs over all of them.
+    To add one: write ``map``, which up to ``options.n_threads`` threads call at the same time, and create it
+    in mappers.py. tests/search/test_mapper_protocols.py runs over all of them.
     """
 
     options: MapOptions
@@ -53,41 +53,41 @@ class MapsSpans(Protocol):
     sessions: "Sequence[GpuSession]"
 
     def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
-        """Emit the pieces that a RecordWriter makes of the reads of a span; their Summary."""
+        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
 
 
 class FormatsRecords(Protocol):
-    """Makes pieces of output of batches and their hits."""
+    """Interface of what formats the hits of a batch as pieces of output."""
 
     is_sam: bool
 
     def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
-        """A piece: the records of reads ``start`` onwards, as far as their hits are first to last."""
+        """Return a piece: the records of reads from ``start`` on that hits first to last belong to."""
 
     def split(self, batches: Any, is_hit: Any) -> Any:
-        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+        """Yield pieces for the files of mapped and unmapped reads, in their original format."""
 
 
 class FormatsHits(FormatsRecords, Protocol):
-    """What mapping asks of an output's RecordWriter.  ``on_gpu``: a GPU can make its records, too."""
+    """Interface of an output's RecordWriter. ``on_gpu``: whether a GPU can format its records."""
 
     on_gpu: bool
     takers: tuple
 
     def of(self, span: Any) -> "FormatsHits":
-        """What writes the reads of a span."""
+        """Return the writer for the reads of a span."""
 
     def written(self, piece: Any) -> None:
-        """A piece has been written."""
+        """Note that a piece has been written."""
 
 
 def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
-    """A part of the text for a Mapper of exact occurrences."""
+    """Return a part of the text for exact occurrences on the CPU."""
     return _part(index.parts[number], part_span(index.meta, number)[0])
 
 
 def _part(part: "FMIndex", start: int) -> TextPart:
-    """A part of the text, which begins at ``start``."""
+    """Return a part of the text that begins at ``start``."""
     if part.method == "sparse":
         from . import sparse
         from .numbers import SparseLocator
@@ -103,16 +103,16 @@ def goes_all_the_way(
     index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "FormatsHits | None",
     tally: "ReadCounter | None",
 ) -> bool:  # fmt: skip
-    """Whether one GPU can do all, from bytes to records."""
+    """Return whether one GPU can do all stages, from bytes to records."""
     reads_alone = not (options.near or options.pairing or options.collapse)
     can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
     return len(index.parts) == 1 and reads_alone and can_write and can_count
 
 
 class Mapper:
-    """Turns chunks of reads into hits, with one set of options, by ``parts`` of the CPU or of ``sessions``.
+    """Maps chunks of reads with one set of options, by ``parts`` on the CPU or on the GPUs of ``sessions``.
 
-    ``least``: bases of the shortest reads that may be searched.
+    ``least``: bases of the shortest read that the index can find.
     """
 
     def __init__(
@@ -130,25 +130,25 @@ class Mapper:
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
 
     def asked(self, **options: Any) -> "Mapper":
-        """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
+        """Return a copy with another ``policy``, ``strands`` or ``pairing`` in its MapOptions."""
         other = copy(self)
         other.options = replace(self.options, **options)
         return other
 
     def untold(self) -> "Mapper":
-        """The same one, which counts nothing."""
+        """Return a copy without a tally."""
         other = copy(self)
         other.tally = None
         return other
 
     def map(self, span: "Chunk | Span", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
-        """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
+        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
         with self.timed("read"):
             chunk = span.read()
         return self.map_chunk(chunk, writer, emit)
 
     def map_chunk(self, chunk: "Chunk", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
-        """The same for a Chunk."""
+        """Map the reads of a chunk, emit the output that ``writer`` makes, and return their Summary."""
         found = self.search(chunk)
         if writer.is_sam:
             reads.check_sam(chunk, found.batch)
@@ -165,22 +165,25 @@ class Mapper:
     def _split(
         self, given: "ReadBatch", total: np.ndarray, writer: FormatsHits, emit: Callable[..., Any]
     ) -> None:
-        """Emit reads as they came, with ``total`` int64[n_reads] occurrences, for other outputs."""
+        """Emit the original reads for the files of mapped and unmapped reads.
+
+        ``total`` int64[n_reads] occurrences.
+        """
         for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
             emit(piece)
 
     def parse(self, chunk: "Chunk") -> tuple:
-        """The reads of a chunk as they came, and as they are cut."""
+        """Return the reads of a chunk, untrimmed and trimmed."""
         with self.timed("parse"):
             given = reads.parse(chunk)
             return given, trimmed(given, self.options.trim)
 
     def search(self, chunk: "Chunk") -> SearchedBatch:
-        """The reads of a chunk, and where they occur."""
+        """Search the reads of a chunk."""
         return self.search_batch(*self.parse(chunk))
 
     def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
-        """The same for reads as they came, and as they are cut."""
+        """Search a batch of reads; ``given`` has the same reads untrimmed."""
         refuse_shorter(batch, self._least)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
@@ -194,24 +197,24 @@ class Mapper:
         )
 
     def weights_of(self, batch: "ReadBatch") -> np.ndarray:
-        """How many reads each of a batch stands for, int64[n_reads]."""
+        """Return how many reads each read of a batch stands for, int64[n_reads]."""
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
-        """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
+        """Yield (start, Hits) for runs of reads with up to SLICE_HITS occurrences to locate, or one read."""
         self.count_exact(found)
         if self.options.policy.limit > 0:
             yield from self.exact_hits(found)
 
     def count_exact(self, found: SearchedBatch) -> None:
-        """Count the reads of a batch by where they occur exactly, if anything is counted."""
+        """Add a batch to the tally, if there is one, by exact occurrences."""
         if self.tally:
             eligible = self.options.policy.eligible(found.total)
             with self.timed("tally"):
                 self.tally.add(found.locators, found.intervals, eligible, found.weight)
 
     def exact_hits(self, found: SearchedBatch) -> Iterator[tuple[int, Hits]]:
-        """Yield (start, Hits), also where none is reported."""
+        """Yield (start, Hits) for runs of reads, also if none is reported."""
         policy = self.options.policy
         eligible = policy.eligible(found.total)
         to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
@@ -224,5 +227,5 @@ class Mapper:
 
 
 def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Arrays as the rows of one."""
+    """Stack arrays as the rows of one array."""
     return np.array(arrays) if len(arrays) > 1 else arrays[0][None]

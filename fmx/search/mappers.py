@@ -1,9 +1,9 @@
-"""What maps reads to an index, on the CPU or on GPUs, is made here, and given spans of reads.
+"""Creates the mappers of an index, on the CPU or on GPUs, and maps spans of reads with them.
 
-Mapper        exact occurrences       parts of the CPU
-GpuMapper     the same                parts of a team of GPUs, and all stages there where that can be
-NearMapper    with mismatches         parts of either
-PairMapper    pairs of mates          by one of these
+Mapper        exact occurrences       parts on the CPU
+GpuMapper     exact occurrences       parts on a team of GPUs; one GPU does all stages if it can
+NearMapper    with mismatches         parts on the CPU or on GPUs
+PairMapper    pairs of mates          by one of the above
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from ..machines.progress import Timed, Written
     from .mapper import FormatsHits, MapsSpans
 
-ANYWHERE = b"ACGT" * 8  # letters of which not too many near matches are found
-AUTO_CHUNK = 1 << 24  # bytes of a span that the CPU or a GPU takes, which suits both
+ANYWHERE = b"ACGT" * 8  # bases without too many near matches
+AUTO_CHUNK = 1 << 24  # bytes of a span, for the CPU or a GPU: suits both
 
 
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
 ) -> "MapsSpans":
-    """What maps to an FMIndex or a JoinedIndex on the CPU.  Raises UnsupportedError."""
+    """Return a mapper of an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
         return of_pairs(Mapper(parts, options, observers, least=least), index)
@@ -53,7 +53,7 @@ def make_mapper(
         parts[i] = part._replace(text=text, verify=verify)
     if least > LONGEST:
         raise UnsupportedError(
-            f"near matches are found by words of up to {LONGEST} bases, and this index finds {least} or "
+            f"near matches need words of up to {LONGEST} bases, but this index finds only {least} or "
             f"more: build one with --layout sparse or {layouts.DEFAULT}"
         )
     own = NearMapper(parts, options, observers, least=least, shortest=shortest(index.parts))
@@ -61,7 +61,7 @@ def make_mapper(
 
 
 def of_pairs(mapper: Mapper, index: "FMIndex | JoinedIndex") -> "MapsSpans":
-    """What maps pairs, if its options ask for them."""
+    """Return ``mapper``, or a PairMapper with it if its options are for pairs."""
     if not mapper.options.pairing:
         return mapper
     from .pairs.pair_mapper import PairMapper
@@ -73,9 +73,10 @@ def make_mappers(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
     writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
 ) -> list:  # fmt: skip
-    """What maps to an index where a Device says: on the CPU, on each team of GPUs, or Auto of both.
+    """Return the mappers of an index on a Device: one on the CPU, one per team of GPUs, or Auto for both.
 
-    ``writer``: that of the records, if all are made alike.  Raises DeviceError, UnsupportedError.
+    ``writer``: the writer of the records, if all records have one format. Raises DeviceError,
+    UnsupportedError.
     """
 
     def on_gpus(sessions: "Sequence[GpuSession]") -> list:
@@ -108,7 +109,7 @@ def make_mappers(
     if options.near and index.parts[0].method == "sparse":
         if options.near.needs_any_length(device.engine):
             raise UnsupportedError(
-                "--method sparse finds near matches of A, C, G and T on the CPU: leave it out, or --iupac, "
+                "--method sparse finds near matches of A, C, G and T on the CPU only: omit it, or --iupac, "
                 "--pairs and --engine"
             )
         return on_cpu()
@@ -122,19 +123,22 @@ def make_mappers(
 
 
 class MapperCache:
-    """Mappers of the last search, where GPUs hold the index: another search needs no other copy of it."""
+    """Mappers of the previous search, kept if GPUs hold the index: the next search needs no second copy."""
 
     def __init__(self) -> None:
         self._kept: tuple[Any, MapOptions | None, list] = (None, None, [])
 
     def clear(self) -> None:
-        """Free what GPUs hold."""
+        """Free the memory of the GPUs."""
         self._kept = None, None, []
 
     def mappers(
         self, index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress"
     ) -> list:
-        """Those of ``make_mappers``, made anew unless only ``policy``, ``strands`` or ``pairing`` differ."""
+        """Return the kept mappers if only ``policy``, ``strands`` or ``pairing`` differ.
+
+        Otherwise make new ones.
+        """
         held, known, mappers = self._kept
         shared = replace(options, policy=SelectionPolicy(), strands=BOTH, pairing=None)
         if held is not index or known != shared:
@@ -157,10 +161,10 @@ def map_reads(
     progress: Progress,
     write: Callable[[Any], object],
 ) -> Generator[Any, None, None]:
-    """Map the reads of spans, or of PairSpans: yield the Summary of each span in order, after ``write`` was
-    given what a RecordWriter makes of its hits, be that bytes of records or rows for a Python program.
+    """Map the reads of spans or PairSpans and yield the Summary of each span, in order.
 
-    ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
+    ``write`` is called first, with the pieces that ``writer`` made of the span's hits: bytes of records, or
+    rows for a Python program. ``mappers``: one per place; each is used by as many threads as its options say.
     """
 
     def work(
@@ -178,7 +182,7 @@ def map_spans(
     sink: "Timed | Written",
     progress: Progress | None = None,
 ) -> Summary | PairSummary:
-    """Map the reads of spans and write the records to ``sink`` (a binary file): the Summary of all."""
+    """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
@@ -195,14 +199,12 @@ def map_spans(
 
 
 def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_length: bool = True) -> None:
-    """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
+    """Map one artificial read, so that all code is compiled before the clock starts.
 
-    ``any_length``: whether reads of four letters may be searched.
+    ``any_length``: whether a read of four bases may be searched.
     """
     for mapper in mappers:
-        is_rare = (
-            mapper.options.near or mapper.options.pairing
-        )  # what ACGT, which is nearly everywhere, is not
+        is_rare = mapper.options.near or mapper.options.pairing  # ACGT has too many near matches
         letters = ANYWHERE if is_rare else b"ACGT"
         warm_up(mapper, writer, letters if any_length else b"N")
         if mapper.tally:
@@ -210,19 +212,19 @@ def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_lengt
 
 
 def warm_up(mapper: "MapsSpans", writer: "FormatsHits", letters: bytes = b"N") -> None:
-    """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
+    """Map an artificial read while other mappers work; ``letters`` occur nowhere, so nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in _planned(record, mapper.options.pairing is not None):
         mapper.map(span, writer.of(span), writer.written)
 
 
 def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
-    """The spans of a read, or of a pair of two such."""
+    """Return the spans of a read, or of a pair of two such reads."""
     if not in_pairs:
         return spans.plan([record])
     from ..input import (
         PairedFiles,
-        pair_spans,  # of no use to single reads
+        pair_spans,  # not needed for single reads
     )
 
     return pair_spans.plan(PairedFiles((2 * record,)))

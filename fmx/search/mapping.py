@@ -1,4 +1,4 @@
-"""What mapping is about: its options, the parts of an index that search, and a batch that was searched."""
+"""Options of mapping, the searchable parts of an index, and a batch of searched reads."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,10 +26,11 @@ BOTH = FORWARD | REVERSE
 
 @dataclass(frozen=True)
 class MapOptions:
-    """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
+    """Options of mapping: ``trim`` reads; map ``first`` reads (None: all) after the first ``skip`` reads.
 
-    ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
-    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None.
+    ``chunk_size``: bytes of a span; 0 selects a size for the number of threads. ``near``: which near matches
+    are reported, or None. ``collapse``: how reads are trimmed before identical ones become one read with a
+    weight, or None.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
@@ -40,16 +41,16 @@ class MapOptions:
     skip: int = 0
     first: int | None = None
     near: Near | None = None
-    pairing: "Pairing | None" = None  # of mates; None: reads are single
+    pairing: "Pairing | None" = None  # None: single reads
     collapse: Trim | None = None
-    counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
-    noun: str = "read"  # what messages call what is mapped
+    counts_lengths: bool = False  # whether to count lengths of reads and insert sizes
+    noun: str = "read"  # for messages: what is mapped
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
 
     def cannot_occur(self) -> str:
-        """Which reads are not searched, in words."""
+        """Return which reads are not searched, as words for a message."""
         v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
         what = "an IUPAC code" if iupac else "A C G T U"
         short = "shorter than --min-length, " if self.trim.least else ""
@@ -58,7 +59,7 @@ class MapOptions:
 
 
 def make_query(index: Any) -> Any:
-    """The query that an index was opened for; each method does without the others."""
+    """Return the query for the method that an index was opened with."""
     if index.method == "sparse":
         from .sparse import make_sparse
 
@@ -73,19 +74,19 @@ def make_query(index: Any) -> Any:
 
 
 class NearTotals(NamedTuple):
-    """Of each read, int64[n_reads]: near matches on -, and the mismatches of the best one."""
+    """Totals of near matches per read, int64[n_reads]: those on -, and the mismatches of the best one."""
 
     reverse: np.ndarray
     fewest: np.ndarray
 
 
 class SearchedBatch(NamedTuple):
-    """A batch of reads that were searched.
+    """A batch of searched reads.
 
-    ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
-    None, of numbers that ``locators`` know, one a part; ``total`` int64[n_reads], the exact number of
-    occurrences; ``sought`` bool[n_reads]: which may be; ``weight`` int64[n_reads], how many reads each stands
-    for; ``near``: NearTotals where mismatches are allowed.
+    ``given``, ``batch``: the reads untrimmed and trimmed. ``intervals``: Intervals [n_parts, 2 * n_reads] of
+    row numbers for ``locators``, one per part; or None. ``total`` int64[n_reads]: exact number of
+    occurrences. ``sought`` bool[n_reads]: which reads were searched. ``weight`` int64[n_reads]: how many
+    reads each stands for. ``near``: NearTotals if mismatches are allowed.
     """
 
     given: reads.ReadBatch
@@ -99,8 +100,10 @@ class SearchedBatch(NamedTuple):
 
 
 class DevicePart(NamedTuple):
-    """A part as a GPU that goes all the way searches it: ``held`` (suffix array, layout) say where rows are,
-    ``launch`` starts the search."""
+    """A part on a GPU that does all stages. ``held``: (suffix array, layout).
+
+    ``launch``: starts the search.
+    """
 
     query: Any
     held: tuple
@@ -110,9 +113,9 @@ class DevicePart(NamedTuple):
 class TextPart(NamedTuple):
     """A part of the text, on the CPU or on a GPU.
 
-    ``search`` turns Patterns into Intervals, or numbers occurrences otherwise (sparse.py); ``locator`` as of
-    hits.py.  For near matches also its ``text`` on the CPU, and ``verify``, as near/matches.CpuVerifier; on a
-    GPU a DevicePart.
+    ``search`` turns Patterns into Intervals, or numbers occurrences in another way (sparse.py). ``locator``
+    locates them (hits.py). For near matches: ``text``, on the CPU, and ``verify``, such as
+    near/matches.CpuVerifier. On a GPU: ``device``, a DevicePart.
     """
 
     search: Any
@@ -123,7 +126,7 @@ class TextPart(NamedTuple):
 
 
 class Observers(NamedTuple):
-    """What is told while reads are mapped: a ``tally`` of what is found, a ``clock`` of what stages take."""
+    """What observes a run: a ``tally`` counts hits, a ``clock`` measures the time of each stage."""
 
     tally: "ReadCounter | None" = None
     clock: "Clock | None" = None
@@ -133,12 +136,15 @@ UNOBSERVED = Observers()
 
 
 def least_bases(index: "FMIndex | JoinedIndex") -> int:
-    """Bases of the shortest reads that may be searched in an opened index; 0 if there is no limit."""
+    """Return the bases of the shortest reads that an opened index can find; 0 if there is no limit."""
     return shortest([part for part in index.parts if not part.shorter])
 
 
 def shortest(parts: "Sequence[FMIndex]") -> int:
-    """Bases of the shortest reads that sparse suffix arrays of these find; 0 if they have none."""
+    """Return the bases of the shortest reads that the sparse suffix arrays of parts can find.
+
+    0 without one.
+    """
     own = (part.sparse for part in parts if part.method == "sparse")
     return max((table.k + table.w - 1 for table in own if table), default=0)
 
@@ -152,6 +158,6 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
         r, start = short[0], batch.name_start[short[0]]
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
         raise UnsupportedError(
-            f"read {name} has {n_of(batch.length[r], 'base')}, and this index finds reads of {least} or "
-            f"more: build one with a layout for shorter ones, as --layout sparse,{layouts.DEFAULT}"
+            f"read {name} has {n_of(batch.length[r], 'base')}, and this index finds only reads of {least} or "
+            f"more: build one that finds shorter reads with --layout sparse,{layouts.DEFAULT}"
         )

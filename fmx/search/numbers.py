@@ -1,9 +1,9 @@
-"""Numbers for what a sparse suffix array finds, and the positions that they stand for.
+"""Numbers of the occurrences that a sparse suffix array finds, and their positions.
 
-Its occurrences are not the rows from lo to hi of a suffix array.  Of a read with few rows the positions are
-kept as they are found, and numbers from KEPT on count these.  Of one with many an Anchor is kept, and the
-occurrences of pattern i are numbers from (i + 1) << PATTERN_SHIFT on, in the order of rows.  Smaller numbers
-are rows of the index's other method, by which shorter reads are searched.
+Its occurrences are not the rows from lo to hi of a suffix array. For a read with few rows the positions are
+kept, and numbers from KEPT on index them. For a read with many rows an Anchor is kept, and the occurrences of
+pattern i have the numbers from (i + 1) << PATTERN_SHIFT on, in the order of rows. Smaller numbers are rows of
+the index's other method, which searches shorter reads.
 """
 
 from dataclasses import dataclass, replace
@@ -29,19 +29,19 @@ from .queries.sparse import (
     strand_at,
 )
 
-KEPT = 1 << 61  # the number of the first position that is kept
-NONE = np.uint64(2**64 - 1)  # more than any row
-_STRETCH = 1024  # rows that are counted together
-PATTERN_SHIFT = 32  # of the number of a pattern, in that of an occurrence
+KEPT = 1 << 61  # number of the first kept position
+NONE = np.uint64(2**64 - 1)  # larger than any row
+_STRETCH = 1024  # rows that are counted in one loop
+PATTERN_SHIFT = 32  # shift of a pattern's number in an occurrence's number
 PLACE, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
-LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # after them, see Found
+LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see Found
 
 
 class Found(NamedTuple):
-    """What a search has found of Patterns: ``positions`` int64 that are kept.
+    """Result of a search of Patterns: ``positions`` int64 are the kept positions.
 
-    ``anchors`` int64[n_reads, N_KEPT]: those of reads with many rows, and the first position of these, on
-    either strand, at which the read occurs.
+    ``anchors`` int64[n_reads, N_KEPT]: Anchors of reads with many rows, and the first position at which the
+    read occurs on either strand.
     """
 
     patterns: Any
@@ -50,7 +50,10 @@ class Found(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Occurrences by their numbers, int64[2 * n_reads] each, as Intervals; ``found``: what they stand for."""
+    """Occurrences by numbers, int64[2 * n_reads] each, arranged as in Intervals.
+
+    ``found`` gives their positions.
+    """
 
     lo: np.ndarray
     hi: np.ndarray
@@ -59,20 +62,20 @@ class Numbered(NamedTuple):
 
 @inlined
 def anchor_of(state, i):
-    """The Anchor in row i of ``state``."""
+    """Return the Anchor in row i of ``state``."""
     return Anchor(state[i, PLACE], state[i, STRAND], state[i, LO], state[i, HI], state[i, SORTED])
 
 
 @inlined
 def keep_anchor(state, i, anchor):
-    """Put it there."""
+    """Write an Anchor to row i of ``state``."""
     state[i, PLACE], state[i, STRAND], state[i, SORTED] = anchor.place, anchor.strand, anchor.sorted
     state[i, LO], state[i, HI] = anchor.lo, anchor.hi
 
 
 @inlined
 def count_rows(query, patterns, r, anchor):
-    """At how many rows of its Anchor a read occurs on + and on -, and the smallest of their positions."""
+    """Return at how many rows of its Anchor a read occurs on + and on -, and the smallest positions."""
     left, by_text = (
         left_of_read(query, patterns, r, anchor),
         looks_at_text(query, length_of(patterns, r), anchor),
@@ -80,7 +83,7 @@ def count_rows(query, patterns, r, anchor):
     n, n_reverse, least, least_reverse = np.int64(0), np.int64(0), NONE, NONE
     for start in range(anchor.lo, anchor.hi, _STRETCH):
         stop = min(start + _STRETCH, anchor.hi)
-        if not by_text:  # what rows tell by themselves, in a loop of vectors
+        if not by_text:  # rows that need no look at the text, in a loop that the compiler vectorizes
             n_sure = np.int64(0)
             for i in range(start, stop):
                 row = at(query.table.rows, i)
@@ -111,7 +114,7 @@ def count_rows(query, patterns, r, anchor):
 
 
 class OccurrenceNumbers(NamedTuple):
-    """Occurrences that hits are chosen from, by their numbers; reads are told by these."""
+    """Occurrences by numbers, for the selection of hits."""
 
     query: Sparse
     found: Found
@@ -122,9 +125,9 @@ class OccurrenceNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class SparseLocator:
-    """Says where occurrences are that were Numbered in a part, which begins at ``start``.
+    """The locator of Numbered occurrences in a part, which begins at ``start``.
 
-    ``shorter``: the locator of shorter reads, or None; ``numbered``: what a search has found.
+    ``shorter``: the locator of shorter reads, or None. ``numbered``: result of a search.
     """
 
     query: Sparse
@@ -134,20 +137,20 @@ class SparseLocator:
 
     @property
     def at_hand(self) -> bool:
-        """As of Locator: whether no rows of another method are among the numbers."""
+        """Whether hits can be selected directly: none of the numbers is a row of another method."""
         lo = self.numbered.lo
         return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < self.numbered.hi)).any()
 
     def of(self, found) -> "SparseLocator":
-        """The locator of what a search has Numbered."""
+        """Return the locator for the Numbered result of a search."""
         return replace(self, numbered=found)
 
     def occurrences(self, lo, hi) -> OccurrenceNumbers:
-        """As of Locator, of numbers."""
+        """Return the occurrences with numbers lo[i] to hi[i], for ``select``."""
         return OccurrenceNumbers(self.query, self.numbered.found, self.start, lo, hi)
 
     def locate(self, lo, size) -> np.ndarray:
-        """Text positions, int64, of occurrences lo[i] to lo[i] + size[i], one i after the other."""
+        """Return the text positions, int64, of occurrences lo[i] to lo[i] + size[i], for all i in order."""
         is_row = lo < 1 << PATTERN_SHIFT
         if (is_row & (size > 0)).any():
             positions, by_rows = np.empty(size.sum(), np.int64), np.repeat(is_row, size)
@@ -176,7 +179,10 @@ def _all_keys(numbers, r, keys):
 
 @inlined
 def _positions_of(numbers, lo, hi, out, n, shift, strand):
-    """Write the positions of occurrences lo to hi of one pattern, as keys (hits.py) if ``shift`` is 1."""
+    """Write the positions of occurrences lo to hi of one pattern, as text_keys if ``shift`` is 1.
+
+    Return the new n.
+    """
     if lo >= KEPT:
         for number in range(lo - KEPT, hi - KEPT):
             out[n] = (numbers.start + at(numbers.found.positions, number)) << shift | strand
@@ -223,7 +229,7 @@ def _first_key(numbers, r):
 
 @inlined
 def _first_of(numbers, pattern):
-    """The first position of a pattern that occurs, of which an Anchor is kept."""
+    """Return the first position of a pattern that has an Anchor."""
     r, reverse = pattern >> 1, pattern & 1
     length, place = length_of(numbers.found.patterns, r), numbers.found.anchors[r, PLACE]
     offset = length - numbers.query.table.k - place if reverse else place

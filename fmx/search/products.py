@@ -1,6 +1,6 @@
-"""Hits of primers -> products of PCR: where two primers of a pair face each other, near enough.
+"""Hits of primers -> products of PCR: two primers of a pair that face each other within a maximum distance.
 
-+ product    forward -->              and of the other strand, -:    reverse -->
++ product    forward -->              and on the other strand, -:    reverse -->
                         <-- reverse                                                 <-- forward
 """
 
@@ -34,22 +34,24 @@ AT_ONCE = 1 << 18  # products that are made at a time
 
 
 class PrimerHits(NamedTuple):
-    """Hits of a primer by ``place`` int64[n], which is contig * 2^40 + start; ``reverse`` bool[n]."""
+    """Hits of a primer. ``place`` int64[n]: contig * 2^40 + start; ``reverse`` bool[n]."""
 
     place: np.ndarray
     reverse: np.ndarray
     mismatches: np.ndarray
 
     def on(self, strand: int) -> "PrimerHits":
-        """Those on a strand: 0 plus, 1 minus."""
+        """Return the hits on a strand: 0 plus, 1 minus."""
         own = self.reverse == strand
         return PrimerHits(self.place[own], self.reverse[own], self.mismatches[own])
 
 
 class Products(NamedTuple):
-    """Some products of a pair, of ``total`` in all: int64[n] each but ``minus`` bool, half-open.
+    """Some of the ``total`` products of a pair: int64[n] each, ``minus`` bool[n].
 
-    ``mismatches`` int64[2, n], of the forward and the reverse primer.
+    ``start`` to ``end`` half-open.
+
+    ``mismatches`` int64[2, n]: of the forward and the reverse primer.
     """
 
     contig: np.ndarray
@@ -60,11 +62,11 @@ class Products(NamedTuple):
     total: int
 
 
-CONTIG_BITS = 40  # of a place, below the contig
+CONTIG_BITS = 40  # bits of a place below the contig
 
 
 def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
-    """PrimerHits of each read of NearHits."""
+    """Return the PrimerHits of each read of NearHits."""
     place = np.empty(hits.position.size, np.int64)
     _places(blocks, hits.position, place)
     mismatches = n_changes(hits.changes)
@@ -77,7 +79,7 @@ def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
 def pairs_of_hits(
     mapper: "NearMapper", pairs: "Sequence[Pair]", blocks: "Blocks"
 ) -> Iterator[tuple[PrimerHits, PrimerHits]]:
-    """Yield (PrimerHits of the forward primer, of the reverse one) of primers.Pairs, by a NearMapper."""
+    """Yield (PrimerHits of the forward primer, of the reverse primer) for each pair of primers."""
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
     (chunk,) = read_chunks([literal_fasta(primers)])
     held: list = []
@@ -98,9 +100,9 @@ def _places(blocks, position, place):
 def products_of(
     forward: PrimerHits, reverse: PrimerHits, lengths: tuple[int, int], most: int
 ) -> Iterator[Products]:
-    """Yield Products of a pair in the order of contig, start, end, strand; at least one, perhaps empty.
+    """Yield the Products of a pair by contig, start, end and strand; at least one item, perhaps empty.
 
-    ``forward``, ``reverse`` PrimerHits; ``lengths`` of the two primers; ``most`` letters of a product.
+    ``lengths``: bases of the two primers. ``most``: bases of the longest product.
     """
     ways = [
         _facing(forward.on(0), reverse.on(1), lengths, most),
@@ -120,9 +122,9 @@ def products_of(
 def _facing(
     left: PrimerHits, right: PrimerHits, lengths: tuple[int, int], most: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(place of the left hit, size, mismatches of the left and of the right one) of all that face each other.
+    """Return (place of the left hit, size, mismatches of the left, of the right hit) of facing hits.
 
-    Neither begins before, nor ends behind the other: they may overlap, but one does not lie beyond the other.
+    The two may overlap, but neither begins before or ends after the other on its side.
     """
     first = np.searchsorted(right.place, left.place + max(0, lengths[0] - lengths[1]), "left")
     last = np.searchsorted(right.place, left.place + most - lengths[1], "right")
@@ -135,14 +137,14 @@ def _facing(
 
 # Pairs of primers -> lines of their products, by several threads, in order.
 
-_PAIRS = 128  # that a worker takes at a time
+_PAIRS = 128  # pairs that a worker takes at a time
 
 
 @dataclass(frozen=True)
 class ProductOutput(SingleOutput):
-    """Products of PCR of at most ``most`` letters, by ``kind`` one of output.products.KINDS.
+    """Output of PCR products of at most ``most`` bases; ``kind`` is one of output.products.KINDS.
 
-    ``absent``: also a line for each pair without one.
+    ``absent``: also write a line for each pair without a product.
     """
 
     path: str = field(default="-", metadata=PLACE)
@@ -153,7 +155,7 @@ class ProductOutput(SingleOutput):
 
 @dataclass(frozen=True)
 class ProductSummary:
-    """Pairs of primers, those of them that ``amplify``, and their products."""
+    """Number of primer pairs, of those that ``amplify``, and of their products."""
 
     pairs: int
     amplify: int
@@ -162,11 +164,11 @@ class ProductSummary:
     things = "pairs"
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """Return (number, noun) of what a rate counts."""
         return self.pairs, "pairs"
 
     def sentence(self, _: object = None) -> str:
-        """What happened, in one line."""
+        """Return one line that describes the run."""
         have, in_all = n_of(self.amplify, "has", "have"), n_of(self.products, "product")
         return f"{n_of(self.pairs, 'pair')} of primers: {have} products; {in_all}"
 
@@ -180,10 +182,10 @@ def amplify(
     run: Any,
     progress: "Progress",
 ) -> ProductSummary:
-    """Write the products of primers.Pairs, in order, as a ProductOutput says.
+    """Write the products of primer pairs, in order, as a ProductOutput says.
 
-    ``mappers``: NearMappers of the index, each used by as many threads as its options say; ``writer``:
-    output.lines, whatever the format; ``run``: an output.run.Run.
+    ``mappers``: NearMappers of the index, each used by as many threads as its options say. ``writer``: the
+    module output.lines, for every format. ``run``: an output.run.Run.
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]

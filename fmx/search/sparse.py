@@ -1,7 +1,7 @@
-"""Patterns -> occurrences by a sparse suffix array, some reads at a time, so that memory accesses overlap.
+"""Patterns -> occurrences by a sparse suffix array, several reads at a time, so that memory accesses overlap.
 
-What it finds has numbers in the place of rows (numbers.py).  Reads that are shorter than the sparse suffix
-array finds are searched by the index's other method.
+The result has numbers instead of rows (numbers.py). Reads that are too short for the sparse suffix array are
+searched by the index's other method.
 """
 
 from dataclasses import dataclass
@@ -48,22 +48,21 @@ from .queries.sparse import (
     window_start,
 )
 
-MANY = 64  # rows at which a read may occur, and whose positions are then kept
-ROOM_A_READ, SPARE = 8, 64  # positions for which there is room: so many a read, and so many more
+MANY = 64  # most rows of a read whose positions are kept
+ROOM_A_READ, SPARE = 8, 64  # room for kept positions: per read, and in addition
 _GROUP = 2 * LANES  # reads that are searched together
 _RECENT = 64
-_ANCHORED, _NEXT, _LATE = -1, -2, -3  # in place of a number of candidates
+_ANCHORED, _NEXT, _LATE = -1, -2, -3  # instead of a number of candidates
 
 
 class Scratch(NamedTuple):
     """Memory of a search, for each of n reads that are searched together.
 
-    ``read`` and ``window`` int64[n]: which read, and the window that is looked at; ``anchor`` and ``best``
-    int64[n, N_ANCHOR]: of this window, and the one that costs least; ``n`` int64[n]: how many candidates
-    there are, ``rows`` uint64[n, MANY + 1], or _ANCHORED where they are too many, or _NEXT for another
-    window, or _LATE where binary search comes first, between ``lo`` and ``hi`` int64[n].  ``first`` and
-    ``start`` int64[n] and ``room`` int32[ROOM] are for smallest_kmers; ``recent`` int64[_RECENT] holds reads
-    that were _ANCHORED, -1 at first.
+    ``read``, ``window`` int64[n]: the read, and its current window. ``anchor``, ``best`` int64[n, N_ANCHOR]:
+    the Anchor of this window, and the cheapest one. ``n`` int64[n]: number of candidates, in ``rows``
+    uint64[n, MANY + 1]; or _ANCHORED if they are too many, _NEXT if another window comes next, _LATE if
+    binary search comes first, between ``lo`` and ``hi`` int64[n]. ``first``, ``start`` int64[n] and ``room``
+    int32[ROOM] are for smallest_kmers. ``recent`` int64[_RECENT]: reads that were _ANCHORED, -1 at first.
     """
 
     read: np.ndarray
@@ -89,13 +88,13 @@ def _make_scratch(size: int) -> Scratch:
 
 
 def make_sparse(index) -> Sparse:
-    """The query of an FMIndex."""
+    """Return the query of an FMIndex."""
     n_bits = bucket_bits(index.reference.n_text, index.sparse.w)
     return Sparse(index.sparse, index.text_words, index.reference.blocks, index.reference.n_text, n_bits)
 
 
 def search(query, patterns) -> Numbered:
-    """Search Patterns of both strands (input/reads.py), none of them shorter than k + w - 1."""
+    """Search Patterns of both strands (input/reads.py); none is shorter than k + w - 1."""
     n = patterns.length.size // 2
     found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
     numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
@@ -105,7 +104,7 @@ def search(query, patterns) -> Numbered:
 
 @compiled
 def _search(query, numbered, work, late):
-    """Search reads in groups; those that need a binary search wait in ``late`` until there are as many."""
+    """Search reads in groups; reads that need a binary search wait in ``late`` until the group is full."""
     patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
     r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
@@ -142,7 +141,7 @@ def _search(query, numbered, work, late):
 
 @inlined
 def _look_up(query, patterns, size, work):
-    """Look a window of each read up, and note what comes next."""
+    """Look up a window of each read, and note what comes next."""
     _choose_kmers(query, patterns, size, work)
     for i in range(size):
         bucket = work.anchor[i, LO]
@@ -188,7 +187,7 @@ def _choose_kmers(query, patterns, size, work):
 
 @inlined
 def _narrow(query, patterns, n, work):
-    """Of the rows of Anchors those that go on as the reads do, by binary search, all reads in step."""
+    """Narrow Anchors to the rows that continue as the reads do, by binary search, all reads in step."""
     for bound in range(LO, HI + 1):
         for i in range(n):
             work.lo[i], work.hi[i] = work.anchor[i, LO], work.anchor[i, HI]
@@ -219,7 +218,7 @@ def _narrow(query, patterns, n, work):
 
 @inlined
 def _prefetch_text(query, length, anchor, row):
-    """The symbols where a read would stand at a row."""
+    """Prefetch the symbols that a read at a row is compared with."""
     start = max(position_at_row(query, length, anchor, row), np.int64(0))
     prefetch(query.words, start >> 5)
     prefetch(query.words, (start + length) >> 5)
@@ -227,7 +226,7 @@ def _prefetch_text(query, length, anchor, row):
 
 @inlined
 def _note_candidates(query, patterns, i, work):
-    """Note the rows that a read may occur at, or that they are too many."""
+    """Note the candidate rows of a read, or that there are too many."""
     r, anchor, n = work.read[i], anchor_of(work.anchor, i), np.int64(0)
     left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
     for j in range(anchor.lo, anchor.hi):
@@ -244,7 +243,7 @@ def _note_candidates(query, patterns, i, work):
 
 @inlined
 def _compare(query, numbered, i, work, n_kept):
-    """Number the occurrences of a read; how many positions are kept."""
+    """Number the occurrences of a read; return how many positions are kept."""
     patterns, positions, rows = numbered.found.patterns, numbered.found.positions, work.rows
     r, anchor, lo, hi, n = (
         work.read[i],
@@ -289,7 +288,7 @@ def _compare(query, numbered, i, work, n_kept):
 
 @inlined
 def _is_alike(query, patterns, r, anchor, other, others):
-    """Whether the rows tell the same of two reads with an Anchor each, as they do of reads of one letter."""
+    """Return whether rows alone decide for two reads in the same way, as for reads that repeat one base."""
     length, is_same = length_of(patterns, r), anchor.lo == others.lo and anchor.hi == others.hi
     is_same = is_same and anchor.place == others.place and anchor.strand == others.strand
     is_same = is_same and length == length_of(patterns, other) and anchor.sorted == others.sorted
@@ -301,8 +300,10 @@ def _is_alike(query, patterns, r, anchor, other, others):
 
 @dataclass(frozen=True)
 class SparseSearcher:
-    """Searches a part: reads of ``shortest`` bases or more by ``search``, which numbers what a sparse suffix
-    array finds of Patterns, and shorter ones by ``shorter``, another searcher, or None."""
+    """Searches a part: reads of ``shortest`` bases or more by ``search``, others by ``shorter`` or not.
+
+    ``search`` numbers what the sparse suffix array finds.
+    """
 
     shortest: int
     search: Any

@@ -1,4 +1,4 @@
-"""What a run of fmx search has seen: sums, a hint where almost nothing is mapped, and facts for a report."""
+"""Summary of a run of fmx search: sums, a hint if nearly no read is mapped, and facts for a report."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sums:
-    """Numbers of a dataclass that add up, and arrays of these, or None where they are not counted."""
+    """Base of dataclasses of numbers and arrays that add up; None where nothing is counted."""
 
     def add(self, other: Self) -> None:
         for item in fields(self):
@@ -29,18 +29,19 @@ class Sums:
             setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
 
     def plus(self, other: Self) -> Self:
-        """Itself, to which another one was added."""
+        """Add another one and return self."""
         self.add(other)
         return self
 
 
 @dataclass
 class Summary(Sums):
-    """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for.
+    """Counts of a run, in reads (``hits`` in occurrences); a collapsed read counts with its weight.
 
-    Where somebody asks, else None: ``lengths``: how many are how long, int64[N_CLASSES] (input/reads.py);
-    ``multiplicity``: how many of the mapped ones occur how often, likewise; ``strands`` int64[2]: occurrences
-    on + and -; ``mismatches`` int64[3]: how many mapped reads have how many in their best hit, if any may.
+    The others are None unless requested. ``lengths`` int64[N_CLASSES]: number of reads by length
+    (input/reads.py). ``multiplicity`` int64[N_CLASSES]: number of mapped reads by their occurrences.
+    ``strands`` int64[2]: occurrences on + and -. ``mismatches`` int64[3]: number of mapped reads by the
+    mismatches of their best hit, if allowed.
     """
 
     reads: int = 0
@@ -49,7 +50,7 @@ class Summary(Sums):
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
-    hopeless: int = 0  # nothing in them can be searched
+    hopeless: int = 0  # reads that were not searched
     _: KW_ONLY
     lengths: np.ndarray | None = None
     multiplicity: np.ndarray | None = None
@@ -60,7 +61,7 @@ class Summary(Sums):
 
     @classmethod
     def of(cls, found: "SearchedBatch", options: "MapOptions") -> "Summary":
-        """That of a SearchedBatch, by MapOptions."""
+        """Return the Summary of a SearchedBatch."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
         if options.counts_lengths:
@@ -82,7 +83,7 @@ class Summary(Sums):
             self.mismatches = np.bincount(found.near.fewest, weight, 3).astype(np.int64)
 
     def facts(self) -> dict:
-        """The numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/reports.md)."""
         return {
             "reads": self.reads, "bases": self.bases, "mapped": self.mapped, "unique": self.unique,
             "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
@@ -90,11 +91,11 @@ class Summary(Sums):
         }  # fmt: skip
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """Return (number, noun) of what a rate counts."""
         return self.reads, "reads"
 
     def sentence(self, asked: "Asked") -> str:
-        """What happened, in one line; ``asked``: hints.Asked."""
+        """Return one line that describes the run."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} not searched: {asked.cannot_occur}"
@@ -107,7 +108,7 @@ class Summary(Sums):
 
 
 def lengths_of(options: "MapOptions", *found: "SearchedBatch") -> np.ndarray | None:
-    """How many reads of some SearchedBatches are how long, if MapOptions ask for it."""
+    """Return the number of reads of SearchedBatches by length, if MapOptions request it."""
     if not options.counts_lengths:
         return None
     counts = no_lengths()
@@ -127,7 +128,7 @@ def count_strands(intervals, weight, strands):
 
 @compiled
 def _sums(total, length, sought, weight, at_most):
-    """The fields of a Summary."""
+    """Return the fields of a Summary."""
     reads = bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
@@ -143,9 +144,10 @@ def _sums(total, length, sought, weight, at_most):
 
 @dataclass
 class PairSummary(Sums):
-    """What a run has seen, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates).
+    """Counts of a run, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates).
 
-    ``lengths``: as of a Summary, of mates; ``inserts``: those of each pair's first proper pair, if reported.
+    ``lengths``: number of mates by length. ``inserts``: number of pairs by the insert size of their first
+    proper pair. None unless requested.
     """
 
     pairs: int = 0
@@ -154,12 +156,12 @@ class PairSummary(Sums):
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
-    alone: int = 0  # occur, but in no proper pair
+    alone: int = 0  # mates that occur, but in no proper pair
     hopeless: int = 0
     _: KW_ONLY
     lengths: np.ndarray | None = None
     inserts: np.ndarray | None = None
-    multiplicity: np.ndarray | None = None  # of pairs by their proper pairs, where somebody asks
+    multiplicity: np.ndarray | None = None  # number of pairs by their proper pairs, if requested
 
     things = "reads"
 
@@ -171,7 +173,10 @@ class PairSummary(Sums):
         total: np.ndarray,
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """That of SearchedBatches of mates 1 and mates 2, by MapOptions; ``total`` int64[n] proper pairs."""
+        """Return the PairSummary of SearchedBatches of mates 1 and mates 2.
+
+        ``total`` int64[n] proper pairs.
+        """
         policy = options.policy
         eligible = policy.eligible(total)
         alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)
@@ -198,7 +203,7 @@ class PairSummary(Sums):
         return 2 * self.proper + self.alone
 
     def facts(self) -> dict:
-        """The numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/reports.md)."""
         return {
             "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "proper": self.proper,
             "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
@@ -206,11 +211,11 @@ class PairSummary(Sums):
         }  # fmt: skip
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """Return (number, noun) of what a rate counts."""
         return self.pairs, "pairs"
 
     def sentence(self, asked: "Asked") -> str:
-        """What happened, in one line; ``asked``: hints.Asked."""
+        """Return one line that describes the run."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {n_of(self.hopeless, 'mate')} not searched: {asked.cannot_occur}"
@@ -221,17 +226,18 @@ class PairSummary(Sums):
         )
 
 
-# What may be the matter where almost no read occurs, or a pattern cannot, in a line.
+# Hints: why nearly no read occurs, or why a pattern cannot occur, in one line.
 
-FEW, RARE = 100, 0.02  # reads that tell nothing yet; share of reads that is almost none
+FEW, RARE = 100, 0.02  # too few reads for a hint; largest mapped fraction that gets one
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the words on a run depend on, beside what it has seen; JSON's types.
+    """Options that hints depend on, besides the summary; JSON types.
 
-    ``cannot_occur``: which reads cannot, in words; ``contig``: the median length of contigs; ``strands`` as
-    of MapOptions; ``iupac``: whether letters may stand for several bases; ``noun``: what one read is called.
+    ``cannot_occur``: which reads are not searched, in words. ``contig``: median length of contigs.
+    ``strands``: as in MapOptions. ``iupac``: whether IUPAC codes stand for several bases. ``noun``: what a
+    read is called.
     """
 
     cannot_occur: str
@@ -242,14 +248,14 @@ class Asked:
 
     @classmethod
     def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
-        """Of MapOptions and a Reference."""
+        """Return the Asked of MapOptions and a Reference."""
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
         iupac = bool(options.near and options.near.iupac)
         return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun)
 
 
 def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
-    """The likeliest reason why so few reads of a Summary occur, and what to do; "" if enough do."""
+    """Return the likeliest reason why so few reads occur, and what to do; "" if enough do."""
     n_found = summary.mapped + summary.suppressed
     if summary.reads < FEW or n_found >= RARE * summary.reads:
         return ""
@@ -271,19 +277,19 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
 
 
 def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
-    """What to do about patterns of a Summary that cannot occur; "" if all can."""
+    """Return what to do about patterns that cannot occur; "" if all can."""
     if summary.hopeless == 0 or asked.iupac:
         return ""
     return "patterns contain IUPAC codes such as N, R or Y: add --iupac to match them"
 
 
-# What a report tells of a search beyond what it tells of any run (machines/progress.py).
+# Facts in the report of a search, besides those of every run (machines/progress.py).
 
 
 def search_facts(
     summary: "PairSummary | Summary", tally: "Tally", screen: "Screen | None" = None, by_group: bool = False
 ) -> dict:
-    """Facts (report/facts.py) by a Tally of contigs, or ``by_group`` of groups, and a Screen, or None."""
+    """Return facts (report/facts.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
     if isinstance(summary, Summary):
         if summary.strands is not None:
@@ -299,25 +305,25 @@ def search_facts(
 
 
 def length_facts(summary: object, names: tuple[str, ...]) -> dict:
-    """Those of ``names`` that a summary has, as rows (input/reads.py)."""
+    """Return those of ``names`` that a summary has, as rows (input/reads.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
 
 
 def strand_facts(strands: np.ndarray) -> dict:
-    """How many occurrences, or matches, are on +, and on -, by int64[2] of these."""
+    """Return the number of occurrences or matches on + and on -, from int64[2]."""
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
 
 
 def place_of(mapper: Any) -> str:
-    """Where a mapper has mapped."""
+    """Return where a mapper runs, in words."""
     if isinstance(mapper, Auto):
         return mapper.sentence()
     return ", ".join(map(str, mapper.sessions)) or "the CPU"
 
 
 def _rows_of(tally: "Tally", by_group: bool) -> list:
-    """The rows of ``fmx search --counts``, as that has them (output/formats/tsv.py)."""
+    """Return the rows of ``fmx search --counts``, as in output/formats/tsv.py."""
     from .counts.tally import UNITS
 
     rows = []

@@ -68,7 +68,7 @@ def test_the_commands_tell_and_obey(folder, command):
         in command("inspect", "s.fmx").out.decode()
     )
     refused = command("search", "-x", "s.fmx", "q.fa")
-    assert "this index finds reads of 36 or more: build one with a layout for shorter ones" in refused.err
+    assert "this index finds only reads of 36 or more: build one that finds shorter reads" in refused.err
     assert command("index", "r.fa", "--max-memory", "110k").code == 0
     shown = json.loads(command("inspect", "r.fmx", "--json").out)
     assert shown["sa_rate"] > 1

@@ -95,15 +95,13 @@ def test_what_is_collapsed_is_collapsed_again(run):
 def test_no_memory_and_no_number_for_them_are_told(run, monkeypatch):
     heavy = [(f"r{i}_x999999999999", "ACAC") for i in range(10)]
     with pytest.raises(
-        InputError, match=r"reads, collapsed: weights .* add up to more than 9,000,000,000,000"
+        InputError, match=r"reads, collapsed: the weights .* add up to more than 9,000,000,000,000"
     ):
         run(heavy, collapse=Trim())
     assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999
     monkeypatch.setattr(collapse, "_SMALL", 0)
     monkeypatch.setattr(collapse, "available_memory", lambda: 100)
-    with pytest.raises(
-        InputError, match=r"\d+ different ones take 0.0 GB, and there is no memory for more: "
-    ):
+    with pytest.raises(InputError, match=r"\d+ distinct reads take 0.0 GB, and no memory is left for more: "):
         run(heavy[:9], collapse=Trim())
 
 
@@ -129,5 +127,5 @@ def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, comm
     (folder / "r.fq").write_bytes(journeys.fastq([("a", "GGGGGGGGG"), ("b", "ACAC"), ("c", "ggggggggg")]))
     result = command("search", "-x", index_of(GENOME), "r.fq", "--collapse", "--un", "un.fa", "-o", "o.bam")
     assert (result.code, (folder / "un.fa").read_bytes()) == (0, b">a_x2\nGGGGGGGGG\n")
-    assert "fmx: 3 reads, 2 of them different" in result.err
+    assert "fmx: 3 reads, 2 of them distinct" in result.err
     assert "fmx: 3 reads: 1 mapped (33.33 %)" in result.err

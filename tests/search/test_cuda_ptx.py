@@ -165,7 +165,7 @@ def test_code_of_seed_and_verify(wide, capability, assemble):
 def check_refusals(query):
     """That only one thread for all of a read can search so."""
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
-        with pytest.raises(UnsupportedError, match="take cuda_task"):
+        with pytest.raises(UnsupportedError, match="use cuda_task"):
             engines.prepare(engine, query)
 
 

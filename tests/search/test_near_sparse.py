@@ -133,7 +133,7 @@ def test_shorter_reads_are_found_by_another_method(folders, command, monkeypatch
 
 
 @pytest.mark.parametrize(("arguments", "wrong"), [
-    (("search", "--mismatches", "1", "short.fq"), "r0 has 30 bases, and this index finds reads of 36"),
+    (("search", "--mismatches", "1", "short.fq"), "r0 has 30 bases, and this index finds only reads of 36"),
     (("locate", "--iupac", "-p", "ACGTR" * 8), "build it with --layout sparse-k21-w16,bvsfm-k2-d96"),
     (("locate", "--iupac", "--method", "sparse", "-p", "ACGTR"), "--method sparse finds near matches of"),
     (("search", "--mismatches", "1", "--engine", "cuda", "r.fq"), "sparse-k21-w16 alone, and a suffix array"),
@@ -148,5 +148,5 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
 
 def test_words_that_are_too_long_are_refused():
     index = in_memory(numbered([random_letters(500, "x")]), 31, 64)
-    with pytest.raises(UnsupportedError, match="words of up to 64 bases, and this index finds 94 or more"):
+    with pytest.raises(UnsupportedError, match="up to 64 bases, but this index finds only 94 or more"):
         ask(index, [random_letters(200, "y")], Near(1))

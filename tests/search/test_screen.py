@@ -156,4 +156,4 @@ def test_a_screen_has_room_for_63_groups(folder, command):
     lines = command("search", "-q", "-x", "63.fmx", "r.fa", "--screen", "-").out.decode().splitlines()
     assert [line.split("\t")[2] for line in lines[1:]] == 62 * ["1"] + ["2", "0"]
     result = command("search", "-q", "-x", "64.fmx", "r.fa", "--screen", "-")
-    assert (result.code, "at most 63 groups, and these are 64" in result.err) == (1, True)
+    assert (result.code, "at most 63 groups, but this index has 64" in result.err) == (1, True)

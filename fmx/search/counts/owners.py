@@ -1,7 +1,7 @@
-"""Whom reads count for, *owners*: contigs, or groups of them; and where reads occur, a run of them at a time.
+"""Owners: the contigs or groups that reads are counted for, and the positions of reads, one run at a time.
 
-Patterns with many occurrences are short, so there are few of them: reads that occur at the same rows are
-located once, however many they are.  A part of the text that has one owner is not located at all.
+Patterns with many occurrences are short, so few of them differ: reads that occur at the same rows are located
+once. A part of the text that has a single owner is not located at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from ..near.matches import NearMatches
 
 MOST = 1 << 17  # positions located at a time
-_MANY = 64  # occurrences, from which on reads are looked at for being the same
+_MANY = 64  # number of occurrences from which equal reads are looked for
 _NOWHERE = np.empty(0, np.int64)
 
 
 class Owners(NamedTuple):
-    """Contigs or groups: ``names``; ``lengths`` int64[n] in bases; ``blocks`` Blocks, with the
-    number of an owner in the place of a contig's; ``of_part`` int64[n_parts], the owner of all of a part of
-    the text, or -1."""
+    """Contigs or groups.
+
+    ``names``; ``lengths`` int64[n]: bases. ``blocks``: Blocks, with numbers of owners instead of contigs.
+    ``of_part`` int64[n_parts]: the owner of a whole part of the text, or -1.
+    """
 
     names: Sequence[str]
     lengths: np.ndarray
@@ -37,9 +39,9 @@ class Owners(NamedTuple):
 
 
 def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
-    """The contigs of an FMIndex or JoinedIndex, or the groups of these.
+    """Return the contigs of an FMIndex or JoinedIndex, or its groups.
 
-    Raises UnsupportedError where there are no groups.
+    Raises UnsupportedError if there are no groups.
     """
     reference = index.reference
     blocks, names, lengths = reference.blocks, reference.names, reference.lengths
@@ -56,17 +58,18 @@ def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
 
 
 class Counted(NamedTuple):
-    """Reads that are counted: how many have these occurrences, and how many these are, int64[n]."""
+    """Reads to be counted: ``weight`` reads have the same occurrences, ``total`` of them; int64[n]."""
 
     weight: np.ndarray
     total: np.ndarray
 
 
 class Placed(NamedTuple):
-    """Occurrences of reads, of which ``first`` is the first.
+    """Occurrences of a run of reads, from read ``first`` on.
 
-    ``size`` int64[n_parts, 2 * n_reads]: how many in a part, forward and reversed; ``of_part`` as of Owners:
-    where it is -1, ``positions`` int64 has those of the part from ``begins`` int64[n_parts] on, by read.
+    ``size`` int64[n_parts, 2 * n_reads]: number of occurrences per part, forward and reverse. ``of_part``: as
+    in Owners; where it is -1, ``positions`` int64 has those in the part from ``begins`` int64[n_parts] on, by
+    read.
     """
 
     first: int
@@ -85,9 +88,9 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
 def placed(
     owners: Owners, locators: Sequence[Any], intervals: tuple[np.ndarray, np.ndarray]
 ) -> Iterator[Placed]:
-    """Yield Placed for runs of reads with such intervals, (lo, hi) int64[n_parts, 2 * n_reads].
+    """Yield Placed for runs of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
 
-    Positions are MOST at most: a read with more of them comes by stretches of one part at a time.
+    Each has at most MOST positions; a read with more is split into ranges of one part at a time.
     """
     lo, size = intervals[0], intervals[1] - intervals[0]
     of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0).tolist()
@@ -114,7 +117,7 @@ def placed(
 
 
 def placed_matches(matches: "NearMatches", n: np.ndarray) -> Placed:
-    """The first ``n[r]`` of NearMatches of each read r, int64[n_reads]."""
+    """Return the first ``n[r]`` NearMatches of each read r as Placed; ``n`` int64[n_reads]."""
     positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
     _positions_of(matches, n, positions)
     size[:, 0] = n
@@ -122,10 +125,10 @@ def placed_matches(matches: "NearMatches", n: np.ndarray) -> Placed:
 
 
 def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
-    """((lo, hi), Counted): int64[n_parts, 2 * n] intervals, and the reads that have just these.
+    """Return ((lo, hi), Counted): distinct intervals, int64[n_parts, 2 * n], and how many reads have each.
 
-    Of Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences, of which each
-    stands for ``weight`` int64[n_reads] reads.
+    ``intervals``: Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences;
+    each read stands for ``weight`` int64[n_reads] reads.
     """
     many = np.flatnonzero(eligible >= _MANY)
     columns = [row.reshape(-1, 2)[many] for array in intervals for row in array]
@@ -156,7 +159,7 @@ def _gather(intervals, eligible, weight, bounds, reads):
 
 @compiled
 def _positions_of(matches, n, positions):
-    """The positions of the first n[r] matches of each read, one after the other."""
+    """Write the positions of the first n[r] matches of each read, one after the other."""
     k = 0
     for r in range(n.size):
         for j in range(matches.first[r], matches.first[r] + n[r]):

@@ -1,7 +1,7 @@
-"""Reads and hits of each contig, or group of contigs, over all occurrences, in time that grows with these.
+"""Reads and hits per contig or group, over all occurrences, in time proportional to these.
 
 A read with NH occurrences, n of them in a contig, counts n / NH there, in millionths: whole numbers, whose
-sum is the same in whatever order they are added.
+sum does not depend on the order of addition.
 """
 
 import threading
@@ -23,17 +23,15 @@ if TYPE_CHECKING:
     from ..near.matches import NearMatches
     from .owners import Owners
 
-COLUMNS = (
-    5  # of a table: reads, hits, reads that occur once, millionths of reads, reads that occur here alone
-)
-UNITS = 10**6  # of a read
+COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
+UNITS = 10**6  # per read
 
 
 class ReadCounter(Protocol):
-    """Counts reads while they are mapped: a Tally, a Screen, both Together.
+    """Interface of what counts reads while they are mapped: Tally, Screen, or Together.
 
-    To add one: write these; a Mapper calls ``add`` or, of near matches, ``add_matches`` for each batch, from
-    any thread.  tests/search/test_mapper_protocols.py runs over all of them.
+    To add one: write these methods. A Mapper calls ``add``, or ``add_matches`` for near matches, for each
+    batch, from any thread. tests/search/test_mapper_protocols.py runs over all of them.
     """
 
     on_gpu: bool  # whether a GPU can count for it (gpu/gpu_hits.py)
@@ -41,26 +39,26 @@ class ReadCounter(Protocol):
     def add(
         self, locators: Sequence[Any], intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray
     ) -> None:
-        """Count the reads of a batch by the intervals of their two strands in each part."""
+        """Count the reads of a batch by the intervals of both strands in each part."""
 
     def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
         """Count the reads of a batch by their near matches."""
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset all counts."""
 
 
 class Tally:
-    """Counts reads and hits of Owners, for several threads at a time."""
+    """Counts reads and hits of Owners; several threads may add at a time."""
 
     on_gpu = True
 
     def __init__(self, owners: "Owners") -> None:
         self.owners, self._n = owners, len(owners.names)
-        self._tables: Pool[np.ndarray] = Pool(self._new)  # one for each thread that is counting
+        self._tables: Pool[np.ndarray] = Pool(self._new)  # one per thread that is counting
 
     def table(self) -> np.ndarray:
-        """COLUMNS of each owner, int64[n_owners, COLUMNS]; while nobody is counting."""
+        """Return the COLUMNS of each owner, int64[n_owners, COLUMNS]; call it when no thread is counting."""
         return np.sum([self._new(), *self._tables.idle], axis=0)
 
     def _new(self) -> np.ndarray:
@@ -68,21 +66,21 @@ class Tally:
 
     @contextmanager
     def counting(self) -> Iterator[np.ndarray]:
-        """A table for this thread to count in."""
+        """Lend a table to this thread for counting."""
         table = self._tables.take()
         yield table
         self._tables.give_back(table)
 
     def unseen(self) -> np.ndarray:
-        """What ``note`` knows before the first read."""
+        """Return the initial ``seen`` of ``note``."""
         return np.full((self._n, 2), -1, np.int64)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset all counts."""
         self._tables.idle.clear()
 
     def add_table(self, table: np.ndarray) -> None:
-        """Count what a table as of ``table`` holds."""
+        """Add a table in the form of ``table``."""
         with self.counting() as own:
             own += table
 
@@ -101,7 +99,7 @@ class Tally:
         self._count(placed(self.owners, locators, bounds), reads)
 
     def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count the first ``n[r]`` of NearMatches of each read r, int64[n_reads], with its weight."""
+        """Count the first ``n[r]`` NearMatches of each read r with its ``weight``; both int64[n_reads]."""
         self._count([placed_matches(matches, n)], Counted(weight, n))
 
     def _count(self, found: Iterable[Placed], reads: Counted) -> None:
@@ -113,15 +111,15 @@ class Tally:
 
 @inlined
 def share_of(n, total):
-    """UNITS of a read of which n of ``total`` occurrences are with an owner, to the nearest."""
+    """Return the rounded UNITS of a read that has n of ``total`` occurrences with an owner."""
     return n * UNITS if total == 1 else (2 * n * UNITS + total) // (2 * total)
 
 
 @inlined
 def note(table, seen, owner, of_read, n):
-    """Count n more occurrences with an owner of a read, (its number, weight, occurrences in all).
+    """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences).
 
-    ``seen`` int64[n_owners, 2]: the last read of each owner, and how often it was met there.
+    ``seen`` int64[n_owners, 2]: last read of each owner, and how many of its occurrences were counted there.
     """
     read, weight, total = of_read
     if seen[owner, 0] != read:
@@ -137,7 +135,7 @@ def note(table, seen, owner, of_read, n):
 
 @compiled
 def _count(found, reads, blocks, seen, table):
-    """Count reads by where they are Placed."""
+    """Count reads by their Placed occurrences."""
     for r in range(found.size.shape[1] // 2):
         read = found.first + r
         of_read = read, reads.weight[read], reads.total[read]
@@ -153,29 +151,29 @@ def _count(found, reads, blocks, seen, table):
             found.begins[part] = begin + n
 
 
-# A screen: in which groups reads occur, as numbers of reads by the combination of groups.
+# A screen: number of reads by the combination of groups that they occur in.
 #
-# Of parts of the text that are one group, as those of several indexes are, intervals tell it alone.
+# If each part of the text is one group, as with several indexes, intervals alone decide.
 
-MOST = 63  # groups: bits of a combination
+MOST = 63  # most groups: bits of a combination
 
 
 class Screen:
-    """Counts reads by the combination of Owners that they occur in, for several threads at a time."""
+    """Counts reads by the combination of Owners that they occur in; several threads may add at a time."""
 
     on_gpu = False
 
     def __init__(self, owners: "Owners") -> None:
         if len(owners.names) > MOST:
             raise UnsupportedError(
-                f"a screen tells combinations of at most {MOST} groups, and these are {len(owners.names):,}: "
-                "take --counts-by group, or larger groups"
+                f"a screen has at most {MOST} groups, but this index has {len(owners.names):,}: "
+                "use --counts-by group, or larger groups"
             )
         self.owners, self._lock = owners, threading.Lock()
         self._reads: Counter = Counter()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset all counts."""
         self._reads.clear()
 
     def add(
@@ -185,15 +183,15 @@ class Screen:
         eligible: np.ndarray,
         weight: np.ndarray,
     ) -> None:
-        """As Tally.add."""
+        """Count the reads of a batch, as Tally.add does."""
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
     def add_pairs(self, found: Sequence[Any], eligible: Sequence[np.ndarray]) -> None:
-        """Count pairs: each occurs wherever one of its mates does.
+        """Count pairs: a pair occurs wherever one of its mates does.
 
-        ``found``: the SearchedBatch of mates 1 and that of mates 2; ``eligible`` int64[n]: how often each
-        occurs.
+        ``found``: SearchedBatches of mates 1 and of mates 2. ``eligible``: number of occurrences of each,
+        int64[n] for both.
         """
         masks = np.zeros(eligible[0].size, np.int64)
         for its, n in zip(found, eligible, strict=True):
@@ -204,7 +202,7 @@ class Screen:
         self._note(masks, np.ones(masks.size, np.int64))
 
     def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """As Tally.add_matches."""
+        """Count the reads of a batch, as Tally.add_matches does."""
         self._count([placed_matches(matches, n)], weight)
 
     def _count(self, found: Iterable[Placed], weight: np.ndarray) -> None:
@@ -221,7 +219,7 @@ class Screen:
             self._reads.update(dict(zip(kinds.tolist(), numbers.tolist(), strict=True)))
 
     def combinations(self) -> dict:
-        """{names of groups: reads that occur in these and no others}: each group, then what else was seen."""
+        """Return {names of groups: number of reads in exactly these}, single groups first."""
         names = self.owners.names
         single = [1 << i for i in range(len(names))]
         seen = sorted(self._reads.keys() - {0, *single}, key=lambda mask: (mask.bit_count(), _members(mask)))
@@ -234,7 +232,7 @@ def _members(mask: int) -> list:
 
 @compiled
 def _mark(found, blocks, masks):
-    """Set the bits of the owners in ``masks`` int64[n_reads] of reads, by where these are Placed."""
+    """Set the bits of owners in ``masks`` int64[n_reads], by the Placed occurrences of reads."""
     for r in range(found.size.shape[1] // 2):
         mask = masks[found.first + r]
         for part in range(found.of_part.size):
@@ -251,7 +249,7 @@ def _mark(found, blocks, masks):
 
 
 class Together:
-    """Several that count reads, as one."""
+    """Several ReadCounters as one."""
 
     on_gpu = False
 
@@ -259,22 +257,22 @@ class Together:
         self.counters = counters
 
     def add(self, *given: Any) -> None:
-        """As Tally.add."""
+        """Pass the arguments of Tally.add on to all."""
         for each in self.counters:
             each.add(*given)
 
     def add_matches(self, *given: Any) -> None:
-        """As Tally.add_matches."""
+        """Pass the arguments of Tally.add_matches on to all."""
         for each in self.counters:
             each.add_matches(*given)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset all counts."""
         for each in self.counters:
             each.clear()
 
 
 def together(*counters: "Screen | Tally | None") -> "Together | Screen | Tally | None":
-    """Those that count reads as one; None if all are None."""
+    """Return one ReadCounter for all that are not None; None if there is none."""
     there = [each for each in counters if each]
     return (Together(there) if there[1:] else there[0]) if there else None

@@ -1,7 +1,7 @@
-"""How the work is spread: one file an engine, or those that share their ways.
+"""Engines: how a search is spread over threads; one file per engine or family of engines.
 
-That of the CPU has ``search(query, patterns) -> Intervals``.  Engines of GPUs are imported by name, since
-that imports CUDA; each has ``prepare(query, ...)``, which gives a gpu_search.Launch for what is on the GPU.
+The CPU engine has ``search(query, patterns) -> Intervals``. GPU engines are imported by name, because that
+imports CUDA. Each has ``prepare(query, ...)``, which returns a gpu_search.Launch.
 """
 
 import importlib
@@ -12,7 +12,7 @@ from ...errors import UnsupportedError
 if TYPE_CHECKING:
     from ..gpu.gpu_search import Launch
 
-# Names of the GPU's engines: module, variant.
+# GPU engines: (module, variant).
 CUDA = {
     "cuda_task-naive": ("cuda_task", "naive"),
     "cuda_task-naive16": ("cuda_task", "naive16"),
@@ -24,7 +24,7 @@ CUDA = {
 
 
 def prepare(name: str, query: Any) -> "Launch":
-    """The Launch of a GPU's engine for a query.  Raises UnsupportedError, DeviceError."""
+    """Return the Launch of a GPU engine for a query. Raises UnsupportedError, DeviceError."""
     if name not in CUDA:
         raise UnsupportedError(f"no GPU engine {name!r}; there are: {', '.join(CUDA)}")
     module, *variant = CUDA[name]

@@ -1,10 +1,10 @@
-"""The CPU engine: one thread answers many patterns in turn, so that their memory accesses overlap.
+"""The CPU engine: one thread searches many patterns in turn, so that their memory accesses overlap.
 
-Patterns are taken in groups of N_SLOTS; a round takes one step of every pattern of the group, and each step
-has prefetched what the next one reads (sequence interleaving and software prefetch, Langarita et al. 2020,
-4.5).  Slots are filled anew when three in four are free: a group's patterns stay in the same kind of step,
-which the processor's branch prediction likes better than refilling slots one by one, and the few that take
-long are not left to wait for memory alone.
+Patterns are taken in groups of N_SLOTS. A round takes one step of every pattern of the group, and each step
+prefetches what the next one reads (sequence interleaving and software prefetch, Langarita et al. 2020, 4.5).
+Slots are refilled when three in four are free. So the patterns of a group stay in the same kind of step,
+which helps branch prediction more than refilling slots one by one, and the few patterns that take long do not
+wait for memory alone.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ N_SLOTS = 64
 
 
 def search(query: Any, patterns: "Patterns", n_slots: int = N_SLOTS) -> Intervals:
-    """The interval of every pattern (Patterns), empty (0, 0) where it does not occur or is not searchable."""
+    """Return the interval of every pattern, (0, 0) if it does not occur or cannot be searched."""
     intervals = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
     state = np.zeros((n_slots, N_STATE), np.int64)
     _search(query, patterns, intervals, state)
@@ -46,7 +46,7 @@ def _search(query, patterns, intervals, state):
 
 @inlined
 def _advance_all(query, patterns, intervals, state, n_active):
-    """One step of each active slot; those that are not done close ranks.  Returns their number."""
+    """Take one step of each active slot, move unfinished ones to the front, and return their number."""
     n_kept = 0
     for slot in range(n_active):
         if advance(query, patterns, state, slot):

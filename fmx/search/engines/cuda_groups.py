@@ -1,22 +1,22 @@
-"""Cooperative search on a GPU (Chacon et al. 2014): a thread has one end of a pattern's interval.
+"""Cooperative search on a GPU (Chacon et al. 2014): one thread per end of a pattern's interval.
 
-Lanes 2i and 2i + 1 have the two ends of one.  A group of 2 to 16 threads takes the entries of its members in
-turn, a unit each.
+Lanes 2i and 2i + 1 have the two ends of one interval. A group of 2 to 16 threads loads the entries of its
+members in turn, one unit per thread.
 
-Memory-cooperative (section 4.2): the group loads, each thread counts alone, from shared memory:
+Memory-cooperative (section 4.2): the group loads; each thread counts alone, from shared memory:
 
     shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
 
 Full-cooperative (section 4.3): the group loads and counts together, both ends of a pattern at a time:
 
-    1 show the address to the group        4 count, each thread in its own unit
+    1 send the address to the group        4 count, each thread in its own unit
     2 load the entry                       5 add up over the group
-    3 show the symbol and both offsets     6 the owners keep their sums
+    3 send the symbol and both offsets     6 the owners keep their sums
 
-Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an
-interval is narrow.  Sums are added up together: first even threads give their share of hi for their
-neighbour's share of lo, and go on with lo alone, odd threads with hi; then each half of four threads goes on
-with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
+Step 3 sends one number. The entry of hi is loaded only if it differs from that of lo, which is rare once an
+interval is narrow. Several sums are added up together: first, even threads give their part of hi to their
+neighbour for its part of lo and continue with lo only, odd threads with hi. Then each half of four threads
+continues with one pattern, and so on: 7 shuffles add up the 8 sums of a group of 8.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, share, st
 from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
 
-SHARED_BYTES = 48 << 10  # what a block may have without asking
+SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
 _MUCH = 3 << 28  # bytes: 0.8 GB
@@ -55,7 +55,7 @@ GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in 
 
 @inlined
 def group_size(n_units):
-    """Threads of a group that shares entries of ``n_units`` units: a power of two from 2 to 16."""
+    """Return the threads of a group for entries of ``n_units`` units: a power of two from 2 to 16."""
     if n_units <= 2:
         return 2
     if n_units <= 4:
@@ -66,19 +66,19 @@ def group_size(n_units):
 
 
 def lanes_to_share(query: Any, engine: str) -> int:
-    """Units of an entry that a group shares.  Raises UnsupportedError where there is nothing to share."""
+    """Return the units of an entry that a group loads. Raises UnsupportedError if entries are too small."""
     if not start.knows(query):
-        raise UnsupportedError(f"{engine} runs backward search only: take cuda_task, or --method backward")
+        raise UnsupportedError(f"{engine} runs only backward search: use cuda_task, or --method backward")
     if units(query.layout) < 2:
         raise UnsupportedError(
-            f"{engine} needs a layout with entries of 32 bytes or more: take cuda_task, or another --layout"
+            f"{engine} needs a layout with entries of 32 bytes or more: use cuda_task, or another --layout"
         )
     return units(query.layout)
 
 
 @device
 def begin_end(query, patterns, i, unit):
-    """Where a thread begins with pattern i: (its end, the other, symbols to come, first word, searching)."""
+    """Return where a thread begins pattern i: (its end, other end, symbols left, first word, searching)."""
     end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
         first = patterns.first[i]
@@ -90,22 +90,22 @@ def begin_end(query, patterns, i, unit):
 
 @device
 def write(intervals, i, lo, hi):
-    """Note an answer; the arrays hold zeros before, which is the empty one."""
+    """Store an interval, unless it is empty: the arrays hold zeros before."""
     if lo < hi:
         intervals.lo[i] = np.uint32(lo)
         intervals.hi[i] = np.uint32(hi)
 
 
 def prepare(query: Any, variant: str, size: int | None = None) -> Launch:
-    """How to launch a variant for a query: "memory", or "full" by groups of ``size``.
+    """Return the Launch of a variant for a query: "memory", or "full" in groups of ``size``.
 
-    Raises UnsupportedError where the two do not go together.
+    Raises UnsupportedError if they cannot be combined.
     """
     return _prepare_memory(query) if variant == "memory" else _prepare_full(query, size)
 
 
 def _prepare_memory(query: Any) -> Launch:
-    """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
+    """Return the Launch of the memory variant. Raises UnsupportedError if the query does not fit."""
     n_units = lanes_to_share(query, "cuda_memory")
     n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
@@ -114,9 +114,10 @@ def _prepare_memory(query: Any) -> Launch:
 
 @kernel
 def memory_kernel(query, patterns, intervals):
-    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end.
+    """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end.
 
-    Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes a warp, as in the module's picture.
+    Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes per warp, as in the picture of the module's
+    docstring.
     """
     thread, own = thread_index(), np.int32(thread_in_block())
     layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
@@ -137,7 +138,7 @@ def memory_kernel(query, patterns, intervals):
             offset = np.int32(row)
         words[board + lane] = np.uint64(spot)
         sync_warp()
-        for j in range(0, size, 2):  # two at a time, so that two loads are under way
+        for j in range(0, size, 2):  # two at a time, so that two loads are in flight
             this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
             to = np.int32(board + WARP + (base + j) * stride)
             for turn in range((n_units + size - 1) // size):
@@ -164,30 +165,32 @@ def memory_kernel(query, patterns, intervals):
 
 
 def _prepare_full(query: Any, size: int | None) -> Launch:
-    """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
+    """Return the Launch of the full variant in groups of ``size`` (None: the size that suits its entries).
 
-    Raises UnsupportedError where query, layout and size do not go together.
+    Raises UnsupportedError if query, layout and size cannot be combined.
     """
     n_units = lanes_to_share(query, "cuda_full")
     fitting = group_size(n_units)
     size = size or _best_size(n_units, query.layout.entries.nbytes)
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
-            f"cuda_full-{size}: groups are of 2, 4, 8 or 16 threads, and entries of this layout take at most "
-            f"{fitting}: take cuda_full-{fitting}"
+            f"cuda_full-{size}: a group has 2, 4, 8 or 16 threads, and entries of this layout allow at most "
+            f"{fitting}: use cuda_full-{fitting}"
         )
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
 def _best_size(n_units: int, n_bytes: int) -> int:
-    """The fastest group, as measured (benchmarks-gpu.md): about four units a thread, save for six units, and
-    for eight where entries take much memory."""
+    """Return the fastest group size, as measured (benchmarks-gpu.md).
+
+    About four units per thread, except for six units, and for eight if entries take much memory.
+    """
     if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
         return 8
     return 2 if n_units <= 8 else 4
 
 
-# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
+# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends are in different
 # entries, and their offsets.
 _APART, _LO, _HI = SYMBOL_BITS, 32 - 2 * OFFSET_BITS, 32 - OFFSET_BITS
 _SYMBOL, _OFFSET = (1 << SYMBOL_BITS) - 1, (1 << OFFSET_BITS) - 1
@@ -195,9 +198,10 @@ _SYMBOL, _OFFSET = (1 << SYMBOL_BITS) - 1, (1 << OFFSET_BITS) - 1
 
 @device
 def fetch(layout, about, spot, own, size, j):
-    """What a thread needs of the pattern that members j and j + 1 of its group own.
+    """Return what a thread needs for the pattern of members j and j + 1 of its group.
 
-    (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
+    (number of the step, place of lo's entry, lane that knows the place of hi's entry, two words of lo's
+    entry)
     """
     first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(units(layout) - 1))
     lo_spot = take(spot, first)
@@ -207,9 +211,9 @@ def fetch(layout, about, spot, own, size, j):
 
 @device
 def shares(layout, first, size, spot, words, c, offset):
-    """What a thread's units of the entry at ``spot`` add: every one from ``first`` on by the group's size.
+    """Return the sum over a thread's units of the entry at ``spot``: each ``size``-th from ``first`` on.
 
-    ``words`` are the two of the first one.
+    ``words``: the two words of the first unit.
     """
     n_units = np.int32(units(layout))
     total = share(layout, first, words[0], words[1], c, offset) if first < n_units else np.int64(0)
@@ -223,7 +227,7 @@ def shares(layout, first, size, spot, words, c, offset):
 
 @device
 def one(layout, spot, own, size, fetched):
-    """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
+    """Return sums of one pattern over two neighbours: lo's in even threads, hi's in odd ones."""
     about, lo_spot, hi_owner, words = fetched
     c, member = np.int32(about & _SYMBOL), np.int32(own & (size - 1))
     lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
@@ -233,7 +237,7 @@ def one(layout, spot, own, size, fetched):
         others = load_unit(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(units(layout) - 1)))
         hi_share = shares(layout, member, size, hi_spot, others, c, hi_offset)
     else:
-        hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same
+        hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what both have in common
         hi_share = shares(layout, member, size, lo_spot, words, c, hi_offset)
     kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
     return np.uint32(add_across(kept, given, 1))
@@ -241,21 +245,21 @@ def one(layout, spot, own, size, fetched):
 
 @device
 def fold(own, first, second, mask):
-    """One sum of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
+    """Merge two sums: threads with the bit of ``mask`` keep the second, the others the first."""
     kept, given = (second, first) if own & mask else (first, second)
     return np.uint32(add_across(kept, given, mask))
 
 
 @device
 def two(layout, spot, own, size, fetched, following):
-    """The sums of two patterns, each in the threads of its half of four."""
+    """Return the sums of two patterns, each in one half of four threads."""
     sums = one(layout, spot, own, size, fetched), one(layout, spot, own, size, following)
     return fold(own, sums[0], sums[1], 2)
 
 
 @device
 def four(layout, about, spot, own, size, j):
-    """The sums of four patterns, each in two threads of eight."""
+    """Return the sums of four patterns, each in two threads of eight."""
     a, b = fetch(layout, about, spot, own, size, j), fetch(layout, about, spot, own, size, j + 2)
     c, d = fetch(layout, about, spot, own, size, j + 4), fetch(layout, about, spot, own, size, j + 6)
     return fold(own, two(layout, spot, own, size, a, b), two(layout, spot, own, size, c, d), 4)
@@ -263,7 +267,7 @@ def four(layout, about, spot, own, size, j):
 
 @by_type
 def gather(group, layout, about, spot, own):
-    """What the entries of a group's members add up to, each sum in the thread that owns it."""
+    """Return the sum over the entry of each member of a group, in the thread that owns it."""
 
 
 @gather.register(GROUPS[2])
@@ -293,7 +297,7 @@ def _gather_16(group, layout, about, spot, own):
 
 @kernel
 def full_kernel(group, query, patterns, intervals):
-    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end."""
+    """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end."""
     thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
     layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
     end, other, left, first, searching = begin_end(query, patterns, i, own)

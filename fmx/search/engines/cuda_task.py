@@ -1,12 +1,12 @@
-"""Task-parallel search on a GPU: threads work alone (Chacon et al. 2014 and 2015, section 4.1).
+"""Task-parallel search on a GPU: each thread works alone (Chacon et al. 2014 and 2015, section 4.1).
 
-    variant     threads a pattern     an entry is loaded
+    variant     threads per pattern   an entry is loaded
     naive       1, for lo and hi      by 4-byte loads
     naive16     1, for lo and hi      by 16-byte loads
     improved    2, one for each end   by 16-byte loads; the other end is read in shared memory
 
-Queries that are no backward search, and layouts that step in their own way, run as they are, one thread a
-pattern (naive16; there are no entries to load otherwise).
+Queries other than backward search, and layouts with their own step, run with one thread per pattern
+(naive16).
 """
 
 from functools import partial
@@ -40,16 +40,19 @@ if TYPE_CHECKING:
 
 VARIANTS = ("improved", "naive16", "naive")
 N_THREADS = 128
-N_ALONE = 32  # where a thread loads whole entries, columns or texts (benchmarks-gpu.md)
+N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts (benchmarks-gpu.md)
 
 
-# How an entry comes: by loads of 4 bytes, of 16 bytes; there is none, and the layout steps in its own way.
+# How an entry is loaded: by 4 bytes, by 16 bytes, or not at all, because the layout has its own step.
 Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow", "Wide", "Own"))
 
 
 @by_type
 def step(how, layout, c, lo, hi):
-    """The interval (lo, hi) of a string to that of the k-symbol c before it."""
+    """Return the interval of a string extended by the k-symbol c before it.
+
+    (lo, hi) is that of the string.
+    """
 
 
 @step.register(Narrow)
@@ -68,14 +71,14 @@ def _step_own(how, layout, c, lo, hi):
 
 
 def prepare(query: Any, variant: str = VARIANTS[0]) -> Launch:
-    """How to launch a variant for a query.  Raises UnsupportedError where the two do not go together."""
+    """Return the Launch of a variant for a query. Raises UnsupportedError if they cannot be combined."""
     if variant not in VARIANTS:
         raise UnsupportedError(f"no variant {variant!r} of cuda_task; there are: {', '.join(VARIANTS)}")
     by_steps = start.knows(query)
     if not by_steps or units(query.layout) == 0:
         if variant == "naive":
             raise UnsupportedError(
-                "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
+                "cuda_task-naive needs a layout with entries: use cuda_task-naive16, or another --layout"
             )
         if not by_steps:
             return own_launch(query) if own_launch.knows(query) else Launch(find_kernel, 1, N_ALONE)
@@ -87,7 +90,7 @@ def prepare(query: Any, variant: str = VARIANTS[0]) -> Launch:
 
 @inlined
 def count(load, layout, c, i):
-    """C[c] + Occ(c, i), from all units of the entry."""
+    """Return C[c] + Occ(c, i), from all units of the entry."""
     word, offset, surplus = address(layout, c, i)
     total = np.uint32(-surplus)
     for unit in range(units(layout)):
@@ -98,7 +101,7 @@ def count(load, layout, c, i):
 
 @kernel
 def alone_kernel(how, query, patterns, intervals):
-    """``intervals`` (zeros) of ``patterns`` by backward search, a thread a pattern; ``how`` it loads."""
+    """Fill ``intervals`` (zeros) by backward search, one thread per pattern; ``how`` entries are loaded."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, to_come = start(query, patterns, i)
@@ -110,9 +113,9 @@ def alone_kernel(how, query, patterns, intervals):
         write(intervals, i, lo, hi)
 
 
-@partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
+@partial(kernel, max_registers=64)  # so that all loads of an entry are in flight at once
 def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
-    """``intervals`` (zeros) of ``patterns``, a thread for each end.  Shared memory: 4 bytes a thread."""
+    """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
     thread, own = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
     end, other, left, first, searching = begin_end(query, patterns, i, own)
@@ -133,7 +136,7 @@ def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") ->
 
 @kernel
 def find_kernel(query, patterns, intervals):
-    """``intervals`` (zeros) of ``patterns`` by seed and verify, a thread a pattern."""
+    """Fill ``intervals`` (zeros) by seed and verify, one thread per pattern."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, _ = find(query, patterns, i)

@@ -1,6 +1,6 @@
-"""Occurrences -> hits on a GPU: counted by a few threads, chosen by a thread a read, as on the CPU.
+"""Occurrences -> hits on a GPU: counted by a few threads, selected by one thread per read, as on the CPU.
 
-count    how many hits each read has and how many keys choosing them takes, then their running totals
+count    number of hits of each read and of the keys that the selection needs, then their prefix sums
 choose   which occurrences are reported, and where they are
 """
 
@@ -32,8 +32,10 @@ _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FR
 
 
 class SelectionRules(NamedTuple):
-    """A SelectionPolicy (search/hits.py), and whether keys of all occurrences, and lengths of reads, are
-    wanted."""
+    """A SelectionPolicy (search/hits.py); whether keys of all occurrences are needed.
+
+    Whether lengths are counted.
+    """
 
     limit: int
     at_most: int
@@ -52,11 +54,11 @@ class SelectedHits(NamedTuple):
 
 @kernel
 def count_kernel(batch, occurrences, rules, chosen, seen, report):
-    """``total`` of each read, and the numbers of its hits and keys; adds to the Summary in ``report``.
+    """Fill in ``total`` and the number of hits and keys of each read; add to the Summary in ``report``.
 
-    Where that is wanted, lengths of reads and numbers of occurrences are counted by their classes in ``seen``
-    int64[_SEEN]: those that are alike, one after the other, by one addition; then occurrences on + and -.
-    Some threads, each of which takes reads at even distances.
+    With ``rules.lengths``, also count lengths of reads and numbers of occurrences by class in ``seen``
+    int64[_SEEN], followed by the occurrences on + and on -. Consecutive reads of one class take one atomic
+    addition. Each thread takes reads at equal distances.
     """
     bases = mapped = unique = suppressed = found = hopeless = n_reads = last = n_alike = np.int64(0)
     last_times = n_times = forward = np.int64(0)
@@ -106,7 +108,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
 
 @kernel
 def choose_kernel(batch, occurrences, rules, chosen):
-    """The hits of each read, by a thread a read."""
+    """Select the hits of each read, one thread per read."""
     r = thread_index()
     if r < chosen.hits.total.size:
         room = InPlace(chosen.keys[chosen.first_key[r] :])
@@ -115,9 +117,9 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Adds to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), by a thread a read.
+    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read.
 
-    There are keys of all occurrences, whose owners are written over them and sorted.
+    The keys of all occurrences are replaced by their owners and sorted.
     """
     r = thread_index()
     if r < chosen.hits.total.size:
@@ -148,10 +150,9 @@ def count(
     n_reads: int,
     report: "KernelReport",
 ) -> SelectedHits:
-    """Launch what counts the hits of the first n_reads: SelectedHits, in which nothing is chosen yet.
+    """Launch the counting of hits of the first n_reads; return SelectedHits without a selection.
 
-    What is seen of lengths and so on, where that is wanted, comes here with the KernelReport
-    (``summary_of``).
+    With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
     """
     there = stream.there
     total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
@@ -174,7 +175,7 @@ def count(
 
 
 def with_room(stream: "GpuStream", chosen: SelectedHits, report: "KernelReport") -> SelectedHits:
-    """SelectedHits with room for the hits and keys that the KernelReport says."""
+    """Return SelectedHits with room for the hits and keys that the KernelReport counts."""
     n_hits, n_keys = report[HITS], report[KEYS]
     hits = chosen.hits._replace(
         position=stream.there("positions", n_hits, np.int64),
@@ -190,20 +191,20 @@ def choose(
     rules: SelectionRules,
     chosen: SelectedHits,
 ) -> None:
-    """Launch what chooses the hits."""
+    """Launch the selection of hits."""
     stream.begin("choose")
     stream.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
 
 
 class GpuTally:
-    """Has a GPU count for a Tally, whose table it is told of each chunk."""
+    """Counts for a Tally on a GPU; the tally gets the table of each chunk."""
 
     def __init__(self, tally: "Tally") -> None:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
         self._blocks = gpu.take(tally.owners.blocks)
 
     def count(self, stream: "GpuStream", occurrences: "SARows", chosen: SelectedHits) -> None:
-        """Launch the counting, by keys of all occurrences: their room is filled."""
+        """Launch the counting; it overwrites the keys of all occurrences."""
         n = self._n
         table, here = stream.there("table", n, np.int64), stream.here("table", n, np.int64)[:n]
         stream.begin("tally")
@@ -213,13 +214,13 @@ class GpuTally:
         stream.receive([table], [here])
 
     def add(self, stream: "GpuStream") -> None:
-        """Tell the tally what was counted, once the stream is waited for."""
+        """Add the counts to the tally, after waiting for the stream."""
         table = stream.here("table", self._n, np.int64)[: self._n]
         self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
 def summary_of(stream: "GpuStream", rules: SelectionRules, report: "KernelReport") -> Summary:
-    """What the KernelReport says of the reads."""
+    """Return the Summary of the reads in a KernelReport."""
     summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
     if rules.lengths:
         summary.lengths, summary.multiplicity, summary.strands = np.split(

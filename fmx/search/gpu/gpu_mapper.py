@@ -1,14 +1,14 @@
-"""Spans of reads -> records on a GPU: bytes go there, records and a few sums come back.
+"""Spans of reads -> records on a GPU: bytes are sent, records and a few sums come back.
 
-Each thread of the host has a stream of its own (machines/gpu_session.py), so that one chunk is read while
-others are copied in, searched and formatted, and copied out:
+Each thread of the host has its own stream (machines/gpu_session.py), so one chunk is read while others are
+copied in, searched and formatted, and copied out:
 
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
-Blocks of BGZF go there as they are and are inflated there; BAM is deflated there.
-What a thread does with a read are the functions of the CPU.  What a GPU cannot do, or is no good at, the host
-does by Mapper's stages, of which the GPU searches and locates: long reads, reads with very many hits, damaged
-records, of which the host says what is wrong; an index in parts, mates, reads with weights, other outputs.
+BGZF blocks are sent compressed and inflated on the GPU; BAM is deflated there. Device code calls the same
+functions as the CPU. For everything that a GPU cannot do, or does slowly, the host runs the stages of Mapper,
+and the GPU searches and locates: long reads, reads with very many hits, damaged records (the host reports the
+error), an index in parts, mates, reads with weights, and other outputs.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
     from ..mapper import FormatsHits
     from ..summary import Summary
 
-CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
-BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer, larger pieces of work than on the CPU
-N_STREAMS = 8  # at most: as many threads of the host keep a GPU busy
-_SHORT, _LONG = 24, 1 << 13  # bytes of the records of a chunk on average: a thread reads one alone
-_ROOM, _HITS = 8, 1 / 8  # bytes of records with room between them, and hits, for a byte of a chunk
-_BYTES = 40  # of a stream, for a byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
-_RECORDS = gpu_hits.FREE  # of what is reported: bytes of records, at first with what is between them
+CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, fewer if memory is short
+BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer and larger pieces of work than on the CPU
+N_STREAMS = 8  # at most: this many host threads keep a GPU busy
+_SHORT, _LONG = 24, 1 << 13  # mean bytes per record of a chunk that suits one thread per read
+_ROOM, _HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
+_BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
+_RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
 
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, team: "Sequence[GpuSession]", engine: str | None,
     writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
 ) -> "GpuMapper | NearMapper":  # fmt: skip
-    """What maps to an index on a ``team`` of GPUs: the GpuSession of each part.
+    """Return a mapper of an index on a ``team`` of GPUs: the GpuSession of each part.
 
-    ``engine``: one of engines.CUDA, or None for the best one; ``writer``: that of the records, if all are
-    alike.  Raises DeviceError, UnsupportedError.
+    ``engine``: one of engines.CUDA, or None for the best one. ``writer``: the writer of the records, if all
+    have one format. Raises DeviceError, UnsupportedError.
     """
     if not options.near:
         return GpuMapper(index, options, team, engine, writer, observers)
@@ -72,8 +72,8 @@ def _streams_for_batches(options: MapOptions, session: "GpuSession", resident: i
 class GpuMapper(Mapper):
     """A Mapper on GPUs, which search and locate what the host has parsed.
 
-    One GPU that has the whole index goes all the way, from bytes to records, where the ``writer`` and the
-    counter of reads are of types that can work ``on_gpu``; but for chunks that a GPU is no good at.
+    One GPU that holds the whole index does all stages, from bytes to records, if the ``writer`` and the
+    ReadCounter can work ``on_gpu``. Chunks that do not suit a GPU are left to the host.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class GpuMapper(Mapper):
             while size > LEAST_CHUNK and n * _BYTES * size > room:
                 size //= 2
             streams = session.streams(n, resident, n_bytes=_BYTES * size, timed=clock is not None)
-            options = replace(options, chunk_size=size, n_threads=streams.n)  # each has one while it maps
+            options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
             return streams
 
         there = bring_parts(index, team, engine, streams_for, _BYTES * LEAST_CHUNK)
@@ -116,7 +116,7 @@ class GpuMapper(Mapper):
         return gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *counts)
 
     def map(self, span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary":
-        """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
+        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
         if not self._goes_all_the_way:
             return super().map(span, writer, emit)
         return self._streams.run(self._map, span, writer, emit)
@@ -146,7 +146,7 @@ class GpuMapper(Mapper):
     def _on_gpu(
         self, stream: "GpuStream", chunk: "Chunk", writer: "FormatsHits"
     ) -> "tuple[Summary, np.ndarray, np.ndarray | None] | None":
-        """(Summary, records, each read's total if it is wanted) of a chunk; None: a problem, or no room."""
+        """Return (Summary, records, each read's total if needed) of a chunk; None: a problem, or no room."""
         report, n_reads, maker = KernelReport(stream), chunk.n_bound, self._maker_of(writer)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(stream, chunk, reading, report)
@@ -178,7 +178,7 @@ class GpuMapper(Mapper):
         return summary, records, total
 
     def _maker_of(self, writer: Any) -> Any:
-        """What has this GPU make a writer's records."""
+        """Return what makes a writer's records on this GPU."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]

@@ -1,6 +1,6 @@
-"""The parts of an index on GPUs: what searches them there, looks up rows, and compares rows with the text.
+"""The parts of an index on GPUs: search, look up rows, and compare rows with the text.
 
-A batch that the host has parsed goes through in pieces that fit; a thread takes a stream for each:
+A batch that the host has parsed is sent in pieces that fit; a thread takes a stream for each:
 
     patterns -> pinned buffer -> device: search -> intervals
     rows of reads -> device: locate -> positions, in the order of the rows
@@ -53,12 +53,15 @@ ROOMS = {
     "hi": (N_PATTERNS, np.uint32),
     "positions": (N_POSITIONS, np.uint32),
 }
-STREAM_BYTES = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())  # bytes
+STREAM_BYTES = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())
 
 
 @inlined
 def interval_of(first, number):
-    """Which of the intervals, one after the other, holds row ``number``; ``first``: totals of their sizes."""
+    """Return the interval that holds row ``number`` of all intervals in order.
+
+    ``first``: sums of their sizes.
+    """
     left, right = np.int64(0), np.int64(first.size - 1)
     while right - left > 1:
         middle = (left + right) >> 1
@@ -71,9 +74,9 @@ def interval_of(first, number):
 
 @kernel
 def locate_kernel(sa, layout, lo, first, start, positions):
-    """Text positions of rows start, start + 1 ... of the intervals, one after the other.
+    """Write the text positions of rows start, start + 1 ... of the intervals, in order.
 
-    ``lo`` uint32[n] their first rows; ``first`` int64[n + 1] running total of their sizes.
+    ``lo`` uint32[n]: their first rows. ``first`` int64[n + 1]: prefix sums of their sizes.
     """
     j = thread_index()
     if j < positions.size:
@@ -82,7 +85,7 @@ def locate_kernel(sa, layout, lo, first, start, positions):
 
 
 class GpuSearcher:
-    """Turns Patterns into Intervals by a query that it brings to a GPU."""
+    """Turns Patterns into Intervals with a query that it copies to a GPU."""
 
     def __init__(
         self, streams: "GpuStreams", query: Any, engine: str | None, form: "VerifyForm | None"
@@ -112,9 +115,9 @@ class GpuSearcher:
 
 
 class GpuLocator:
-    """Looks up rows of a part of the text, which begins at ``start``, as located.Locator does on the CPU.
+    """The locator of a part on a GPU; the part begins at ``start`` of the text.
 
-    By what the part's GpuSearcher has on the GPU, or else brings there.
+    It uses the suffix array of the part's GpuSearcher, or copies one to the GPU.
     """
 
     at_hand = False
@@ -126,11 +129,11 @@ class GpuLocator:
         self.layout = getattr(searcher.query, "layout", self.sa)
 
     def of(self, found: Intervals) -> "GpuLocator":
-        """As located.Locator.of."""
+        """Return the locator for the result of a search: this one, for any Intervals."""
         return self
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
-        """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
+        """Return the text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, in order of i."""
         first = np.append(0, np.cumsum(size))
         positions = np.empty(first[-1], np.int64)
         self.streams.run(self._locate, np.ascontiguousarray(lo), first, positions)
@@ -157,9 +160,11 @@ class GpuLocator:
 
 @kernel
 def compare_kernel(text, sought, lo, first, start, keys):
-    """``keys`` int64 of rows start, start + 1 ... of the words' intervals, -1 for no match; a thread each.
+    """Write ``keys`` int64 of rows start, start + 1 ... of the words' intervals, -1 for no match.
 
-    ``lo`` uint32[n] their first rows; ``first`` int64[n + 1] running total of their sizes.
+    A thread each.
+
+    ``lo`` uint32[n]: their first rows. ``first`` int64[n + 1]: prefix sums of their sizes.
     """
     j = thread_index()
     if j < keys.size:
@@ -178,11 +183,11 @@ class GpuVerifier:
         self._text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
 
     def of(self, found: Intervals) -> "GpuVerifier":
-        """As of near/matches.CpuVerifier."""
+        """Return the verifier for the result of a search: this one, for any Intervals."""
         return self
 
     def __call__(self, sought: "WordBatch", intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
-        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by read."""
+        """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
         first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
         found = [(first[:0], first[:0])]
         if first[-1]:
@@ -231,11 +236,11 @@ def bring_parts(
     streams_for: "Callable[[GpuSession, int], GpuStreams]", stream_bytes: int = STREAM_BYTES,
     is_near: bool = False,
 ) -> OnGpus:  # fmt: skip
-    """An index on a ``team`` of GPUs, the GpuSession of each part.
+    """Copy an index to a ``team`` of GPUs: the GpuSession of each part.
 
-    ``engine`` is one of engines.CUDA, or None for the best one; ``streams_for(session, resident)`` makes
-    streams beside so many bytes, each of ``stream_bytes`` at least; ``is_near``: near matches are found.
-    Raises DeviceError, UnsupportedError.
+    ``engine``: one of engines.CUDA, or None for the best one. ``streams_for(session, resident)`` makes
+    streams of at least ``stream_bytes`` each, besides the resident bytes. ``is_near``: near matches are
+    searched. Raises DeviceError, UnsupportedError.
     """
     queries = [make_query(part) for part in index.parts]
     streams: dict[GpuSession, GpuStreams] = {}
@@ -250,7 +255,7 @@ def bring_parts(
 
     def bring(number: int) -> TextPart:
         session, query = team[number], queries[number]
-        if contracts.own_launch.knows(query):  # and what it has found is looked up on the host
+        if contracts.own_launch.knows(query):  # its results are located on the host
             launch = engines.prepare(engine or best_engine(query), query)
             device = DevicePart(gpu_search.bring(query, None), (None, None), launch)
             part = part_on_cpu(index, number)
@@ -266,13 +271,13 @@ def bring_parts(
 
 
 def best_engine(query: Any) -> str:
-    """The fastest engine for a query: threads alone up to 96 bytes, groups beyond (docs/engines.md)."""
+    """Return the fastest engine: single threads for entries up to 96 bytes, then groups (docs/engines.md)."""
     if not contracts.start.knows(query) or units(query.layout) == 0:
         return "cuda_task-naive16"
     return "cuda_task-improved" if units(query.layout) <= 6 else "cuda_full"
 
 
-# Numbers of occurrences that gpu_sparse.py finds, for a host that makes the records of reads.
+# Numbers of the occurrences that gpu_sparse.py finds, if the host makes the records.
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns
@@ -281,7 +286,7 @@ if TYPE_CHECKING:
 
 
 class Columns(NamedTuple):
-    """Those of a SparseFound, on the host."""
+    """Columns of a SparseFound, on the host."""
 
     lo: np.ndarray
     hi: np.ndarray
@@ -291,9 +296,9 @@ class Columns(NamedTuple):
 
 
 class GpuSparse:
-    """Numbers occurrences (search/numbers.py) of Patterns that the host has packed, by a DevicePart.
+    """Numbers occurrences (search/numbers.py) of Patterns that the host has packed, with a DevicePart.
 
-    The position of a read that occurs once is kept, of others their rows.
+    For a read that occurs once the position is kept, for others their rows.
     """
 
     def __init__(self, streams: "GpuStreams", device: "DevicePart") -> None:
@@ -324,7 +329,7 @@ class GpuSparse:
 
 @compiled
 def _number(k, columns, before, numbered):
-    """Put what is found of reads after those ``before`` them."""
+    """Store the result of reads that have ``before`` reads before them."""
     lo, hi, first, stop, how = columns
     found = numbered.found
     for i in range(first.size):

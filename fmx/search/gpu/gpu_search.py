@@ -1,9 +1,11 @@
-"""The forms of seed and verify on a GPU, which differ in what they fetch: made there from the index's arrays.
+"""Forms of seed and verify on a GPU, which differ in what they fetch.
 
-    wide rows, text in sectors    9 bytes a symbol        index/positions.py
-    as the index has it           4.25 bytes a symbol     suffix array and packed text
+Made on the GPU from the index's arrays.
 
-Both with seeds as long as there is memory for.
+    wide rows, text in sectors    9 bytes per symbol      index/positions.py
+    arrays of the index           4.25 bytes per symbol   suffix array and packed text
+
+Both have seeds as long as the memory allows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,25 +30,25 @@ if TYPE_CHECKING:
     from ...machines.jobs import Backend
     from ..queries.exact import Exact
 
-N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a piece that the host sends; a longer pattern is one by itself
+N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a piece that the host sends; a longer pattern is a piece alone
 LONGEST = 16  # symbols of a seed
-_MANY = 8  # strings of a seed's length for each symbol of the text, at most
+_MANY = 8  # most strings of a seed's length per symbol of the text
 
 
 class VerifyForm(NamedTuple):
-    """Whether rows are wide, and the symbols of a seed."""
+    """Whether rows are wide, and the length of a seed in symbols."""
 
     wide: bool
     s: int
 
 
 def seed_lengths(n: int, own: int) -> list:
-    """Symbols that seeds of a text of n symbols may have, most first, down to those of its index."""
+    """Return the possible seed lengths for a text of n symbols, longest first, down to that of its index."""
     return [*(s for s in range(LONGEST, own, -1) if 4**s <= _MANY * n), own]
 
 
 def reshape(query: VerifyOnDevice, form: VerifyForm, backend: "Backend | type[Backend]") -> VerifyWide:
-    """A VerifyOnDevice, whose arrays are the backend's, in another form, with seeds no shorter."""
+    """Return a VerifyOnDevice in another form, with seeds at least as long; ``backend`` holds its arrays."""
     prefix, seeds, sa, words, blocks = query
     n = sa.size
     if form.s > seeds.s:
@@ -62,14 +64,14 @@ def reshape(query: VerifyOnDevice, form: VerifyForm, backend: "Backend | type[Ba
     return VerifyWide(prefix, seeds, WideRows(rows), sectors, blocks)
 
 
-# Searching on a GPU: what an engine launches, and arrays brought there and back.
+# Search on a GPU: what an engine launches, and copies of arrays to and from the GPU.
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel (…, query, patterns, intervals), its threads a pattern and a block, its first arguments.
+    """A kernel (…, query, patterns, intervals), its threads per pattern and per block, its first arguments.
 
-    ``warp_bytes`` of shared memory for each warp of a block.
+    ``warp_bytes``: shared memory per warp of a block.
     """
 
     kernel: Any
@@ -85,7 +87,7 @@ class Launch:
         intervals: Any,
         stream: int = 0,
     ) -> None:
-        """Start the search; ``intervals``, or what a query of its own fills, hold zeros."""
+        """Start the search; ``intervals``, or what another query fills, must hold zeros."""
         n = int(patterns.length.size * self.threads_per_pattern)
         if n:
             n_threads = gpu.block_size(self.n_threads)
@@ -97,10 +99,12 @@ class Launch:
 def search(
     query: Any, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
 ) -> "SARows":
-    """Launch the search of Patterns: occurrences that hits are chosen from (search/hits.py), on the GPU.
+    """Launch the search of Patterns.
 
-    ``held``: (suffix array, layout) that tell where rows are; ``report`` int64[1 or more]: its first number
-    becomes 1 where a read cannot be searched so.
+    Return occurrences on the GPU that hits are selected from (search/hits.py).
+
+    ``held``: (suffix array, layout), which locate rows. ``report`` int64[1 or more]: its first number becomes
+    1 if a read cannot be searched this way.
     """
     n = patterns.length.size
     intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
@@ -111,12 +115,12 @@ def search(
 
 
 def upload(value: Any) -> Any:
-    """A NamedTuple (or array, or number) with its arrays on the device."""
+    """Return a NamedTuple (or array, or number) with its arrays copied to the device."""
     return gpu.take(_for_device(value))
 
 
 def _for_device(value: Any) -> Any:
-    """A NamedTuple as a GPU wants it, and those in it."""
+    """Return a NamedTuple, and those in it, in the types that a GPU uses."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         value = on_device(value)
         return type(value)(*map(_for_device, value))
@@ -124,14 +128,17 @@ def _for_device(value: Any) -> Any:
 
 
 def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
-    """Arrays by name, of a part that fits, on the device."""
+    """Copy arrays, by name, of a piece that fits to the device."""
     packed = [(name, stream.pack(name, [array])) for name, array in arrays.items()]
     stream.begin("copy in")
     return [stream.send(name, array)[: array.size] for name, array in packed]
 
 
 def pieces(patterns: "Patterns", together: int = 1) -> "Iterator[tuple[int, Patterns]]":
-    """Patterns that fit by themselves, ``together`` of them never apart, and how many were before them."""
+    """Yield pieces of Patterns that fit, with the number of patterns before.
+
+    ``together`` patterns stay together.
+    """
     ends, a = np.append(patterns.first[1:], patterns.words.size - 1), 0
     while a < patterns.length.size:
         most_words = patterns.first[a] + N_WORDS - 1
@@ -144,14 +151,14 @@ def pieces(patterns: "Patterns", together: int = 1) -> "Iterator[tuple[int, Patt
 
 
 def download(value: Any) -> Any:
-    """A NamedTuple (or array, or number) with its arrays in the host's memory."""
+    """Return a NamedTuple (or array, or number) with its arrays in the host's memory."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(download, value))
     return value if isinstance(value, int) else gpu.to_host(value)
 
 
 def n_bytes(value: Any) -> int:
-    """Bytes of the arrays of a NamedTuple; an array that is there twice counts once."""
+    """Return the bytes of the arrays of a NamedTuple; an array that occurs twice counts once."""
     seen: dict = {}
 
     def visit(item: Any) -> None:
@@ -165,14 +172,14 @@ def n_bytes(value: Any) -> int:
     return sum(seen.values())
 
 
-# Which form of seed and verify a GPU gets: the fastest one that its memory has room for.
+# Choice of a form of seed and verify for a GPU: the fastest one that fits its memory.
 
 
 def choose(queries: "Sequence[Any]", memory: int, stream_bytes: int = 0) -> VerifyForm | None:
-    """The fastest form in which queries, one of each part of the text, fit into ``memory`` bytes of a GPU.
+    """Return the fastest form in which queries, one per part of the text, fit into ``memory`` bytes of a GPU.
 
-    A quarter of them, or as many as a stream needs, are left to streams.  None where that is not seed and
-    verify; the smallest form where none fits.
+    A quarter of the memory, or the bytes that a stream needs, is left to streams. Returns None if the method
+    is not seed and verify, and the smallest form if none fits.
     """
     if not all(isinstance(query, Verify) for query in queries):
         return None
@@ -183,7 +190,7 @@ def choose(queries: "Sequence[Any]", memory: int, stream_bytes: int = 0) -> Veri
 
 
 def form_bytes(query: Any, sa: FullSA | np.ndarray, form: VerifyForm | None) -> int:
-    """Bytes of a query on the GPU in a form, and of the suffix array to locate with."""
+    """Return the bytes of a query on the GPU in a form, and of the suffix array to locate with."""
     if form is None:
         return n_bytes((query, sa))
     tables = n_bytes((query.prefix, query.blocks)) + 4 * (4**form.s + 1)
@@ -191,18 +198,18 @@ def form_bytes(query: Any, sa: FullSA | np.ndarray, form: VerifyForm | None) -> 
 
 
 def peak_bytes(queries: Sequence[Verify], form: VerifyForm) -> int:
-    """Bytes that it takes to make all queries in a form, one after the other."""
+    """Return the peak bytes while all queries are made in a form, one after the other."""
     own = max(n_bytes((query.sa, query.words, query.seeds)) for query in queries)
     return sum(form_bytes(query, query.sa, form) for query in queries) + own
 
 
 def bring(query: Any, form: VerifyForm | None) -> "Exact | VerifyOnDevice | VerifyWide":
-    """A query on the GPU, in a form (None: as it is)."""
+    """Copy a query to the GPU, in a form (None: unchanged)."""
     there = upload(query)
     return there if form is None else reshape(there, form, Gpu)
 
 
 def suffix_array(query: Any) -> Any:
-    """The suffix array that a query on the GPU holds, or None."""
+    """Return the suffix array of a query on the GPU, or None."""
     held = getattr(query, "sa", None)
     return held if held is None or isinstance(held, WideRows) else FullSA(held)

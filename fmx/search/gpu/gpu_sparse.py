@@ -1,4 +1,4 @@
-"""Both strands of reads by a sparse suffix array on a GPU: what is launched, and what is found there."""
+"""Search of both strands of reads by a sparse suffix array on a GPU: launches and results."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ...input.reads import Patterns
     from ...machines.gpu_session import GpuStream
 
-_WARPS = 1 << 16  # that take reads in turn
+_WARPS = 1 << 16  # warps that take reads in turn
 
 
 class SparseOnDevice(NamedTuple):
@@ -57,14 +57,14 @@ class SparseOnDevice(NamedTuple):
 
 
 class SparseFound(NamedTuple):
-    """What is found of the reads of Patterns, as search/hits.py wants occurrences.
+    """Result of a search of Patterns, as occurrences for search/hits.py.
 
-    ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences; ``first``
-    int64[n_reads]: the smallest key of a read; ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
-    those of its Anchor, whose other fields are bits of ``how``; ``report`` int64[1 or more]: its first number
-    becomes 1 where a read is too short.  ``queue`` uint32[2 * n_reads]: queues of reads in two
-    halves; ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, and how many
-    reads are in each queue.
+    ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences. ``first``
+    int64[n_reads]: the smallest key of a read. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
+    those of its Anchor, whose other fields are bits of ``how``. ``report`` int64[1 or more]: its first number
+    becomes 1 if a read is too short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves.
+    ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, followed by the number
+    of reads in each queue.
     """
 
     query: Any
@@ -85,7 +85,7 @@ def _on_device(query):
 
 
 class SparseLaunch(Launch):
-    """A Launch of search_kernel, and of those after it."""
+    """A Launch of search_kernel and the kernels after it."""
 
     def __call__(self, query: Any, patterns: "Patterns", found: Any, stream: int = 0) -> None:
         gpu.fill_zero(found.counted, stream)

@@ -1,18 +1,17 @@
-"""Kernels that search both strands of reads by a sparse suffix array: a thread takes a read, or a warp does.
+"""Kernels that search both strands of reads by a sparse suffix array: one thread or one warp per read.
 
-    search_kernel       the smallest k-mer of a read's first window, and which rows of its bucket the read
-                        occurs at; reads for which there are many are put in a queue, as by the next kernels
-    windows_kernel      the smallest k-mers of other windows, until one has few rows: of the last window, and
-                        for reads for which that has many of all others
-    many_rows_kernel    the rows that go on as the read does, by binary search, and which of these it occurs
-                        at: few by its thread, more by the warp; of equal reads with very many the first one
-    share_kernel        ... whose rows are shared by warps
-    repeat_kernel       what is found of reads that are equal to these
+    search_kernel       the smallest k-mer of a read's first window, and the rows of its bucket at which the
+                        read occurs; reads with many rows are queued, also below
+    windows_kernel      the smallest k-mers of other windows, until one has few rows: of the last window,
+                        then, for reads with still many rows, of all others
+    many_rows_kernel    the rows that continue as the read does, by binary search, and where it occurs there:
+                        few by its thread, more by the warp; of equal reads with very many rows only the first
+    share_kernel        reads with very many rows, shared by several warps
+    repeat_kernel       results of reads that are equal to these
 
-A warp waits for the read that takes longest, so that each kernel has only those that need it.  The rows that
-were looked at are kept of each read, so that its occurrences can be told again, and the first of its
-occurrences, which is all that most reads ask for.  The k-mers may be others than on the CPU; what is found
-there is the same.
+A warp waits for its slowest read, so each kernel gets only the reads that need it. For each read the rows and
+the first occurrence are kept: the rows to list all its occurrences later, the first one because most reads
+need no other. The k-mers may differ from those on the CPU; the result is the same.
 """
 
 import numpy as np
@@ -54,20 +53,20 @@ from ..queries.sparse import (
     strand_at,
 )
 
-ALONE = 16  # rows that a thread looks at by itself
-_FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once, by itself, and beside the others
-WINDOWS = 24  # of a read
-_MANY = 256  # rows that a warp looks at by itself
-_SLOTS, _TRIES = 1 << 16, 8  # for reads with more, and how many of them may hold a read
+ALONE = 16  # rows that one thread compares alone
+_FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once: alone, and together with others
+WINDOWS = 24  # per read
+_MANY = 256  # rows that one warp compares alone
+_SLOTS, _TRIES = 1 << 16, 8  # for reads with more rows, and slots tried for one read
 _SHARES = 32  # warps that share the rows of such a read
 NOWHERE = 2**32 - 1  # no position
-FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; each second one has the same place
+FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; every other one uses the same half
 N_COUNTED = _SLOTS + 4
 
 
 @inlined
 def _bucket_of(query, patterns, r, place):
-    """(strand, first row, row after the last) of the bucket of a k-mer of read r."""
+    """Return (strand, first row, row after the last) of the bucket of a k-mer of read r."""
     kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, query.table.k)
     bucket = bucket_of(kmer, query.n_bits)
     return strand, np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
@@ -75,7 +74,7 @@ def _bucket_of(query, patterns, r, place):
 
 @device
 def _window(query, patterns, r, length, room, window):
-    """(place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
+    """Return (place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
 
     Windows are the first one, the last one, and those at every 16th symbol.
     """
@@ -91,14 +90,14 @@ def _window(query, patterns, r, length, room, window):
 
 @inlined
 def _occurrences(query, patterns, r, anchor, start, step, at_once):
-    """(n, first position) on +, and on -, at each ``step``-th row of an Anchor from ``start``."""
+    """Return (n, first position) on + and on -, over each ``step``-th row of an Anchor from ``start``."""
     left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
     by_text = looks_at_text(query, length, anchor)
     n = n_reverse = np.int64(0)
     first = first_reverse = least = least_reverse = np.int64(NOWHERE)
     for begin in range(start, anchor.hi, at_once * step):
         waiting, last = np.int64(0), anchor.hi - 1
-        for j in range(at_once):  # whose loads are under way together
+        for j in range(at_once):  # these loads are in flight together
             i = begin + j * step
             row = at(query.table.rows, min(i, last))
             is_one = may_be(row, left) and i <= last
@@ -134,7 +133,7 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
 
 @device
 def _together(n, first, n_reverse, first_reverse):
-    """What the threads of a warp have found, summed up."""
+    """Return the results of the threads of a warp, combined."""
     mask = np.int64(WARP >> 1)
     while mask > 0:
         n, n_reverse = n + take_across(n, mask), n_reverse + take_across(n_reverse, mask)
@@ -146,41 +145,41 @@ def _together(n, first, n_reverse, first_reverse):
 
 @inlined
 def _least_key(first, first_reverse):
-    """The smallest key of a read from its first position on each strand."""
+    """Return the smallest key of a read from its first position on each strand."""
     return min(text_key(first, 0), text_key(first_reverse, 1))
 
 
 @inlined
 def _keep_anchor(found, r, place, strand, lo, hi, is_sorted):
-    """Keep the Anchor of a read."""
+    """Store the Anchor of a read."""
     found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
     found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
 
 
 @inlined
 def _anchor_of(found, r):
-    """The Anchor that is kept of read r."""
+    """Return the stored Anchor of read r."""
     how, lo = np.int64(found.how[r]), np.int64(found.lo[2 * r])
     return Anchor(how >> 2, (how >> 1) & 1, lo, np.int64(found.stop[r]), how & 1)
 
 
 @inlined
 def _keep(found, r, lo, n, n_reverse, key):
-    """Keep how often a read whose rows begin at ``lo`` occurs on each strand, and its smallest key."""
+    """Store how often a read with rows from ``lo`` on occurs on each strand, and its smallest key."""
     found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
     found.first[r] = key
 
 
 @device
 def _look_alone(query, patterns, found, r, anchor):
-    """Keep what a read's own thread finds at the rows of its Anchor."""
+    """Store the result of a read's own thread for the rows of its Anchor."""
     own = _occurrences(query, patterns, r, anchor, anchor.lo, 1, _FEW_AT_ONCE)
     _keep(found, r, anchor.lo, own[0], own[2], _least_key(own[1], own[3]))
 
 
 @device
 def _put_in_queue(found, number, is_one, r):
-    """Put read r of each thread for which it ``is_one`` in a queue."""
+    """Put read r of each thread for which ``is_one`` is true in a queue."""
     lane, waiting, before = thread_in_block(), ballot(is_one), np.int64(0)
     if waiting != 0:
         if lane == 0:
@@ -192,13 +191,13 @@ def _put_in_queue(found, number, is_one, r):
 
 @inlined
 def _in_queue(found, number, i):
-    """The i-th read of a queue."""
+    """Return the i-th read of a queue."""
     return np.int64(at(found.queue, (number & 1) * (found.queue.size >> 1) + i))
 
 
 @inlined
 def _are_equal(patterns, r, other):
-    """Whether two reads are the same, and to be searched on the same strands."""
+    """Return whether two reads are equal and searched on the same strands."""
     for strand in range(2):
         if at(patterns.length, 2 * r + strand) != at(patterns.length, 2 * other + strand):
             return False
@@ -211,7 +210,7 @@ def _are_equal(patterns, r, other):
 
 @device
 def _first_of_equal(patterns, found, r, slot):
-    """The read that is looked up for all that are equal to read r, and have the same ``slot``."""
+    """Return the read that represents all reads equal to r with the same ``slot``."""
     for _ in range(_TRIES):
         other = np.int64(claim(found.counted, slot & (_SLOTS - 1), r + 1)) - 1
         if other < 0:
@@ -224,7 +223,7 @@ def _first_of_equal(patterns, found, r, slot):
 
 @device
 def _fill_room(query, room):
-    """Bring the steps of hashes to a warp's shared memory."""
+    """Copy the steps of hashes to a warp's shared memory."""
     lane = thread_in_block()
     if lane < N_STEPS:
         room[lane] = query.steps[lane]
@@ -233,7 +232,7 @@ def _fill_room(query, room):
 
 @kernel
 def search_kernel(query, patterns, found):
-    """Fill a SparseFound, by a block of a warp for 32 reads, but for the reads it puts in a queue.
+    """Fill a SparseFound, one warp per 32 reads; queue reads with many rows.
 
     Shared memory: 8 bytes for each of the steps.
     """
@@ -257,9 +256,9 @@ def search_kernel(query, patterns, found):
 
 @kernel
 def windows_kernel(query, patterns, found, window, end, most, number):
-    """The same for reads in a queue, by their windows from one on to another.
+    """Fill a SparseFound for reads in a queue, by their windows from ``window`` to ``end``.
 
-    Those that then have more than ``most`` rows are put in the next queue.
+    Reads that then have more than ``most`` rows are put in the next queue.
     """
     lane, room = thread_in_block(), cuda.shared.array(0, UINT64)
     _fill_room(query, room)
@@ -288,9 +287,9 @@ def windows_kernel(query, patterns, found, window, end, most, number):
 
 @kernel
 def many_rows_kernel(query, patterns, found):
-    """The same for those with many rows in all windows, but not for reads that then have more than _MANY.
+    """Fill a SparseFound for reads with many rows in all windows, except those with more than _MANY rows.
 
-    One of those that are equal is put in the next queue; of the others ``first`` becomes -1 - its number.
+    One of several equal reads is put in the next queue; ``first`` of the others becomes -1 - its number.
     """
     lane, n_queued = thread_in_block(), at(found.counted, _SLOTS + _FOR_ROWS)
     begin = thread_index() - lane
@@ -326,7 +325,7 @@ def many_rows_kernel(query, patterns, found):
 
 @kernel
 def share_kernel(query, patterns, found):
-    """The same for those that many_rows_kernel put in the next queue, by _SHARES warps each."""
+    """Fill a SparseFound for the reads that many_rows_kernel queued, with _SHARES warps per read."""
     lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _SLOTS + _FOR_SHARES)
     share = thread_index() // WARP
     while share < n_shares:
@@ -344,7 +343,7 @@ def share_kernel(query, patterns, found):
 
 @kernel
 def repeat_kernel(query, patterns, found):
-    """The same for reads that are equal to one that share_kernel has looked up."""
+    """Fill a SparseFound for reads that are equal to one that share_kernel has searched."""
     i, n_queued = thread_index(), at(found.counted, _SLOTS + _FOR_ROWS)
     while i < n_queued:
         r = _in_queue(found, _FOR_ROWS, i)

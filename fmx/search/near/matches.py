@@ -1,11 +1,11 @@
-"""Rows of words -> near matches -> hits: where the whole pattern lies in the text with few enough mismatches.
+"""Rows of words -> near matches -> hits: where the whole pattern is in the text with few enough mismatches.
 
-A row of a word says where its piece is in the text.  There the pattern is compared, 32 symbols at a time.  An
-occurrence that several pieces have found is kept for the first of them, so that none is there twice.
+A row of a word gives the position of its piece in the text. There the pattern is compared, 32 symbols at a
+time. An occurrence that several pieces find is kept only for the first of them.
 
-Matches are ordered by mismatches, contig, position, strand (+ first); of these the first ``limit`` are
-reported, or drawn by a seed and the read's name among those of the stratum that is not reported whole; none
-if there are more than ``at_most``.
+Matches are sorted by mismatches, contig, position, strand (+ first). The first ``limit`` are reported; with a
+seed, those of the stratum that is not reported whole are drawn by the seed and the read's name. None are
+reported if there are more than ``at_most``.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from ..numbers import Numbered, SparseLocator
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
-_AHEAD = 32  # rows between asking for memory and reading it
-KEY_BITS = 56  # of a key, below the mismatches: a text_key
+_AHEAD = 32  # rows between a prefetch and the access
+KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
 
 
 class PartText(NamedTuple):
-    """A part of the text, which begins at ``start``, with what says where its rows are.
+    """A part of the text, which begins at ``start``, and what locates its rows.
 
-    ``words`` the packed text of ``n`` symbols, ``blocks`` by positions in the part.
+    ``words``: the packed text of ``n`` symbols. ``blocks``: by positions in the part.
     """
 
     sa: Any
@@ -51,16 +51,18 @@ class PartText(NamedTuple):
 
 
 def text_of(index: "FMIndex | JoinedIndex", number: int) -> PartText:
-    """The PartText of part ``number`` of an index that was opened with its text."""
+    """Return the PartText of part ``number`` of an index that was opened with its text."""
     part = index.parts[number]
     start, stop = part_span(index.meta, number)
-    layout = part.layout if isinstance(part.sa, SampledSA) else part.sa  # else it is not asked
+    layout = part.layout if isinstance(part.sa, SampledSA) else part.sa  # otherwise it is not used
     assert part.text_words is not None, "the index was opened without its text"
     return PartText(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
 
 
 class WordBatch(NamedTuple):
-    """Patterns (Sets), their Pieces, the most mismatches; the pattern and piece of each word, int64[n].
+    """Words to be compared: patterns (Sets), their Pieces, most mismatches.
+
+    Pattern and piece of each word, int64[n].
 
     Words are in the order of their reads.
     """
@@ -79,11 +81,11 @@ class CpuVerifier:
         self.text = text
 
     def of(self, found: Intervals) -> "CpuVerifier":
-        """What verifies what a search has found: here any Intervals."""
+        """Return the verifier for the result of a search: this one, for any Intervals."""
         return self
 
     def __call__(self, sought: WordBatch, intervals: Intervals) -> list[np.ndarray]:
-        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by read."""
+        """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
         lo = intervals.lo.astype(np.int64)
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for i, start, stop in cuts(intervals.hi - lo, AT_ONCE):
@@ -97,17 +99,17 @@ class CpuVerifier:
 
 
 class SparseVerifier(NamedTuple):
-    """The same of numbers that a SparseLocator knows."""
+    """Compares occurrences by their numbers, which a SparseLocator locates, with a PartText on the CPU."""
 
     text: PartText
     locator: "SparseLocator"
 
     def of(self, found: "Numbered") -> "SparseVerifier":
-        """As of CpuVerifier."""
+        """Return the verifier for the Numbered result of a search."""
         return self._replace(locator=self.locator.of(found))
 
     def __call__(self, sought: WordBatch, numbers: Intervals) -> list[np.ndarray]:
-        """As of CpuVerifier."""
+        """Return the matches of words by numbers of their occurrences: (pattern, key), int64[n], by read."""
         size = numbers.hi - numbers.lo
         ends = np.cumsum(size)
         sa = FullSA(self.locator.locate(numbers.lo, size) - self.text.start)
@@ -117,21 +119,21 @@ class SparseVerifier(NamedTuple):
 
 @inlined
 def key_of(changes, position, strand):
-    """What matches of a read are sorted by: mismatches, position in the text, strand."""
+    """Return the sort key of a match: mismatches, position in the text, strand."""
     return n_changes(changes) << KEY_BITS | text_key(position, strand)
 
 
 @inlined
 def position_in(key):
-    """The position of a key."""
+    """Return the position in a key."""
     return position_of_text_key(key & ((np.int64(1) << KEY_BITS) - 1))
 
 
 @compiled
 def _verify(text, sought, first, rows, out, scratch):
-    """Write the matches of rows[0][k] to rows[1][k] of words first, first + 1, ...; how many there are.
+    """Write the matches at rows[0][k] to rows[1][k] of words first, first + 1, ...; return their number.
 
-    ``scratch`` int64[2, _AHEAD]: words and rows, then places in the text, that memory was asked for.
+    ``scratch`` int64[2, _AHEAD]: words and text positions that were prefetched.
     """
     start, stop = rows
     n, n_waiting = np.int64(0), np.int64(0)
@@ -155,7 +157,10 @@ def _verify(text, sought, first, rows, out, scratch):
 
 @inlined
 def place_of_row(text, sought, word, row):
-    """Where in the part a word's pattern begins, if the word is at a row; -1 if it does not fit there."""
+    """Return where in the part a word's pattern begins if the word is at a row.
+
+    -1 if it does not fit there.
+    """
     position = position_of(text.sa, text.layout, row) - _offset(sought, word)
     fits = position >= 0 and position + sought.sets.length[sought.pattern[word]] <= text.n
     return position if fits else np.int64(-1)
@@ -163,14 +168,14 @@ def place_of_row(text, sought, word, row):
 
 @inlined
 def _offset(sought, word):
-    """Where in its pattern a word begins."""
+    """Return where in its pattern a word begins."""
     piece = near.first_column(sought.pattern[word], sought.piece[word])
     return at(sought.pieces.columns, piece + near.START)
 
 
 @inlined
 def _compare(text, sought, n_waiting, scratch, out, n):
-    """Compare the places that wait; the number of matches so far."""
+    """Compare the positions that wait; return the number of matches so far."""
     for j in range(n_waiting):
         key = match_at(text, sought, scratch[0, j], scratch[1, j])
         if key >= 0:
@@ -181,7 +186,10 @@ def _compare(text, sought, n_waiting, scratch, out, n):
 
 @inlined
 def match_at(text, sought, word, position):
-    """The key of the match of a word's pattern at a position of the part, or -1; to be kept for its piece."""
+    """Return the key of the match of a word's pattern at a position of the part, or -1.
+
+    -1 also if an earlier piece finds this match.
+    """
     i, piece = sought.pattern[word], sought.piece[word]
     changes = changes_at(text.words, position, sought.sets, i, sought.most)
     if changes == NONE:
@@ -198,7 +206,7 @@ def match_at(text, sought, word, position):
 
 @inlined
 def _found_by(pieces, i, j, changes):
-    """Whether a piece of pattern i finds an occurrence with these changes."""
+    """Return whether piece j of pattern i finds an occurrence with these changes."""
     piece, inside, n_beyond = near.first_column(i, j), np.int64(0), np.int64(0)
     start, length = at(pieces.columns, piece + near.START), at(pieces.columns, piece + near.LENGTH)
     inner, outer = at(pieces.columns, piece + near.INNER), at(pieces.columns, piece + near.OUTER)
@@ -211,9 +219,10 @@ def _found_by(pieces, i, j, changes):
 
 
 class NearHits(NamedTuple):
-    """Hits (search/hits.py) with ``changes`` int64[n_hits] of each (input/sets.py).
+    """Hits (search/hits.py) with the ``changes`` int64[n_hits] of each (input/sets.py).
 
-    ``best`` int64[n_reads]: how many matches of a read have the fewest mismatches, times 4, and these.
+    ``best`` int64[n_reads]: number of a read's matches with the fewest mismatches, times 4, plus these
+    mismatches.
     """
 
     first: np.ndarray
@@ -225,7 +234,7 @@ class NearHits(NamedTuple):
 
 
 class NearMatches(NamedTuple):
-    """Those of read r: ``keys`` int64 (matches.py) from ``first[r]`` to ``first[r + 1]``."""
+    """Matches of reads: read r has ``keys`` int64 (key_of) from ``first[r]`` to ``first[r + 1]``."""
 
     first: np.ndarray
     keys: np.ndarray
@@ -243,7 +252,7 @@ def _peers_of(hits, i, hit):
 
 
 def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> NearMatches:
-    """The matches of n_reads by what each part has: (read, key), int64 both, by read."""
+    """Return the matches of n_reads from those of each part: (read, key), int64 both, by read."""
     read, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
     if len(found) > 1:
         order = np.argsort(read, kind="stable")
@@ -253,12 +262,12 @@ def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> 
 
 
 def exact(hits: "Hits") -> NearHits:
-    """Hits without mismatches as NearHits."""
+    """Return Hits without mismatches as NearHits."""
     return NearHits(*hits, np.zeros(hits.position.size, np.int64), hits.total << 2)
 
 
 def filled(hits: NearHits, span: tuple[int, int], more: NearHits, reads: np.ndarray) -> NearHits:
-    """The NearHits of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n] of them."""
+    """Return the NearHits of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
     own, (start, stop) = reads - span[0], span
     n = np.diff(hits.first[start : stop + 1])
     n[own] = np.diff(more.first)
@@ -274,7 +283,7 @@ def filled(hits: NearHits, span: tuple[int, int], more: NearHits, reads: np.ndar
 
 @compiled
 def _merge(hits, start, more, reads, both):
-    """Fill in the hits of ``both``: those of ``more`` for some reads, in order, else of ``hits``."""
+    """Fill in the hits of ``both``: from ``more`` for ``reads``, in order, otherwise from ``hits``."""
     i = 0
     for r in range(both.total.size):
         if i < reads.size and reads[i] == r:
@@ -299,9 +308,9 @@ def _copy_hits(hits, i, both, r):
 def select(
     matches: NearMatches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: "Near"
 ) -> NearHits:
-    """The hits of reads start, start + 1, ... of a batch, whose changes are not known yet (fill_changes).
+    """Return the NearHits of reads start, start + 1, ... of a batch, with their changes not yet filled in.
 
-    ``near`` a mapper.Near.
+    fill_changes fills them in.
     """
     n = matches.first.size - 1
     total, best = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -322,9 +331,9 @@ def select(
 
 @compiled
 def _rank(matches, strata, spare, counts, total, best):
-    """Sort the matches of each read; ``total``: how many there are, or, with ``strata``, of the best.
+    """Sort the matches of each read. ``total``: their number, or with ``strata`` that of the best stratum.
 
-    ``spare`` and ``counts`` as of ByDigits, for the most matches of a read.
+    ``spare`` and ``counts``: as in ByDigits, for the most matches of a read.
     """
     for r in range(total.size):
         n, own = matches.first[r + 1] - matches.first[r], matches.keys[matches.first[r] :]
@@ -336,7 +345,7 @@ def _rank(matches, strata, spare, counts, total, best):
 
 @inlined
 def _stratum_end(keys, j, n):
-    """The end of the matches with as many mismatches as number j has."""
+    """Return the end of the matches with as many mismatches as match j."""
     end = j
     while end < n and keys[end] >> KEY_BITS == keys[j] >> KEY_BITS:
         end += 1
@@ -363,7 +372,7 @@ def _choose(matches, batch, start, hits, seed, best_first):
 
 @compiled
 def count_reverse(matches, total, reverse):
-    """How many of the first ``total`` int64[n_reads] Matches of each read are on -, into ``reverse``."""
+    """Count in ``reverse`` how many of the first ``total`` int64[n_reads] matches of each read are on -."""
     for r in range(total.size):
         for j in range(matches.first[r], matches.first[r] + total[r]):
             reverse[r] += matches.keys[j] & 1
@@ -371,7 +380,7 @@ def count_reverse(matches, total, reverse):
 
 @compiled
 def fill_changes(words, span, sets, first_pattern, most, hits):
-    """The changes of the hits in a part with packed ``words``, of the text's ``span`` (start, stop).
+    """Fill in the changes of hits in a part with packed ``words``, at ``span`` (start, stop) of the text.
 
     Read 0 of ``hits`` has pattern ``first_pattern``.
     """

@@ -1,8 +1,8 @@
-"""Chunk of reads -> near matches -> records: what map() does where mismatches are allowed.
+"""Chunk of reads -> near matches -> records: the mapper of reads with mismatches.
 
-reads -> Sets -> Pieces -> Words -> Intervals -> rows compared with the text -> Matches -> NearHits
+reads -> Sets -> Pieces -> Words -> Intervals -> rows compared with the text -> NearMatches -> NearHits
 
-Words are searched as reads are (search/mapper.py), on the CPU or a GPU, over any layout.
+Words are searched as reads are (search/mapper.py), on the CPU or a GPU, with any layout.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from ..queries.near import Pieces
 
 N_LETTERS, N_READS = 1 << 20, 1 << 12  # of reads that are planned together
-N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together; a read is never cut
+N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together; a read is never split
 
 
 class NearMapper(Mapper):
-    """A Mapper of near matches; ``parts`` have a text, and what verifies rows there.
+    """A Mapper of near matches; its ``parts`` have a text and a verifier.
 
-    Words of ``shortest`` bases or more are looked up by a sparse suffix array, 0 if there is none.
+    ``shortest``: bases of the shortest words that a sparse suffix array looks up, 0 without one.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class NearMapper(Mapper):
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
 
     def search(self, chunk: "Chunk") -> SearchedBatch:
-        """The reads of a chunk; ``total`` is known of those whose hits were asked for.
+        """Search the reads of a chunk; ``total`` is known only once the hits of a read were requested.
 
-        By strata all that occur exactly are known from the start.
+        With strata, the exact occurrences are known from the start.
         """
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
@@ -98,7 +98,10 @@ class NearMapper(Mapper):
         yield from self._best_hits(found, self._near.mismatches)
 
     def _best_hits(self, found: SearchedBatch, most: int) -> Iterator[tuple[int, NearHits]]:
-        """The same with up to ``most`` mismatches, which are sought only of reads with no better hit."""
+        """Yield (start, NearHits) with up to ``most`` mismatches.
+
+        Only reads without a better hit are searched.
+        """
         if most == 0:
             yield from ((start, exact(hits)) for start, hits in self.exact_hits(found))
             return
@@ -117,8 +120,10 @@ class NearMapper(Mapper):
     def _near_hits(
         self, found: SearchedBatch, reads: np.ndarray, sought: np.ndarray, most: int
     ) -> Iterator[tuple[int, NearHits]]:
-        """Yield (i, NearHits with up to ``most`` mismatches) for runs of ``reads`` int64[n] of a batch, the
-        first of which is reads[i]; nothing is found of those that are not ``sought``."""
+        """Yield (i, NearHits with up to ``most`` mismatches) for runs of ``reads`` int64[n] of a batch.
+
+        A run begins at reads[i]. Reads that are not in ``sought`` get no hits.
+        """
         batch = subset(found.batch, reads)
         lengths = np.maximum(batch.length, N_LETTERS // N_READS)
         for start, stop in runs(lengths, N_LETTERS):
@@ -133,7 +138,10 @@ class NearMapper(Mapper):
     def _hits_of_run(
         self, batch: "ReadBatch", start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int], most: int
     ) -> Iterator[tuple[int, NearHits, NearMatches]]:
-        """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
+        """Yield (first, NearHits, NearMatches) for reads ``run`` (from, to) of those with ``pieces``.
+
+        The first read with pieces is number ``start`` of the batch.
+        """
         with self.timed("pack"):
             spelled = near.spell(own, pieces, *run)
         with self.timed("search"):
@@ -175,7 +183,7 @@ def _matches(
     first_read: int,
     n_reads: int,
 ) -> NearMatches:
-    """The NearMatches of n_reads by words with Intervals in each part."""
+    """Return the NearMatches of n_reads by words with Intervals in each part."""
     found = []
     for verify, part in zip(verifiers, intervals, strict=True):
         pattern, key = verify(sought, part)

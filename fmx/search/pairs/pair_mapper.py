@@ -1,4 +1,4 @@
-"""Proper pairs in the table of --counts: a mate counts as a read, and its pairs as its occurrences."""
+"""Mapping of pairs, and their counts: a mate counts as a read, and its proper pairs as its occurrences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,7 @@ _MATES = 2
 
 
 def apart(counters: "ReadCounter | None") -> tuple:
-    """(the Tally, the Screen) of what counts reads, or None for what is not there."""
+    """Return (Tally or None, Screen or None) of a ReadCounter."""
     each = getattr(counters, "counters", [counters])
     return tuple(next((one for one in each if isinstance(one, kind)), None) for kind in (Tally, Screen))
 
@@ -43,10 +43,10 @@ def add_pairs(
     rule: "Rule",
     eligible: np.ndarray,
 ) -> None:
-    """Count, in a Tally, ``eligible`` int64[n] proper pairs of each of some pairs.
+    """Count ``eligible`` int64[n] proper pairs of each pair in a Tally.
 
-    ``owner_of`` int64[n_contigs]; ``lengths``: int64[n] of mates 1 and of mates 2; ``located``: what
-    proper.prepare left of both.
+    ``owner_of`` int64[n_contigs]. ``lengths``: int64[n] of mates 1 and of mates 2. ``located``: both, as
+    proper.prepare leaves them.
     """
     with tally.counting() as table:
         _count(lengths, located, rule, eligible, owner_of, (tally.unseen(), table))
@@ -73,15 +73,15 @@ def _count(lengths, located, rule, eligible, owner_of, tables):
                     note(table, seen, owner_of[contig_of(key)], (r, _MATES, eligible[r]), end - begin)
 
 
-# What turns pairs of reads into hits, and these into records; their mates are searched as reads are.
+# Pairs of reads -> hits -> records; mates are searched as single reads are.
 #
 # PairSpan -> Mates -> Intervals of both mates -> ProperPairs, else Hits of each mate -> pieces of output
 
 
 class PairHits(NamedTuple):
-    """Of a run of pairs: ``proper``, and of pairs without proper ones the Hits of mates 1 and of mates 2.
+    """Hits of a run of pairs: ``proper``; and Hits of mates 1 and of mates 2, if they are in no proper pair.
 
-    Of the other pairs ``one`` and ``two`` hold no hits, and the number of proper pairs as total.
+    For the other pairs ``one`` and ``two`` have no hits, and the number of proper pairs as total.
     """
 
     proper: proper.ProperPairs
@@ -90,7 +90,7 @@ class PairHits(NamedTuple):
 
 
 class PairMapper:
-    """Turns PairSpans into records, as Mapper does spans; ``mapper``, a Mapper, searches and locates."""
+    """Maps PairSpans, as Mapper maps spans; ``mapper``, a Mapper, searches and locates."""
 
     def __init__(self, mapper: "Mapper", reference: "Reference") -> None:
         self._mapper, self._blocks = mapper, reference.blocks
@@ -103,7 +103,7 @@ class PairMapper:
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
 
     def map(self, span: "PairSpan", writer: "FormatsRecords", emit: Callable[..., Any]) -> PairSummary:
-        """Emit the records of a span's pairs in pieces, as ``writer`` (given) makes them."""
+        """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
         with self.timed("read"):
             runs_of_mates = span.read(writer.is_sam)
         summary = PairSummary()
@@ -133,7 +133,7 @@ class PairMapper:
         return summary
 
     def _is_hit(self, found: Sequence[SearchedBatch], total: np.ndarray) -> np.ndarray:
-        """Whether each pair, or one of its mates, may have a reported hit; ``total``: of proper pairs."""
+        """Return whether each pair, or one of its mates, may have a reported hit; ``total``: proper pairs."""
         eligible = self.options.policy.eligible
         alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
         return np.where(total > 0, eligible(total) > 0, alone)
@@ -141,9 +141,9 @@ class PairMapper:
     def _joined(
         self, mates: "Mates", found: Sequence[SearchedBatch]
     ) -> "Iterator[tuple[int, np.ndarray, tuple[Located, Located]]]":
-        """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
+        """Yield (start, proper pairs int64[n], Located of both mates) for runs of pairs.
 
-        Their occurrences are SLICE_HITS at most, or those of one pair.
+        A run has at most SLICE_HITS occurrences to locate, or is a single pair.
         """
         both = (found[0].total > 0) & (found[1].total > 0)
         to_locate = (found[0].total + found[1].total) * both
@@ -163,14 +163,14 @@ class PairMapper:
             yield start, total, (one, two)
 
     def _count_alone(self, found: Sequence[SearchedBatch], total: np.ndarray) -> None:
-        """Count mates of pairs that have none of ``total`` int64[n] proper pairs."""
+        """Count the mates of pairs that have no proper pair; ``total`` int64[n] proper pairs."""
         with self.timed("tally"):
             for its in found:
                 eligible = self.options.policy.eligible(its.total) * (total == 0)
                 self.tally.add(its.locators, its.intervals, eligible, its.weight)
 
     def _count_screened(self, found: Sequence[SearchedBatch]) -> None:
-        """Tell the Screen where mates occur."""
+        """Count in the Screen where mates occur."""
         with self.timed("tally"):
             eligible = [self.options.policy.eligible(its.total) for its in found]
             self._screen.add_pairs(found, eligible)
@@ -183,7 +183,7 @@ class PairMapper:
         total: np.ndarray,
         own: "tuple[Located, Located]",
     ) -> Iterator[tuple[int, PairHits, int]]:
-        """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
+        """Yield (start, PairHits, first record of these) for runs of pairs with about SLICE_HITS records."""
         policy = self.options.policy
         if policy.limit == 0:
             return
@@ -206,7 +206,7 @@ class PairMapper:
                 yield start + a, PairHits(chosen, *hits), first
 
     def _hits_alone(self, found: SearchedBatch, start: int, alone: np.ndarray, total: np.ndarray) -> Hits:
-        """Hits of mates that have ``alone`` int64[n] occurrences by themselves."""
+        """Return the Hits of mates, which have ``alone`` int64[n] occurrences as single reads."""
         policy = self.options.policy
         occurrences = occurrences_of(found.locators, found.intervals, policy.eligible(alone))
         hits = select(occurrences, found.batch, start, alone, policy)
@@ -214,6 +214,6 @@ class PairMapper:
 
 
 def _part(found: SearchedBatch, start: int, n: int) -> SearchedBatch:
-    """Reads ``start`` onwards of a SearchedBatch; the batch stays whole."""
+    """Return n reads from ``start`` on of a SearchedBatch; its batch stays whole."""
     intervals = Intervals(*(array[:, 2 * start : 2 * (start + n)] for array in found.intervals))
     return found._replace(intervals=intervals, total=found.total[start : start + n])

@@ -1,14 +1,14 @@
-"""Proper pairs: occurrences of two mates that lie as mates of one fragment do.
+"""Proper pairs: occurrences of two mates in the order and distance of mates of one fragment.
 
     fr    1 ---->  <---- 2        rf    1 <----  ----> 2        ff    1 ---->  ----> 2
     or    2 ---->  <---- 1        or    2 <----  ----> 1        or    2 <----  <---- 1
 
-Neither mate goes beyond the other's end on that one's side, and from the first base to the last there are
-``least`` to ``most``.  Proper pairs are in the order of contig, position of the left mate, which mate that is
-(1 first), insert.  Of these the rule of search/hits.py reports some.
+Neither mate extends beyond the other's end on that mate's side, and the insert size is from ``least`` to
+``most``. Proper pairs are sorted by contig, position of the left mate, which mate that is (1 first), and
+insert size. The rule of search/hits.py selects the reported ones.
 
-prepare    occurrences -> places in order, and how many proper pairs there are: by merging, never each by each
-choose     those that are reported
+prepare    occurrences -> sorted place_keys and the number of proper pairs, by merging
+choose     the proper pairs that are reported
 """
 
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
 ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
-LONGEST = 2**31 - 1  # insert
-_FEW = 16  # times as many occurrences of one mate as of the other: most are no part of a proper pair
+LONGEST = 2**31 - 1  # largest insert size
+_FEW = 16  # ratio of occurrences of the two mates from which most are in no proper pair
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """How mates lie, and how many bases there are from the first to the last of both.
+    """Orientation and insert size of proper pairs, ``least`` to ``most`` bases.
 
-    ``interleaved``: whether files hold them in turn, which matters to none but shards of one run.
+    ``interleaved``: whether files hold the mates of a pair in turn, which only matters for shards of a run.
     """
 
     orientation: str = "fr"
@@ -48,7 +48,10 @@ class Pairing:
 
 
 class Rule(NamedTuple):
-    """A Pairing for compiled code: strands of mates 1 and 2 where mate 1 is left, else the other ones."""
+    """A Pairing for compiled code: strands of mates 1 and 2 if mate 1 is left.
+
+    Otherwise the opposite strands.
+    """
 
     reverse1: bool
     reverse2: bool
@@ -57,12 +60,12 @@ class Rule(NamedTuple):
 
 
 class ProperPairs(NamedTuple):
-    """Reported proper pairs: pair i of a run has first[i] to first[i + 1] of them.
+    """Reported proper pairs: pair i of a run has those from first[i] to first[i + 1].
 
-    ``first`` int64[n + 1]; ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2; ``swapped``
-    bool[n_hits]: mate 2 is left.  ``total``, ``reported`` int64[n]: how many proper pairs there are, and
-    are reported; ``given``: how many of these come before the first one here, of the first pair; ``lead1``,
-    ``lead2`` int64[n]: the keys of each pair's first one.
+    ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
+    bool[n_hits]: mate 2 is left. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported
+    ones. ``given``: how many of the first pair's reported ones come before the first one here. ``lead1``,
+    ``lead2`` int64[n]: keys of each pair's first one.
     """
 
     first: np.ndarray
@@ -77,10 +80,10 @@ class ProperPairs(NamedTuple):
 
 
 def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
-    """The Rule of a Pairing.  Raises UnsupportedError for a reference whose places are too many."""
+    """Return the Rule of a Pairing. Raises UnsupportedError if a reference has too many positions."""
     if not can_hold(reference, LONGEST):
         raise UnsupportedError(
-            "pairs need contigs of less than 15 Gbases, and fewer than 2^28 of them: map mates by themselves"
+            "pairs need contigs of less than 15 Gbases, and fewer than 2^28 of them: map mates separately"
         )
     return Rule(*ORIENTATIONS[pairing.orientation], pairing.least, pairing.most)
 
@@ -88,10 +91,10 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 def prepare(
     mates: "Mates", start: int, one: "Located", two: "Located", rule: Rule, blocks: "Blocks"
 ) -> np.ndarray:
-    """How many proper pairs there are of pairs ``start`` onwards: int64[n].
+    """Return the number of proper pairs of pairs ``start`` onwards, int64[n].
 
-    ``one``, ``two``: Located (search/hits.py), whose positions become place_keys in order, all of strand +;
-    those that are in no proper pair may be left out.
+    ``one``, ``two``: Located (search/hits.py). Their positions become sorted place_keys, all with strand +;
+    those in no proper pair may be dropped.
     """
     total = np.zeros(one.lo.size // 2, np.int64)
     _prepare(mates.one.length[start:], mates.two.length[start:], one, two, rule, blocks, total)
@@ -118,13 +121,16 @@ def _prepare(length1, length2, one, two, rule, blocks, total):
 
 @inlined
 def reach(rule, n_left, n_right):
-    """The least and the most from the start of the left mate to that of the right one, by their lengths."""
+    """Return the smallest and the largest distance from the start of the left to that of the right mate."""
     return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
 
 
 @compiled
 def _settle(left, right, low, high, blocks):
-    """Text positions of left and right mates, int64, to place_keys in order: (kept of each, proper pairs)."""
+    """Turn text positions of left and right mates, int64, into sorted place_keys.
+
+    Return (number kept of each, number of proper pairs).
+    """
     n_left, n_right = left.size, right.size
     if high < low:
         return 0, 0, 0
@@ -145,8 +151,10 @@ def _settle(left, right, low, high, blocks):
 
 @inlined
 def partners(right, found, n_right, low, high):
-    """(begin, end) of the place_keys from ``low`` to ``high`` among n_right in order, from those ``found``
-    for less on."""
+    """Return (begin, end) of the place_keys from ``low`` to ``high`` among n_right sorted ones.
+
+    ``found``: the result for a smaller ``low`` and ``high``, where the search starts.
+    """
     begin, end = found
     while begin < n_right and right[begin] < low:
         begin += 1
@@ -157,9 +165,9 @@ def partners(right, found, n_right, low, high):
 
 @inlined
 def _keep_near(many, few, before, after):
-    """Keep those of ``many`` that lie up to ``before`` before, or ``after`` after, one of ``few`` in order.
+    """Keep those of ``many`` that are up to ``before`` before, or ``after`` after, one of ``few`` (sorted).
 
-    A text has one separator where its contigs have one N or more, so no distance is longer in it.
+    The text has one separator where a contig has one or more N, so no distance is longer in the text.
     """
     n = 0
     for i in range(many.size):
@@ -172,7 +180,7 @@ def _keep_near(many, few, before, after):
 
 @inlined
 def _to_places(positions, n, blocks):
-    """Sort n text positions and make them place_keys."""
+    """Sort n text positions and turn them into place_keys."""
     sort(positions, n)
     block, stop = 0, -1
     for i in range(n):
@@ -192,10 +200,10 @@ def choose(
     total: np.ndarray,
     window: tuple[int, int],
 ) -> ProperPairs:
-    """The reported ones of pairs ``start`` onwards; ``located``: what ``prepare`` left of both mates.
+    """Return the reported proper pairs of pairs ``start`` onwards; ``located``: both mates after ``prepare``.
 
-    ``total`` int64[n] as it told; ``window``: the first one that is given, and how many at most, which
-    matters where there is one pair.
+    ``total`` int64[n]: result of ``prepare``. ``window``: the first reported pair to return, and the most to
+    return, which matters if there is only one pair of mates.
     """
     skip, most = window
     reported = policy.reported(total)
@@ -217,11 +225,11 @@ def _choose(mates, start, located, rule, limits, found):
 
 @inlined
 def _choose_of_pair(mates, start, located, rule, limits, found, i):
-    """The reported ones of pair i of a run: the first, or drawn as they come by (Knuth's algorithm S)."""
+    """Select the reported proper pairs of pair i: the first ones, or a sample (Knuth's algorithm S)."""
     (one, two), total, seed = located, found.total[i], limits[1]
     limit, n1, n2 = min(limits[0], total), mates[0].length[start + i], mates[1].length[start + i]
     x = hash_name(mates[0], start + i, seed) if seed >= 0 else np.uint64(0)
-    # Lists of keys: of mates 1 where they are left and mates 2 right, and of both where these are swapped.
+    # Lists of keys: mates 1 on the left with mates 2 on the right, and both swapped.
     a, b = 2 * i + rule.reverse1, 2 * i + rule.reverse2
     c, d = 2 * i + (not rule.reverse2), 2 * i + (not rule.reverse1)
     left1, left2, right2, right1 = one.lo[a], two.lo[c], two.lo[b], one.lo[d]
@@ -262,9 +270,9 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
 
 
 def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.ndarray) -> None:
-    """Count the insert of the first of the ProperPairs of each of the pairs ``start`` onwards.
+    """Count the insert size of the first proper pair of each pair ``start`` onwards.
 
-    In ``counts`` int64[N_CLASSES] (input/reads.py).
+    Adds to ``counts`` int64[N_CLASSES] (input/reads.py).
     """
     _count_inserts(mates.one.length[start:], mates.two.length[start:], found, counts)
 

@@ -1,1 +1,1 @@
-"""What is asked of an index: one file a query, a NamedTuple with bodies for ``begin`` and ``advance``."""
+"""Queries of an index: one file per search method, a NamedTuple that registers ``begin`` and ``advance``."""

@@ -1,8 +1,8 @@
 """Exact occurrence of a pattern by backward search (Ferragina and Manzini 2000; k-steps: Chacon et al. 2013).
 
-The last symbols come from the prefix table: the most it holds, less what would leave a remainder, so that
-every later step is a whole k-step towards the front of the pattern.  Where k is so large that this leaves
-more symbols than the table holds, the layout looks them up itself.
+The last symbols come from the prefix table: as many as it holds, minus what would leave a remainder, so that
+every later step is a whole k-step towards the start of the pattern. If k is so large that more symbols remain
+than the table holds, the layout looks them up.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from ...index.contracts import (
 from ...index.prefix_table import MIN_LENGTH, PrefixTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
-PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or what is done; the k-symbol of the step under way
+PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or the state; the k-symbol of the current step
 _STEP, _LOOKUP = -1, -2
 
 
@@ -39,14 +39,14 @@ class _Fields(NamedTuple):
 
 
 class Exact(_Fields):
-    """Backward search over one layout.  Raises UnsupportedError if reads would be lost."""
+    """Backward search in one layout. Raises UnsupportedError if it could not find all reads."""
 
     __slots__ = ()
 
     def __new__(cls, prefix: PrefixTable, layout: Any) -> "Exact":
         if layout.k > MIN_LENGTH + 1 and not lookup.knows(layout):
             raise UnsupportedError(
-                f"{type(layout).__name__} steps over {layout.k} symbols and finds no shorter strings: its "
+                f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
                 "file must register contracts.lookup"
             )
         return super().__new__(cls, prefix, layout)
@@ -54,7 +54,7 @@ class Exact(_Fields):
 
 @inlined
 def _looked_up(query, length):
-    """How many of the last symbols come from a table, and whether that is the prefix table."""
+    """Return how many of the last symbols come from a table, and whether that is the prefix table."""
     k = query.layout.k
     looked_up = min(length, np.int64(query.prefix.q))
     if length > looked_up:
@@ -95,7 +95,7 @@ def start_exact(query, patterns, i):
 
 @inlined
 def _prefetch_step(query, patterns, i, left):
-    """Announce the k-symbol before symbol ``left`` of pattern i, the one of the step after the next."""
+    """Prefetch the k-symbol before symbol ``left`` of pattern i: that of the step after the next."""
     k = query.layout.k
     if left >= k:
         prefetch_symbol(query.layout, np.int64(symbols(patterns.words, at(patterns.first, i), left - k, k)))
@@ -114,7 +114,7 @@ def advance_exact(query, patterns, state, slot):
         state[slot, PAIR] = _STEP
     else:
         lo, hi = extend(query.layout, state[slot, SYMBOL], state[slot, LO], state[slot, HI])
-        if lo < 0 or hi > np.int64(at(query.prefix.pairs, 1)):  # counters that contradict each other: no row
+        if lo < 0 or hi > np.int64(at(query.prefix.pairs, 1)):  # contradictory counters: no row
             lo = hi = np.int64(0)
     state[slot, LO] = lo
     state[slot, HI] = hi

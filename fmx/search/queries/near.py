@@ -1,22 +1,22 @@
-"""Near matches: all occurrences of a pattern with at most v mismatches (v <= 2), by exact search of words.
+"""Near matches: all occurrences of a pattern with up to v mismatches (v <= 2), by exact search of words.
 
-A pattern is covered by pieces, so that each way to place v mismatches is caught by one of them at least.  For
-each piece the words are looked up that it may be in the text, with some of its symbols changed; the rest of
-the pattern is compared with the text there (near/matches.py).  Pieces come in three ways, and as wide as is
-cheapest by the words there are and the rows that a text without repeats has for each:
+Pieces cover a pattern such that every placement of v mismatches leaves at least one piece that catches it.
+For each piece, all words that it may be in the text are looked up, with some of its symbols changed. The rest
+of the pattern is then compared with the text (near/matches.py). There are three ways to cut pieces. The
+cheapest one is used, as estimated from the number of words and of their rows in a text without repeats:
 
-    apart     v + 1 pieces, of which one has no mismatch (the pigeonhole)     |---|   |---|   |---|
+    apart     v + 1 pieces, one without a mismatch (pigeonhole principle)     |---|   |---|   |---|
     two ends  the first and the last w symbols: one has less than v;          |--------|
               or all v are where both lie, if they meet                              |--------|
                                                                                      |-|
     three overlapping ones of w symbols, for v = 2: none has a mismatch,      |--------|     |--------|
               or one has it where the first two, or the last two, meet             |--------|
 
-A symbol is a set of bases (input/sets.py), and a word spells out one base of each.  Where sets are larger
-than one base, pieces lie in the stretch where words are fewest.
+A symbol is a set of bases (input/sets.py), and a word spells one base of each set. If sets are larger than
+one base, pieces are cut from the range with the fewest words.
 
-Words come in pairs, for a read and for its reverse complement, so that a sparse suffix array looks both up at
-once: the pieces of the reverse complement are those of the read, mirrored.
+Words come in pairs, for a read and for its reverse complement, so that a sparse suffix array looks up both at
+once: the pieces of the reverse complement mirror those of the read.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 
 MOST = 2  # mismatches
 LONGEST = 64  # symbols of a piece: two packed words
-_ROOM = LONGEST // WORD  # of a word, in packed words
-STRETCH = 64  # symbols of a pattern of sets among which pieces are sought
-_LOOKUP, _ROW = 1.0, 0.4  # what a word costs to look up, and each of its rows to compare
-_LOOKUP_BOTH = 1.4  # both words of a pair by a sparse suffix array
+_ROOM = LONGEST // WORD  # packed words per word
+STRETCH = 64  # symbols of a pattern of sets that pieces are cut from
+_LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
+_LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
 _NEVER = 1e300
 
-# Columns of a piece: its symbols ``START`` to ``START + LENGTH``; the words have at least ``LEAST`` and at
-# most ``MOST_CHANGED`` of them changed, all from ``INNER`` to ``OUTER``.
+# Columns of a piece: its symbols ``START`` to ``START + LENGTH``. Its words have ``LEAST`` to
+# ``MOST_CHANGED`` symbols changed, all between ``INNER`` and ``OUTER``.
 START, LENGTH, INNER, OUTER, LEAST, MOST_CHANGED, N_COLUMNS = range(7)
 MOST_PIECES = MOST + 1
 APART, TWO_ENDS, OVERLAPPING = range(3)
 
 
 class Lookups(NamedTuple):
-    """What words can be looked up in a text of ``n_text`` symbols (float).
+    """Which words can be looked up in a text of ``n_text`` symbols (float).
 
-    Those of ``shortest`` symbols or more by a sparse suffix array, 0 if there is none; ``any_length``:
-    shorter ones by another method.
+    ``shortest``: symbols of the shortest word that a sparse suffix array finds, 0 without one.
+    ``any_length``: whether another method finds shorter words.
     """
 
     n_text: float
@@ -59,9 +59,11 @@ class Lookups(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """``columns`` int64[2 * n * MOST_PIECES * N_COLUMNS] of the patterns of n reads, 2r and 2r + 1 of read r.
+    """Pieces of the patterns of n reads.
 
-    Pieces that are not used have LENGTH 0.  ``words`` int64[n]: how many words each read has.
+    ``columns`` int64[2 * n * MOST_PIECES * N_COLUMNS]: 2r and 2r + 1 are read r.
+
+    Unused pieces have LENGTH 0. ``words`` int64[n]: number of words of each read.
     """
 
     columns: np.ndarray
@@ -69,7 +71,7 @@ class Pieces(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a stretch of a pattern, symbols ``start`` to ``stop``, is covered by pieces of ``width`` symbols.
+    """How pieces of ``width`` symbols cover symbols ``start`` to ``stop`` of a pattern.
 
     ``kind``: APART, TWO_ENDS or OVERLAPPING.
     """
@@ -82,7 +84,7 @@ class Way(NamedTuple):
 
 
 def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
-    """The pieces of patterns (Sets), each of which can be covered by what Lookups allow."""
+    """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n // 2, np.int64))
     _plan(sets, v, lookups, np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
@@ -91,7 +93,10 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
 
 @inlined
 def covers(pieces, i, j, inside, n_beyond):
-    """Whether piece j of pattern i has a word with ``inside`` changes; ``n_beyond`` lie where it has none."""
+    """Return whether piece j of pattern i has a word with ``inside`` changes.
+
+    ``n_beyond`` changes lie outside.
+    """
     piece = first_column(i, j)
     least, most = at(pieces.columns, piece + LEAST), at(pieces.columns, piece + MOST_CHANGED)
     return at(pieces.columns, piece + LENGTH) > 0 and n_beyond == 0 and least <= inside <= most
@@ -99,13 +104,16 @@ def covers(pieces, i, j, inside, n_beyond):
 
 @inlined
 def first_column(i, j):
-    """Where the columns of piece j of pattern i begin."""
+    """Return the first column of piece j of pattern i."""
     return (i * MOST_PIECES + j) * N_COLUMNS
 
 
 @compiled
 def _plan(sets, v, lookups, counts, found):
-    """``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch."""
+    """Fill ``found`` with the pieces of all patterns.
+
+    ``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch.
+    """
     plain, last_length = np.int64(0), np.int64(-1)
     way = Way(0.0, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
     for r in range(found.words.size):
@@ -117,7 +125,7 @@ def _plan(sets, v, lookups, counts, found):
             way, last_length = _best_of_sets(sets, i, v, lookups, counts), np.int64(-1)
         elif length != last_length:
             way, last_length, plain = _best_plain(length, v, lookups), length, r
-        else:  # as the plain read before
+        else:  # same length as the previous read of single bases: copy its pieces
             start, last = first_column(2 * r, 0), first_column(2 * plain, 0)
             for j in range(2 * MOST_PIECES * N_COLUMNS):
                 found.columns[start + j] = found.columns[last + j]
@@ -133,13 +141,13 @@ def _plan(sets, v, lookups, counts, found):
 
 @inlined
 def pattern_of(sets, r):
-    """The pattern whose words are spelled for both of read r: 2r, or 2r + 1 if that alone is sought."""
+    """Return the pattern whose words are spelled for read r: 2r, or 2r + 1 if only that one is searched."""
     return 2 * r if sets.length[2 * r] > 0 else 2 * r + 1
 
 
 @inlined
 def _mirror(piece, length, other):
-    """Write the piece of the reverse complement of a pattern."""
+    """Write the corresponding piece of the reverse complement to ``other``."""
     other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
     other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
     other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
@@ -147,7 +155,7 @@ def _mirror(piece, length, other):
 
 @inlined
 def _cost(lookups, width):
-    """What a pair of words of ``width`` symbols costs, with its rows in a text without repeats."""
+    """Return the cost of a pair of words of ``width`` symbols, with its rows in a text without repeats."""
     rows = 2 * _ROW * lookups.n_text * 0.25**width
     if 0 < lookups.shortest <= width:
         return _LOOKUP_BOTH + rows
@@ -156,13 +164,13 @@ def _cost(lookups, width):
 
 @inlined
 def _of_plain(width, n):
-    """Words with exactly n (0 to 2) of ``width`` symbols changed."""
+    """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
     return 1.0 if n == 0 else 3.0 * width if n == 1 else 4.5 * width * (width - 1)
 
 
 @inlined
 def _best_plain(length, v, lookups):
-    """The Way to cover a pattern of single bases."""
+    """Return the cheapest Way to cover a pattern of single bases."""
     share = min(length // (v + 1), np.int64(LONGEST))
     cost = (v + 1) * _cost(lookups, share) if share > 0 else _NEVER
     best = Way(cost, np.int64(0), length, share, np.int64(APART))
@@ -182,7 +190,10 @@ def _best_plain(length, v, lookups):
 
 @inlined
 def _best_of_sets(sets, i, v, lookups, counts):
-    """The same of any sets.  ``counts[a, w, e]``: words of w symbols from a on, e of them changed."""
+    """Return the cheapest Way to cover a pattern of sets.
+
+    ``counts[a, w, e]``: number of words of w symbols from symbol a on, with e of them changed.
+    """
     length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
     for a in range(length):
         counts[a, 0, 0], counts[a, 0, 1], counts[a, 0, 2] = 1.0, 0.0, 0.0
@@ -208,7 +219,7 @@ def _best_of_sets(sets, i, v, lookups, counts):
                     n, shared = 0.0, 2 * w - (b - a)
                     for changed in range(v):
                         n += counts[a, w, changed] + counts[b - w, w, changed]
-                    if shared > 0:  # the unchanged symbols around it are spelled out, too
+                    if shared > 0:  # the unchanged symbols around it are also spelled
                         n += counts[b - w, shared, v] * counts[a, w - shared, 0]
                     cost = n * _cost(lookups, w)
                     if cost < best.cost:
@@ -218,7 +229,7 @@ def _best_of_sets(sets, i, v, lookups, counts):
 
 @inlined
 def _cut(way, v, pieces, i):
-    """Write the pieces of pattern i, as a Way has them."""
+    """Write the pieces of pattern i for a Way."""
     size, width, last = way.stop - way.start, way.width, way.stop - way.width
     if way.kind == APART:
         for j in range(v + 1):
@@ -238,7 +249,7 @@ def _cut(way, v, pieces, i):
 
 @inlined
 def _put(pieces, i, j, symbols, changed, n_changed):
-    """Write piece j: (start, length), (inner, outer), (least, most) as in its columns."""
+    """Write piece j: (start, length), (inner, outer) and (least, most), as in its columns."""
     piece = first_column(i, j)
     pieces.columns[piece + START], pieces.columns[piece + LENGTH] = symbols
     pieces.columns[piece + INNER], pieces.columns[piece + OUTER] = changed
@@ -247,7 +258,7 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 
 @inlined
 def _n_words(sets, i, piece):
-    """Exact number of words of a piece."""
+    """Return the exact number of words of a piece."""
     zero, one, two = np.int64(1), np.int64(0), np.int64(0)
     for j in range(piece[START], piece[START] + piece[LENGTH]):
         bases = popcount(np.uint64(sets.sets[sets.first[i] + j])) if sets.first[i] >= 0 else np.int64(1)
@@ -261,13 +272,14 @@ def _n_words(sets, i, piece):
     return n
 
 
-# The words of pieces: what they may be in the text, with some of their symbols changed (near.py).
+# Words of pieces: what they may be in the text, with some of their symbols changed.
 
 
 class Words(NamedTuple):
-    """Words as ``patterns``, in pairs: row 2n is that of a read, row 2n + 1 its reverse complement.
+    """Words as ``patterns``, in pairs: row 2n for a read, row 2n + 1 for its reverse complement.
 
-    ``pattern``, ``piece`` int64[n_rows]: what each is of.  One that is not sought has length 0.
+    ``pattern``, ``piece`` int64[n_rows]: pattern and piece of each word. A word that is not searched has
+    length 0.
     """
 
     patterns: Patterns
@@ -276,7 +288,7 @@ class Words(NamedTuple):
 
 
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
-    """The words of reads start to stop."""
+    """Return the words of reads start to stop."""
     n = 2 * int(pieces.words[start:stop].sum())
     length, pattern, piece = (np.empty(n, np.int64) for _ in range(3))
     packed = np.zeros(_ROOM * n + 1, np.uint64)
@@ -305,13 +317,13 @@ def _spell(sets, pieces, start, stop, words):
 
 @inlined
 def _place(n, i):
-    """The first packed word of what pattern i has of pair n."""
+    """Return the first packed word of the word of pattern i in pair n."""
     return _ROOM * (2 * n + (i & 1))
 
 
 @inlined
 def _spell_piece(sets, i, piece, packed, n):
-    """Write the words of a piece from pair n on; the number after them."""
+    """Write the words of a piece from pair n on; return the next n."""
     first, is_plain = sets.first[i] + piece[START], sets.first[i] < 0
     length, inner, outer = piece[LENGTH], piece[INNER] - piece[START], piece[OUTER] - piece[START]
     word = np.uint64(0), np.uint64(0)
@@ -332,7 +344,7 @@ def _spell_piece(sets, i, piece, packed, n):
 
 @inlined
 def _plain_word(sets, i, start, length):
-    """Symbols ``start`` onwards of a plain pattern, packed in two words."""
+    """Return symbols ``start`` onwards of a pattern of single bases, packed in two words."""
     first, n = sets.plane[i] >> 2, min(length, np.int64(WORD))
     word, rest = symbols(sets.words, first, start, n) << np.uint64(64 - 2 * n), np.uint64(0)
     if length > WORD:
@@ -342,7 +354,10 @@ def _plain_word(sets, i, start, length):
 
 @inlined
 def _change(word, changed, where, packed, n, i):
-    """Write a word with two symbols, or the first of them, or none, changed in all ways."""
+    """Write a word with the first ``changed`` (0 to 2) of two symbols changed in all ways.
+
+    Return the next n.
+    """
     for one in range(1, 4 if changed > 0 else 2):
         for two in range(1, 4 if changed > 1 else 2):
             to = _place(n, i)
@@ -357,13 +372,16 @@ def _change(word, changed, where, packed, n, i):
 
 @inlined
 def _change_of(symbol, j):
-    """A symbol at the place of symbol j in its packed word."""
+    """Return a symbol shifted to the position of symbol j in its packed word."""
     return np.uint64(symbol) << np.uint64(2 * (WORD - 1 - j % WORD))
 
 
 @inlined
 def _spell_changed(sets, span, changed, packed, n, i):
-    """Write all words of a span of sets (first, length) with two symbols ``changed`` (-1: none)."""
+    """Write all words of a span of sets (first, length) with two symbols ``changed`` (-1: none).
+
+    Return the next n.
+    """
     first, length = span
     total = np.int64(1)
     for j in range(length):
@@ -383,6 +401,6 @@ def _spell_changed(sets, span, changed, packed, n, i):
 
 @inlined
 def _choice(sets, first, j, changed):
-    """The bases that symbol j of a word may be."""
+    """Return the bases that symbol j of a word may be."""
     own = at(sets.sets, first + j)
     return np.uint8(15) ^ own if j == changed[0] or j == changed[1] else own

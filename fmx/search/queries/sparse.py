@@ -1,11 +1,11 @@
 """Exact occurrence of a read, on both strands, by a sparse suffix array (index/sparse/table.py).
 
-The smallest canonical k-mer of a window of w is sampled wherever the read occurs, on either strand; its
-bucket holds the rows.  Few rows are compared with the text one by one, by their own symbols first.  Where
-there are more, the next windows of the read are looked at, and the bucket that costs least is taken.  If that
-is still large, binary search finds the range of the rows that go on as the read does, from the k-mer on; what
-stands left of it is compared by the symbols in the rows, as far as they reach.  So a place in the text is
-looked at only where there are few of them, or for reads that reach further.
+The smallest canonical k-mer of a window of w k-mers is sampled wherever the read occurs, on either strand;
+its bucket holds the rows. Few rows are compared one by one, first by the symbols in the row, then by the
+text. If there are many, the next windows of the read are looked up, and the cheapest bucket is used. If that
+is still large, binary search finds the rows that continue as the read does after the k-mer; the symbols to
+the left of it are compared with those in the rows, as far as these go. So the text is read only if there are
+few rows, or if the read is longer than what the rows hold.
 """
 
 from typing import Any, NamedTuple
@@ -31,12 +31,15 @@ from ...index.sparse.table import (
 )
 from ...input.dna import symbols
 
-MOST_WINDOWS = 64  # of a read
-FAR = 3 * LEFT  # what a row costs whose place in the text must be looked at, in rows that tell it themselves
+MOST_WINDOWS = 64  # per read
+FAR = 3 * LEFT  # cost of a row that needs the text, in rows that need no look at it
 
 
 class Sparse(NamedTuple):
-    """``table`` of the text of n symbols, packed in ``words``, with these ``blocks``; 2^n_bits buckets."""
+    """Query of a sparse suffix array: ``table`` of the text of n symbols, packed in ``words``.
+
+    2^n_bits buckets.
+    """
 
     table: SparseTable
     words: Any
@@ -46,9 +49,10 @@ class Sparse(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A k-mer of a read: where it starts, and the strand of its canonical form; rows ``lo`` to ``hi``.
+    """A k-mer of a read: start ``place``, strand of its canonical form, and rows ``lo`` to ``hi``.
 
-    ``sorted``: these are the rows that go on as the read does, for DEPTH symbols at most, else a bucket.
+    ``sorted``: whether the rows are only those that continue as the read does, for up to DEPTH symbols;
+    otherwise a whole bucket.
     """
 
     place: Any
@@ -60,32 +64,35 @@ class Anchor(NamedTuple):
 
 @inlined
 def length_of(patterns, r):
-    """Length of read r, 0 if it is not searched."""
+    """Return the length of read r, 0 if it is not searched."""
     return max(at(patterns.length, 2 * r), at(patterns.length, 2 * r + 1))
 
 
 @inlined
 def window_start(query, length, window):
-    """Where a window of w k-mers of a read starts: they follow one another, and the last one ends with it."""
+    """Return the start of a window of w k-mers. Windows follow one another.
+
+    The last one ends with the read.
+    """
     return min(window * query.table.w, length - query.table.k - query.table.w + 1)
 
 
 @inlined
 def has_window(query, length, window):
-    """Whether a read has so many windows, of which MOST_WINDOWS are looked at."""
+    """Return whether a read has at least ``window`` windows; MOST_WINDOWS limits the number."""
     n = length - query.table.k - query.table.w + 1
     return (window - 1) * query.table.w < n and window < MOST_WINDOWS
 
 
 @inlined
 def n_left(query, length, place, strand):
-    """How many symbols of a read are left of its k-mer, as the canonical strand reads."""
+    """Return the number of symbols to the left of the k-mer of a read, on the canonical strand."""
     return length - query.table.k - place if strand else place
 
 
 @inlined
 def cost_of(query, length, anchor):
-    """What it costs to compare the rows of an Anchor, in rows that say themselves where the read occurs."""
+    """Return the cost of comparing the rows of an Anchor, in rows that need no look at the text."""
     cost = anchor.hi - anchor.lo
     if cost > FEW and n_left(query, length, anchor.place, anchor.strand) > LEFT:
         cost *= FAR
@@ -94,7 +101,7 @@ def cost_of(query, length, anchor):
 
 @inlined
 def range_of(query, patterns, r, anchor):
-    """(lo, hi): of the rows of an Anchor those that go on as read r does."""
+    """Return (lo, hi): the rows of an Anchor that continue as read r does."""
     lo, hi = anchor.lo, anchor.hi
     first, end = lo, hi
     while first < end:
@@ -121,7 +128,7 @@ def range_of(query, patterns, r, anchor):
 
 @inlined
 def order_of(query, patterns, r, anchor, row):
-    """-1, 0, 1: the text of a row, from its k-mer on, sorts before, goes on as, sorts after read r."""
+    """Return -1, 0 or 1: a row's text, from its k-mer on, sorts before, continues as, sorts after read r."""
     first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
     left = n_left(query, length, anchor.place, anchor.strand)
     right = min(length - left, np.int64(DEPTH))
@@ -138,20 +145,20 @@ def order_of(query, patterns, r, anchor, row):
 
 @inlined
 def strand_at(anchor, row):
-    """The strand on which a read stands at a row, if it does."""
+    """Return the strand of the read at a row, if it occurs there."""
     return strand_in(row) ^ anchor.strand
 
 
 @inlined
 def position_at_row(query, length, anchor, row):
-    """Where in the text a read begins whose k-mer stands at a row."""
+    """Return the text position where a read begins whose k-mer is at a row."""
     reverse = strand_at(anchor, row)
     return position_in(row) - (length - query.table.k - anchor.place if reverse else anchor.place)
 
 
 @inlined
 def left_of_read(query, patterns, r, anchor):
-    """(bits, mask): what a row must hold of the symbols left of its k-mer."""
+    """Return (bits, mask): what a row must hold of the symbols to the left of the k-mer."""
     left = n_left(query, length_of(patterns, r), anchor.place, anchor.strand)
     n = min(left, np.int64(LEFT))
     if n == 0:
@@ -161,29 +168,29 @@ def left_of_read(query, patterns, r, anchor):
 
 @inlined
 def looks_at_text(query, length, anchor):
-    """Whether rows of an Anchor do not tell by themselves where the read occurs."""
+    """Return whether the text must be read to decide if a read occurs at rows of an Anchor."""
     left = n_left(query, length, anchor.place, anchor.strand)
     return not anchor.sorted or left > LEFT or length - left > DEPTH
 
 
 @inlined
 def is_sure(query, row):
-    """Whether a row tells by itself that nothing ends near it."""
+    """Return whether a row shows that no block ends near it."""
     inside = np.uint64(max(query.n - 2 * DEPTH, 0)) << np.uint64(32)
     return (is_near(row) == 0) & (row - (np.uint64(DEPTH) << np.uint64(32)) < inside)
 
 
 @inlined
 def may_be(row, left):
-    """Whether a row has the symbols ``left`` (left_of_read)."""
+    """Return whether a row has the symbols ``left`` (left_of_read)."""
     return ((row ^ left[0]) & left[1]) == 0
 
 
 @inlined
 def occurs(query, patterns, r, anchor, row, by_text):
-    """Whether read r occurs at a row that ``may_be``, on a strand that is searched.
+    """Return whether read r occurs, on a searched strand, at a row for which ``may_be`` is true.
 
-    ``by_text``: as looks_at_text says.
+    ``by_text``: result of looks_at_text.
     """
     length, strand = length_of(patterns, r), strand_at(anchor, row)
     start = position_at_row(query, length, anchor, row)
@@ -198,7 +205,7 @@ def occurs(query, patterns, r, anchor, row, by_text):
 
 @inlined
 def _spells(query, patterns, i, start):
-    """Whether the packed text spells pattern i from ``start`` on."""
+    """Return whether the packed text spells pattern i from ``start`` on."""
     first, length = at(patterns.first, i), at(patterns.length, i)
     word, shift = start >> 5, np.uint64(2 * (start & 31))
     ahead = at(query.words, word)

@@ -1,15 +1,14 @@
-"""Seed and verify: the seed table, then the suffix array and the packed text compared directly.
+"""Seed and verify: the seed table, then direct comparison with the packed text through the suffix array.
 
-The rows that start with the first s symbols of a pattern come from the seed table.  The rows that start
-with all of it are a run of these: SA[row] gives a place in the text, where 32 symbols are compared at a
-time.  While the run is wide, binary search narrows it; the last few rows are all looked at together, since
-their places are independent of each other.  Most intervals are that narrow from the start, so a read costs
-three to five memory accesses, whatever its length; and the answer is the same interval that backward search
-gives.
+The seed table gives the rows that start with the first s symbols of a pattern. The rows that start with the
+whole pattern are a run of these: SA[row] is a position in the text, where 32 symbols are compared at a time.
+As long as the run is wide, binary search narrows it. The last few rows are all compared together, since their
+positions do not depend on each other. Most intervals are that narrow from the start, so a read costs three to
+five memory accesses, whatever its length. The result is the same interval as that of backward search.
 
-    Verify            the CPU, some patterns in turn
+    Verify            on the CPU, several patterns in turn
     VerifyOnDevice    suffix array and packed text, as on the CPU
-    VerifyWide        rows that hold 16 symbols more, and the text in overlapping sectors (index/positions.py)
+    VerifyWide        rows with 16 more symbols, and the text in overlapping sectors (index/positions.py)
 """
 
 from typing import Any, NamedTuple
@@ -25,15 +24,18 @@ from ...index.reference import Blocks, block_end
 from ...index.seed_table import SeedTable
 from ...input.dna import symbols
 
-# LO, HI bound the row sought; STAGE: what has been asked of the memory system; MIDDLE: the row looked at;
-# FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
+# LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row. FIRST: the
+# first row of the result, -1 while it is sought. LAST and TOP bound the end of the result.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
-FEW = 8  # rows that are looked at together
+FEW = 8  # rows that are compared together
 
 
 class Verify(NamedTuple):
-    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text."""
+    """Query of seed and verify on the CPU: ``sa`` uint32[n], the whole suffix array.
+
+    ``words``, the packed text.
+    """
 
     prefix: PrefixTable
     seeds: SeedTable
@@ -56,7 +58,7 @@ def begin_verify(query, patterns, i, state, slot):
     seed = np.int64(symbols(patterns.words, first, 0, known))
     prefetch(query.seeds.starts, seed << spare)
     state[slot, STAGE] = _SEED
-    # A suffix that ends within s symbols may start with a pattern shorter than s: it lies in the run before.
+    # A suffix that ends within s symbols may start with a pattern shorter than s: it is in the preceding run.
     state[slot, LO] = (seed << spare) - (spare > 0)
     state[slot, HI] = (seed + 1) << spare
 
@@ -105,16 +107,16 @@ def advance_verify(query, patterns, state, slot):
 
 @inlined
 def _prefetch_text(query, position):
-    """The first 32 symbols, which tell most rows apart."""
+    """Prefetch the first 32 symbols, which decide for most rows."""
     prefetch(query.words, position >> 5)
     prefetch(query.words, (position + 31) >> 5)
 
 
 @inlined
 def _bound_equal(query, patterns, i, state, slot):
-    """Look at all rows between the bounds, of which the equal ones follow one another.
+    """Compare all rows between the bounds; the equal ones are consecutive.
 
-    True if they are the answer; else they tell where the bounds meet.
+    Return whether they are the result; otherwise set the bounds to where they meet.
     """
     lo = hi = np.int64(0)
     for row in range(state[slot, LO], state[slot, HI]):
@@ -136,7 +138,7 @@ def _bound_equal(query, patterns, i, state, slot):
 
 @inlined
 def _starts_with(query, patterns, i, position):
-    """Whether pattern i stands at ``position``.  Most do not, and their first words tell."""
+    """Return whether pattern i is at ``position``. Most rows already differ in the first words."""
     first, length = at(patterns.first, i), at(patterns.length, i)
     if position + length > query.sa.size:
         return False
@@ -152,7 +154,7 @@ def _starts_with(query, patterns, i, position):
 
 @inlined
 def _narrow(state, slot, order):
-    """Move a bound to the row looked at, whose suffix sorts before (-1), in (0) or after (1) the answer."""
+    """Move a bound to the current row: its suffix sorts before (-1), in (0) or after (1) the result."""
     middle = state[slot, MIDDLE]
     seeking_last = state[slot, FIRST] >= 0
     if order < 0 or (order == 0 and seeking_last):
@@ -168,9 +170,9 @@ def _narrow(state, slot, order):
 
 @inlined
 def _turn(state, slot):
-    """The bounds have met: True if the answer is known, else seek its other end."""
+    """The bounds have met: return whether the result is known, else start to search its other end."""
     if state[slot, FIRST] < 0:
-        if state[slot, LAST] < 0:  # no row was equal: LO == HI is the empty answer
+        if state[slot, LAST] < 0:  # no row was equal: LO == HI is the empty result
             return True
         state[slot, FIRST] = state[slot, LO]
         state[slot, LO] = state[slot, LAST]
@@ -184,7 +186,7 @@ def _turn(state, slot):
 
 @inlined
 def compare(query, patterns, i, position):
-    """-1, 0, 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
+    """Return -1, 0 or 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
 
     A separator sorts before every symbol.
     """
@@ -201,15 +203,15 @@ def compare(query, patterns, i, position):
     return 0 if stop == length else -1
 
 
-# On a GPU a thread finds the interval of a pattern by itself: binary search by the rows' own symbols where
-# there are some, then by the text.
+# On a GPU one thread finds the interval of a pattern: binary search by the symbols in the rows, if there are
+# any, then by the text.
 
 VerifyOnDevice = static_type("VerifyOnDevice", Verify._fields, __name__)
-_FAR = 1 << 40  # symbols to a separator that is not near
+_FAR = 1 << 40  # distance in symbols to a separator that is not near
 
 
 class VerifyWide(NamedTuple):
-    """``sa`` WideRows and ``sectors`` uint64[4 * n_sectors] of the text, both as in index/positions.py."""
+    """Query of seed and verify on a GPU: ``sa`` WideRows, ``sectors`` uint64[4 * n_sectors] of the text."""
 
     prefix: PrefixTable
     seeds: SeedTable
@@ -219,9 +221,11 @@ class VerifyWide(NamedTuple):
 
 
 class RowRun(NamedTuple):
-    """Rows, half-open; how many places were read for them, and the sector of the row that was looked at last.
+    """Rows, half-open; ``n``: number of memory accesses so far.
 
-    Four rows are a sector here, if they are wide or not.
+    ``sector``: sector of the last row that was read.
+
+    Four rows count as a sector, whether they are wide or not.
     """
 
     lo: int
@@ -237,17 +241,17 @@ def _on_device(query):
 
 @by_type
 def narrow(query, patterns, i, lo, hi):
-    """(RowRun, known): the rows among those of a pattern's seed that may start with it, by what they hold.
+    """Return (RowRun, known): the rows of a pattern's seed that may start with it, by their symbols.
 
-    ``known`` symbols of them need not be compared again.
+    ``known``: number of symbols that need not be compared again.
     """
 
 
 @by_type
 def by_text(query, patterns, i, known, row):
-    """-1, 0, 1: a row sorts before, starts with, sorts after pattern i.
+    """Return -1, 0 or 1: a row sorts before, starts with, sorts after pattern i.
 
-    It has the first ``known`` symbols of the pattern, or has come to a separator before.
+    The first ``known`` symbols are equal, or the row has a separator before.
     """
 
 
@@ -298,13 +302,16 @@ def _by_text_wide(query, patterns, i, known, row):
 
 @inlined
 def _from(high, low, shift):
-    """32 symbols of 64, from ``shift`` bits (0 to 62) on."""
+    """Return 32 symbols of 64, from ``shift`` bits (0 to 62) on."""
     return high << shift | (low >> np.uint64(1)) >> (np.uint64(63) - shift)
 
 
 @inlined
 def _order(ours, patterns, first, done, left):
-    """-1, 0, 1: how 32 symbols compare with those of a pattern from ``done`` on, of which ``left`` count."""
+    """Return -1, 0 or 1: how 32 symbols compare with those of a pattern from ``done`` on.
+
+    ``left`` of them count.
+    """
     if left <= 0:
         return np.int64(0)
     k = min(left, np.int64(32))
@@ -324,7 +331,7 @@ def _find(query, patterns, i):
         return np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1]), np.int64(1)
     s, starts = np.int64(query.seeds.s), query.seeds.starts
     if length < s:
-        # A suffix that ends within s symbols may start with the pattern: it lies in the run before.
+        # A suffix that ends within s symbols may start with the pattern: it is in the preceding run.
         spare = 2 * (s - length)
         seed = np.int64(symbols(patterns.words, first, 0, length)) << spare
         lo = np.int64(at(starts, seed - 1)) if seed > 0 else np.int64(0)
@@ -340,7 +347,7 @@ def _find(query, patterns, i):
 
 @inlined
 def by_rows(query, sought, row):
-    """(-1, 0, 1: how the symbols of a row compare with ``sought`` (symbols, how many), places read)."""
+    """Return (-1, 0 or 1: how a row's symbols compare with ``sought`` (symbols, number), places read)."""
     ours = np.int64(key_in(query.sa.rows, row, sought[1]))
     sign = np.int64(0) if ours == sought[0] else np.int64(-1) if ours < sought[0] else np.int64(1)
     return sign, np.int64(0)
@@ -348,15 +355,15 @@ def by_rows(query, sought, row):
 
 @inlined
 def by_pattern(query, sought, row):
-    """(by_text, of ``sought`` (patterns, i, known), places read)."""
+    """Return (by_text for ``sought`` (patterns, i, known), places read)."""
     return by_text(query, sought[0], sought[1], sought[2], row), np.int64(1)
 
 
 @inlined
 def _equal_run(order, query, sought, run):
-    """Of a Run the rows for which ``order`` says 0, after those with -1, before those with 1.
+    """Return the rows of a RowRun with ``order`` 0; before them it is -1, after them 1.
 
-    One loop for three searches, so that the threads of a warp stay together: any such row, then the first,
+    One loop does three searches, so that the threads of a warp stay together: any such row, then the first,
     then the last.
     """
     first, last, lo, hi, n, sector = np.int64(-1), np.int64(-1), run.lo, run.hi, run.n, run.sector
