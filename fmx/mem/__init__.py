@@ -1,1 +1,1 @@
-"""Maximal exact matches: a house beside search, on the same index (docs/mem.md)."""
+"""Maximal exact matches, found with the same index as search (docs/mem.md)."""

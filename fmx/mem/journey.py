@@ -1,4 +1,4 @@
-"""``fmx mem`` from an opened index to the lines that are written."""
+"""``fmx mem``: from an opened index to the written lines."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,9 +41,9 @@ from .seeds import Seeds
 
 @dataclass(frozen=True)
 class MemOutput(SingleOutput):
-    """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
+    """Output of matches: ``kind`` mummer, paf, bed, tsv or sam; the others as MUMmer's -c, -L and -F.
 
-    ``report``: files that tell of the run.
+    ``report``: files for reports of the run.
     """
 
     path: str = field(default="-", metadata=PLACE)
@@ -55,8 +55,10 @@ class MemOutput(SingleOutput):
 
 
 class Matching(NamedTuple):
-    """What is made before queries are read: ``finders``, where they seek as ``told``, a ``watch`` or None;
-    the bytes before the first line."""
+    """What is prepared before queries are read.
+
+    ``finders``; ``told``: where they search; ``watch``, or None; ``head``: bytes before the first line.
+    """
 
     finders: list
     told: list
@@ -71,7 +73,7 @@ def prepare(
     progress: Progress,
     device: Device,
 ) -> Matching:
-    """What ``find`` needs, to serve for several outputs."""
+    """Prepare what ``find`` needs, for one output or several."""
     functions.on_first_compile(progress)
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
@@ -89,8 +91,11 @@ def prepare(
 def find(
     matching: Matching, paths: Sequence[Any], output: MemOutput, progress: Progress, shard: Any = None
 ) -> MemSummary:
-    """Find the matches of queries (FASTA or FASTQ files, '-' for stdin), in order, by what was made for such
-    an ``output``; those of a ``shard``, a jobs.shard.ShardRun, or of all."""
+    """Find the matches of queries in order and write them.
+
+    ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
+    ``shard``: a jobs.shard.ShardRun, or None for all queries.
+    """
     finders, told, watch, head = matching
     wall = progress.wall
     if watch:
@@ -124,7 +129,7 @@ def find_all(
 ) -> MemSummary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 
-    ``finders``: one for each place where matches are sought, used by as many threads as its options say.
+    ``finders``: one per place of search, each used by as many threads as its options say.
     """
     progress = progress or Progress(quiet=True)
     options, writer = finders[0].options, at_once(finders)[0].writer
@@ -148,8 +153,10 @@ def matched(
     write: Callable[[Any], object],
     flood: Flood | None = None,
 ) -> Generator[MemSummary, None, None]:
-    """Yield the MemSummary of each span of queries, or of each share of one, in order, after ``write`` was
-    given its lines."""
+    """Yield the MemSummary of each span of queries, or of each part of one, in order.
+
+    ``write`` is called first, with the lines of the span.
+    """
 
     def work(finder: Finder, emit: Emit, item: Any) -> Any:
         finder.flood = flood
@@ -170,9 +177,9 @@ def make_finders(
     progress: Progress,
     told: list[str] | None = None,
 ) -> list:
-    """Finders, ``make(options=, matcher=)``: for the CPU, for each team of GPUs, or Auto of both.
+    """Make Finders by ``make(options=, matcher=)``: for the CPU, for each team of GPUs, or Auto of both.
 
-    ``told`` holds then where matches are sought, where that is not the CPU as asked for.
+    ``told`` is set to where matches are searched if a place was chosen.
     """
 
     def tell(where: str) -> None:
@@ -208,7 +215,7 @@ def make_finders(
     if fm_index.parts[0].method == "sparse":
         if device.engine == "cuda":
             raise UnsupportedError(
-                "matches by a sparse suffix array are found on the CPU: leave out --engine cuda, or build an "
+                "a sparse suffix array finds matches only on the CPU: omit --engine cuda, or build an "
                 f"index with --layout {fm_index.parts[0].layout_name},{layouts.DEFAULT}"
             )
         return on_cpu()
@@ -220,7 +227,7 @@ def make_finders(
 
 
 def gpu_matcher(host: Any, session: GpuSession, n_threads: int) -> Any:
-    """The matcher ``host`` of a part of an index on the GPU of a GpuSession, for n_threads threads."""
+    """Return the matcher ``host`` of a part of an index on a GPU, for n_threads threads."""
     from .mummergpu_gpu import GpuMummer
     from .seeds_gpu import GpuSeeds
 

@@ -1,7 +1,7 @@
-"""Matches of one anchor into order, in place: compiled code allocates nothing (compiler/functions.py).
+"""Sorting of the matches of an anchor in place, without allocation (compiler/functions.py).
 
-While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and
-``text`` are room for sorting.
+Until the matches of an anchor are sorted, ``position`` holds position << 32 | text, and ``strand`` and
+``text`` are scratch.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .strands import Strands
 
 _RUN = 12  # pairs sorted by insertion
-_MANY = 24  # pairs sorted by digits
+_MANY = 24  # pairs from which on a radix sort is used
 
 
 class KeyValues(NamedTuple):
-    """Things to sort: ``keys`` int64[n], and with each of them one of ``values`` int64[n]."""
+    """Pairs to sort: ``keys`` int64[n] and ``values`` int64[n]."""
 
     keys: np.ndarray
     values: np.ndarray
@@ -34,7 +34,7 @@ class KeyValues(NamedTuple):
 def put_in_order(matches, start, stop, strand, counts):
     """Sort matches start to stop by (position, text), and write all their fields.
 
-    By merging, or by digits (radix sort) where there are many; ``counts`` int64[N_DIGITS] is its own.
+    Uses merge sort, or radix sort for many matches; ``counts`` int64[N_DIGITS] is scratch.
     """
     pairs, other = KeyValues(matches.position, matches.length), KeyValues(matches.text, matches.strand)
     if stop - start < _MANY:
@@ -54,7 +54,10 @@ def put_in_order(matches, start, stop, strand, counts):
 
 @inlined
 def sort_pairs(pairs, other, start, stop):
-    """Sort pairs start to stop by key, by merging; these KeyValues or ``other``, whichever holds them."""
+    """Merge sort pairs start to stop by key.
+
+    Return these KeyValues or ``other``, whichever has the result.
+    """
     for first in range(start, stop, _RUN):
         _insert(pairs.keys, pairs.values, first, min(first + _RUN, stop))
     width = _RUN
@@ -80,7 +83,7 @@ def _insert(keys, values, start, stop):
 @inlined
 def _merge(pairs, other, first, middle, last):
     keys, i, j = pairs.keys, first, middle
-    for to in range(first, last):  # without branches that nobody can predict
+    for to in range(first, last):  # without branches, which would be unpredictable
         left = (j == last) | ((i < middle) & (keys[i] < keys[min(j, last - 1)]))
         taken = i if left else j
         other.keys[to], other.values[to] = keys[taken], pairs.values[taken]
@@ -90,23 +93,23 @@ def _merge(pairs, other, first, middle, last):
 
 @inlined
 def _sort_by_digit(pairs, other, start, stop, shift, counts):
-    """Put pairs into ``other`` by one digit of their keys; equal ones stay in order."""
+    """Distribute pairs into ``other`` by one digit of their keys; the sort is stable."""
     lay_out_digits(pairs.keys, start, stop, shift, counts)
     for j in range(start, stop):
         to = next_place(counts, at(pairs.keys, j), shift)
         other.keys[to], other.values[to] = at(pairs.keys, j), at(pairs.values, j)
 
 
-# Which matches are unique in the reference, and in the query: MUMmer's --mumreference and --mum.
+# Uniqueness of matches in the reference and in the query: MUMmer's --mumreference and --mum.
 #
-# A match is unique in the reference if its letters occur once there, as they are: not on the other strand.
-# It is unique in the query if they occur once in the query's row (one strand of it).
+# A match is unique in the reference if its bases occur there once; the other strand does not count. It is
+# unique in the query if they occur once in the query's row (one strand of it).
 
 
 def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches) -> Matches:
-    """The matches that occur once in the text; ``searchers``: of each of its parts what searches Patterns.
+    """Return the matches that occur once in the text; ``searchers`` search Patterns in each of its parts.
 
-    All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
+    All matches that start at a position of a strand must be in ``matches``: only the longest can be unique.
     """
     n = matches.length.size
     is_first = np.ones(n, np.bool_)
@@ -123,9 +126,9 @@ def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches)
 
 
 def in_query(strands: "Strands", matches: Matches) -> Matches:
-    """The matches that occur once in their row, from all that are unique in the reference.
+    """Return the matches that occur once in their row, from all that are unique in the reference.
 
-    Letters that are unique in the text occur again in a row just where another match of it holds them.
+    The bases of such a match occur in a row again exactly if another match in the text contains them.
     """
     row, end = strands.row[matches.strand], matches.text + matches.length
     order = np.lexsort((-matches.length, matches.text, row))
@@ -141,7 +144,7 @@ def in_query(strands: "Strands", matches: Matches) -> Matches:
 
 
 def _patterns_of(strands: "Strands", matches: Matches) -> Patterns:
-    """The letters of the matches as patterns 2i; 2i + 1, the reverse complements, are not searched."""
+    """Return the bases of the matches as patterns 2i; their reverse complements, 2i + 1, are not searched."""
     first = np.zeros(2 * matches.length.size + 1, np.int64)
     np.cumsum(np.repeat((matches.length + WORD - 1) // WORD, 2), out=first[1:])
     length = np.zeros(2 * matches.length.size, np.int64)

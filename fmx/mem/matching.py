@@ -1,4 +1,4 @@
-"""A word of warning where queries have so many matches that nobody wants them all."""
+"""Matching: from queries to lines of matches, by several threads; a warning if matches are too many."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
 
-MANY, LEAST = 10, 1_000_000  # matches a base, and matches in all, that both must be passed
+MANY, LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
 
 
 class Flood:
-    """Counts the matches of queries that several threads find, and warns once: ``say(warning)``."""
+    """Counts the matches of queries for several threads, and warns once with ``say(warning)``."""
 
     def __init__(self, say: Callable[[str], None], least: int, n_strands: int) -> None:
         self._say, self._least, self._n_strands = say, least, n_strands
@@ -47,7 +47,7 @@ class Flood:
         self._is_told, self._lock = False, threading.Lock()
 
     def see(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
-        """So many matches, in lines of so many bytes, start in so many places of strands of the queries."""
+        """Add ``n_matches`` in ``n_bytes`` of lines, which start in ``n_starts`` positions of strands."""
         with self._lock:
             self._n_matches, self._n_bytes = self._n_matches + n_matches, self._n_bytes + n_bytes
             self._n_starts += n_starts
@@ -65,21 +65,21 @@ class Flood:
 
 
 class StartCounter:
-    """How far the matches of some Strands have been found: ``starts(matches)`` since the last call."""
+    """Counts the positions of some Strands that were searched, from the matches found so far."""
 
     def __init__(self, strands: Strands) -> None:
         self._start, self._ends = strands.start, np.cumsum(strands.stop - strands.start)
         self._done = 0
 
     def starts(self, matches: Matches) -> int:
-        """Places where matches may start, up to the last one of ``matches``."""
+        """Return the positions where matches may start, from the last call to the last of ``matches``."""
         if not matches.length.size:
             return 0
         k, position = int(matches.strand[-1]), int(matches.position[-1])
         return self._up_to((int(self._ends[k - 1]) if k else 0) + position + 1 - int(self._start[k]))
 
     def rest(self) -> int:
-        """Those after them."""
+        """Return the positions after the last match."""
         return self._up_to(int(self._ends[-1]) if self._ends.size else 0)
 
     def _up_to(self, now: int) -> int:
@@ -88,23 +88,23 @@ class StartCounter:
 
 
 def _size(n: float) -> str:
-    """Bytes in words."""
+    """Return a number of bytes in words."""
     return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.0f} MB"
 
 
-# The matches of strands, a slice after the other, so that memory is bounded whatever is found.
+# Matches of strands, one slice after the other, so that memory is bounded.
 #
-# An index in parts is cut where contigs end, so a match is in one part, and each part has a matcher of its
-# own.  Their slices are merged up to the first place (strand, position) at which one of them ends, for
-# there only later places follow:
+# An index in parts is cut between contigs, so a match is in one part, and each part has its own matcher.
+# Their slices are merged up to the first place (strand, position) at which one of them ends, because only
+# later places follow:
 #
 #     part 0    | a a b c | c+ ...       places, ascending
 #     part 1    | b d e | f ...
-#     merged    | a a b b c | ...        of the same place, the parts in order
+#     merged    | a a b b c | ...        at the same place, the parts in order
 
 
 class JoinedMatchers(NamedTuple):
-    """``matchers`` of the parts of a text, and where each part starts in it."""
+    """``matchers`` of the parts of a text, and where each part starts in the text."""
 
     matchers: list[Matcher]
     starts: list[int]
@@ -129,14 +129,14 @@ class JoinedMatchers(NamedTuple):
 
 
 def join(index: "FMIndex | JoinedIndex", matchers: list[Matcher]) -> Matcher:
-    """One matcher of an opened index, from those of its parts."""
+    """Return one matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]
     return JoinedMatchers(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
 
 
 def _places(matches: Matches) -> np.ndarray:
-    """Where matches start, as one number each; ascending."""
+    """Return the places where matches start as one number each, ascending."""
     return (matches.strand << 32) | matches.position
 
 
@@ -144,18 +144,18 @@ def _places(matches: Matches) -> np.ndarray:
 #
 # bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 
-TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
-LARGE_TASK = 1 << 24  # the same for a GPU
-AUTO_TASK = 1 << 22  # the same for either
+TASK = 1 << 20  # starts of matches per task; longer queries are split
+LARGE_TASK = 1 << 24  # for a GPU
+AUTO_TASK = 1 << 22  # for CPU and GPU together
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 
 
 def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
-    """The matcher of a part of an index by its options.  Raises UnsupportedError."""
+    """Return the matcher of a part of an index by its options. Raises UnsupportedError."""
     if index.method == "sparse":
-        from .sparse import make_sparse_seeds  # of no use to other methods
+        from .sparse import make_sparse_seeds  # not needed by other methods
 
         return make_sparse_seeds(index, options.least)
     return ALGORITHMS[options.algorithm](index, options.least)
@@ -166,22 +166,22 @@ ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 @dataclass(frozen=True)
 class MemOptions:
-    """What is sought: ``least`` symbols, strands as of reads.pack, ALL, IN_REFERENCE or IN_BOTH."""
+    """Options of matching: ``least`` symbols; strands as in reads.pack; ALL, IN_REFERENCE or IN_BOTH."""
 
     least: int = 20
     strands: int = BOTH
     unique: int = ALL
     n_threads: int = 1
     algorithm: str = "seeds"
-    counts_lengths: bool = False  # whether those of queries and of matches are counted
+    counts_lengths: bool = False  # whether to count lengths of queries and of matches
 
 
 @dataclass
 class MemSummary(Sums):
-    """What a run has seen.
+    """Counts of a run.
 
-    ``lengths`` of queries, ``match_lengths``: how many are how long, int64[N_CLASSES] (input/reads.py), or
-    None where nobody asks.
+    ``lengths`` of queries and ``match_lengths``: numbers by length, int64[N_CLASSES] (input/reads.py), or
+    None unless requested.
     """
 
     queries: int = 0
@@ -189,39 +189,39 @@ class MemSummary(Sums):
     matches: int = 0
     lengths: Any = None
     match_lengths: Any = None
-    strands: Any = None  # int64[2]: matches on + and -, where somebody asks
+    strands: Any = None  # int64[2]: matches on + and -, if requested
 
     things = "queries"
 
     def facts(self) -> dict:
-        """The numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/reports.md)."""
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """Return (number, noun) of what a rate counts."""
         return self.bases, "bases"
 
     def sentence(self, _: object = None) -> str:
-        """What happened, in one line."""
+        """Return one line that describes the run."""
         queries, matches = self.in_words()
         return f"{queries} of {n_of(self.bases, 'base')}: {matches}"
 
     def in_words(self) -> tuple[str, str]:
-        """How many queries and matches."""
+        """Return the numbers of queries and of matches, in words."""
         return n_of(self.queries, "query", "queries"), n_of(self.matches, "match", "matches")
 
 
 class QueryShare(NamedTuple):
-    """A share of a span of queries: what a Finder of any worker does, ``how(finder, emit, *what)``."""
+    """A part of a span of queries, done by a Finder of any worker: ``how(finder, emit, *what)``."""
 
     how: Callable
     what: tuple
 
 
 class Finder:
-    """One index and one set of options; turns chunks into pieces of output.
+    """Turns chunks of queries into pieces of output, with one index and one set of options.
 
-    ``clock``: a Clock that is told what the stages take, or None.
+    ``clock``: a Clock that measures the stages, or None.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class Finder:
     ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
-        self.flood: Flood | None = None  # that of a command, if it has one
+        self.flood: Flood | None = None  # the command's, if it has one
         self.task_size = TASK if matcher is None else LARGE_TASK
         parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
         self.matcher: Matcher = matcher or join(index, parts)
@@ -237,14 +237,14 @@ class Finder:
         self.searchers = [part_on_cpu(index, number).search for number in numbers]
 
     def matches_of(self, strands: Strands) -> Iterable[Any]:
-        """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
+        """Yield the Matches of strands; with ``unique``, only those that are unique in the reference."""
         found = self._timed_steps("match", self.matcher.slices(strands))
         if self.options.unique:
             return (in_reference(self.searchers, strands, matches) for matches in found)
         return found
 
     def _timed_steps(self, stage: str, source: Iterator) -> Iterator[Matches]:
-        """What an iterable gives, whose making is timed."""
+        """Yield the items of an iterator and measure the time to make them."""
         source = iter(source)
         while True:
             with self.timed(stage):
@@ -256,7 +256,10 @@ class Finder:
     def lines(
         self, emit: Emit, batch: "ReadBatch", strands: Strands, found: Iterable[Any], rows: tuple[int, int]
     ) -> MemSummary:
-        """Emit the lines of Matches, with the header lines of a span of rows; a MemSummary of the matches."""
+        """Emit the lines of Matches with the header lines of ``rows``.
+
+        Return the MemSummary of the matches.
+        """
         (row, last_row), seen, far = rows, MemSummary(), StartCounter(strands)
         for matches in found:
             n = matches.length.size
@@ -279,11 +282,11 @@ class Finder:
             return self.writer.format(*given)
 
     def _lengths_of(self, things: "ReadBatch | Matches") -> np.ndarray | None:
-        """How many of a batch or of Matches are how long, if that is asked for."""
+        """Return the numbers of queries of a batch, or of Matches, by length, if requested."""
         return lengths_of(things.length) if self.options.counts_lengths else None
 
     def shares(self, chunk: "Chunk") -> Iterator[QueryShare]:
-        """Yield the QueryShares of a chunk, each of which gives a MemSummary."""
+        """Yield the QueryShares of a chunk, each of which returns a MemSummary."""
         if chunk.data.size < 2 * self.task_size:
             yield QueryShare(Finder._whole, (chunk,))
             return
@@ -295,13 +298,13 @@ class Finder:
                 kept.append(Future())
                 yield QueryShare(Finder._keep, (share, first, kept[-1]))
             else:
-                stop = int(share.row[-1]) + 1  # a row's header goes with its first start
+                stop = int(share.row[-1]) + 1  # a row's header is written with its first start
                 yield QueryShare(Finder._share, (counts, batch, share, (row, stop)))
                 counts, row = MemSummary(), stop
         yield QueryShare(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
 
     def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, MemSummary]":
-        """(ReadBatch, Strands, MemSummary of the queries) of a chunk."""
+        """Return (ReadBatch, Strands, MemSummary of the queries) of a chunk."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
             if self.writer.is_sam:
@@ -322,7 +325,7 @@ class Finder:
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
     def _keep(self, emit: Emit, strands: Strands, first: int, kept: Future) -> MemSummary:
-        """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
+        """Put the matches of strands from ``first`` on into the Future ``kept``, for ``_rest``."""
         found = empty_matches(0)
         try:
             found = join_matches(self.matches_of(strands))  # type: ignore[arg-type]
@@ -333,18 +336,18 @@ class Finder:
     def _rest(
         self, emit: Emit, counts: MemSummary, batch: "ReadBatch", strands: Strands, kept: list, rows: tuple
     ) -> MemSummary:
-        """Write what was kept, once it is there, and the header lines that are left."""
+        """Write the kept matches, after waiting for them, and the remaining header lines."""
         found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
 
 def bases_of(result: "MemSummary | Shares") -> int:
-    """Those of the queries that a result is of."""
+    """Return the bases of the queries of a result."""
     return 0 if isinstance(result, Shares) else result.bases
 
 
 def compile_all(finders: Sequence[Finder]) -> None:
-    """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
+    """Run all steps without a match, so that all code is compiled by one thread before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
     for finder in finders:

@@ -1,6 +1,6 @@
 """Matching by suffix array, rank array and LCP array: one query after another, one thread each.
 
-The matching stage of MUMmerGPU++ (Gharaibeh and Ripeanu 2010, III.C, figure 6).  For each subquery, a suffix
+The matching stage of MUMmerGPU++ (Gharaibeh and Ripeanu 2010, III.C, figure 6). For each subquery, a suffix
 of a strand, it finds a row of the suffix array whose suffix has the longest match with it:
 
     subquery i       binary search; say it matches m >= l symbols of the suffix in row r
@@ -8,12 +8,12 @@ of a strand, it finds a row of the suffix array whose suffix has the longest mat
                      there, rows are scanned towards the subquery's own place in the order (up or down)
     m < l            no match: the next subquery begins with a binary search again
 
-In a scan the LCP array tells for each next row, before its suffix is touched, that it matches less (the scan
-is over), the same (further), or has to be compared, from the symbols on that are known to match.
+In a scan the LCP array decides about each next row before its suffix is read: it matches less (the scan
+ends), the same (the scan continues), or must be compared, from the symbols on that are known to match.
 
-The same functions run on a CPU and, called by a kernel, on a GPU.  They look at a segment: the suffixes that
-start in a part of the text.  A suffix is in one segment, and the text is whole in each, so a match may run
-across the end of a segment, and no match is in two of them.
+The same functions run on a CPU and, called by a kernel, on a GPU. They search a segment: the suffixes that
+start in a range of the text. Each suffix is in one segment, and every segment has the whole text, so a match
+may cross the end of a segment, and no match is in two of them.
 """
 
 from collections.abc import Iterator
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
     from .strands import Matches, Strands
 
-N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
+N_SUBQUERIES = 1024  # per job at most: longer strands are several jobs, each begun by binary search
 
 
 class Segment(NamedTuple):
     """The suffixes that start at text positions ``first`` to ``first + n - 1``, in the order of their rows.
 
-    ``sa`` uint32[n] text positions; ``rank`` uint32[n] the row of the suffix at ``first + i``; ``lcp``
-    uint8[n] symbols in common with the row before, 255 also for more; ``words`` the packed text.
+    ``sa`` uint32[n]: text positions. ``rank`` uint32[n]: row of the suffix at ``first + i``. ``lcp``
+    uint8[n]: symbols in common with the preceding row, 255 also for more. ``words``: the packed text.
     """
 
     sa: np.ndarray
@@ -56,9 +56,9 @@ class Segment(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """Runs of subqueries, in order.  Job j is subqueries ``begin[j]`` on of strand ``strand[j]``.
+    """Runs of subqueries, in order. Job j starts with subquery ``begin[j]`` of strand ``strand[j]``.
 
-    Its results are ``slot[j]`` to ``slot[j + 1] - 1``: one a subquery.  All int64; n, n and n + 1 long.
+    Its results are ``slot[j]`` to ``slot[j + 1] - 1``, one per subquery. All int64, of length n, n and n + 1.
     """
 
     strand: np.ndarray
@@ -67,9 +67,9 @@ class Jobs(NamedTuple):
 
 
 class LongestMatches(NamedTuple):
-    """By subquery: the ``row`` of a longest match and its ``length`` in symbols, uint32[n] each.
+    """The ``row`` of a longest match and its ``length`` in symbols per subquery, uint32[n] each.
 
-    The row of a length below l means nothing.
+    If the length is below l, the row has no meaning.
     """
 
     row: np.ndarray
@@ -77,7 +77,7 @@ class LongestMatches(NamedTuple):
 
 
 def make_jobs(strands: "Strands", least: int) -> Jobs:
-    """Jobs of all subqueries of ``strands`` (Strands) that are wanted and have ``least`` symbols or more."""
+    """Return jobs of all requested subqueries of ``strands`` with ``least`` symbols or more."""
     stop = np.minimum(strands.stop, strands.length - least + 1)
     n_subqueries = np.maximum(stop - strands.start, 0)
     n_jobs = -(-n_subqueries // N_SUBQUERIES)
@@ -113,9 +113,10 @@ def match_job(segment, strands, jobs, least, job, found):
 
 @inlined
 def _scan_rows(segment, subquery, row, length, step):
-    """(row, length) of a longest match, from a row whose suffix has ``length`` symbols of the subquery.
+    """Return (row, length) of a longest match, from a row with ``length`` symbols of the subquery.
 
-    ``step`` is where the subquery's own place is: 1, in rows below that sort after it, or -1, above.
+    ``step``: direction of the subquery's own place: 1 for rows below, which sort after it, or -1 for rows
+    above.
     """
     order = step
     while order == step and 0 <= row + step < segment.sa.size:
@@ -134,7 +135,7 @@ def _scan_rows(segment, subquery, row, length, step):
 
 @inlined
 def _binary_search(segment, subquery):
-    """(row, length) of a longest match: one of the two rows between which the subquery belongs.
+    """Return (row, length) of a longest match: one of the two rows between which the subquery sorts.
 
     The symbols that both bounds share with the subquery are not compared again (Manber and Myers 1990).
     """
@@ -157,8 +158,8 @@ def _binary_search(segment, subquery):
 
 # The algorithm of MUMmerGPU++ (Gharaibeh and Ripeanu 2010) as a matcher on the CPU.
 #
-# Matching gives one row and length for each subquery (above); post-processing scans the LCP array up and
-# down from that row for all the others (figure 7):
+# Matching gives one row and length for each subquery (above). Post-processing scans the LCP array up and down
+# from that row for all other rows (figure 7):
 #
 #     row     lcp   suffix                 least = 3, subquery ACGTC
 #     r - 2     1   AAT                    lcp[r - 1] = 2 < 3: the scan up ends here
@@ -167,14 +168,14 @@ def _binary_search(segment, subquery):
 #     r + 1     4   ACGTT     4 symbols    min(4, lcp[r + 1])
 #     r + 2     2   ACT                    the scan down ends here
 #
-# A match that also goes on to the left is left out: it belongs to the subquery before.
+# A match that extends to the left is omitted: it belongs to the preceding subquery.
 
-_AHEAD = 8  # anchors
-_NOTHING = np.uint64(4)  # a symbol like no other
+_AHEAD = 8  # anchors ahead that are prefetched
+_NOTHING = np.uint64(4)  # a symbol that equals no other
 
 
 class MummerGpu(NamedTuple):
-    """``segment`` of the whole text; ``lcp`` its LCP array; ``least`` symbols of a match."""
+    """``segment``: the whole text; ``lcp``: its LCP array; ``least``: symbols of a match."""
 
     segment: Segment
     lcp: LCP
@@ -186,9 +187,9 @@ class MummerGpu(NamedTuple):
 
 
 class Subqueries(NamedTuple):
-    """Anchors (strands.py), one for each subquery that matches, and ``row``, ``length`` of a longest match.
+    """Anchors (strands.py), one per subquery that matches, with ``row`` and ``length`` of a longest match.
 
-    The rows [lo, hi) are all that share ``least`` symbols with the subquery.
+    All rows [lo, hi) share ``least`` symbols with the subquery.
     """
 
     strand: np.ndarray
@@ -200,7 +201,7 @@ class Subqueries(NamedTuple):
 
 
 def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
-    """A matcher over an index (FMIndex) that was opened for seed and verify and has an LCP array.
+    """Return a matcher with an index that was opened for seed and verify and has an LCP array.
 
     Raises IndexFileError, UnsupportedError.
     """
@@ -224,14 +225,14 @@ def _collect(
 
 
 def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
-    """The longest match of every subquery in a segment, by one thread."""
+    """Return the longest match of every subquery in a segment, found by one thread."""
     found = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
     _match(segment, strands, jobs, np.int64(least), found)
     return found
 
 
 def subqueries(lcp: LCP, least: int, jobs: Jobs, found: LongestMatches, n_threads: int = 1) -> Subqueries:
-    """The subqueries that match, with their rows."""
+    """Return the subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
     shares = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
     sizes = run_all(_n_matching, [(least, share, found) for share in shares], n_threads)
@@ -245,7 +246,7 @@ def subqueries(lcp: LCP, least: int, jobs: Jobs, found: LongestMatches, n_thread
 
 
 def _n_matching(least: int, jobs: Jobs, found: LongestMatches) -> int:
-    """How many subqueries of jobs match."""
+    """Return how many subqueries of jobs match."""
     return int(np.count_nonzero(found.length[jobs.slot[0] : jobs.slot[-1]] >= least))
 
 
@@ -257,7 +258,7 @@ def _match(segment, strands, jobs, least, found):
 
 @compiled
 def _take(lcp, least, jobs, found, anchors):
-    """Write the subqueries of jobs that match, and their rows, which are found by scanning the LCP array."""
+    """Write the subqueries of jobs that match, and their rows, found by scanning the LCP array."""
     n = 0
     for job in range(jobs.strand.size):
         shift = jobs.begin[job] - jobs.slot[job]
@@ -279,9 +280,9 @@ def _take(lcp, least, jobs, found, anchors):
 
 @compiled
 def _process(matcher, strands, anchors, start, stop, counts, matches):
-    """Post-processing: all matches of some anchors, those of each in the order of the text.
+    """Post-processing: write all matches of some anchors, those of each in the order of the text.
 
-    ``counts`` int64[N_DIGITS] is for its own use.
+    ``counts`` int64[N_DIGITS] is scratch.
     """
     n = 0
     for a in range(start, stop):
@@ -297,7 +298,7 @@ def _process(matcher, strands, anchors, start, stop, counts, matches):
 
 @inlined
 def _scan(matcher, strands, anchors, a, matches, n):
-    """Write the maximal matches of an anchor from n on; the n after them."""
+    """Write the maximal matches of an anchor from n on; return the next n."""
     middle, length, i = np.int64(anchors.row[a]), np.int64(anchors.length[a]), anchors.position[a]
     before = symbol(strands.words, strands.first[anchors.strand[a]], i - 1) if i > 0 else _NOTHING
     shared = length
@@ -313,9 +314,11 @@ def _scan(matcher, strands, anchors, a, matches, n):
 
 @inlined
 def _note(matcher, i, before, row, length, matches, n):
-    """Write a match of subquery i, as matches.py has it, unless it goes on to the left; the n after it.
+    """Write a match of subquery i in the form of matches.py, unless it extends to the left.
 
-    ``before`` is the symbol before the subquery.
+    Return the next n.
+
+    ``before``: the symbol before the subquery.
     """
     text = np.int64(matcher.segment.sa[row])
     if text > 0 and symbol(matcher.segment.words, 0, text - 1) == before:

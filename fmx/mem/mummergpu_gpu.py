@@ -1,15 +1,15 @@
 """Segments of a suffix array that does not fit into a GPU's memory, and rounds of queries over them.
 
-A segment is the suffixes that start in a stretch of the text, taken from the whole suffix array in its
-order, so nothing is sorted again; what two of its rows have in common is the least LCP value between them:
+A segment is the suffixes that start in a range of the text, taken from the whole suffix array in its order,
+so nothing is sorted again. The LCP of two of its rows is the least LCP value between them:
 
     row      0   1   2   3   4   5      text positions 0 to 2: rows 1, 2 and 5
     sa       5   1   0   4   3   2      sa     1   0   2
     lcp      0   3   4   2   5   1      lcp    0   4   1 = min(2, 5, 1)
 
-A suffix is compared with the whole text, a sixteenth of a suffix array's size, so segments need no overlap.
-The longest match of a subquery in any segment is its longest match, and its row in the whole array follows
-from its text position: what comes after does not know of segments.
+A suffix is compared with the whole text, which takes a sixteenth of a suffix array, so segments need no
+overlap. The longest match of a subquery in any segment is its longest match, and its text position gives its
+row in the whole array: later steps do not depend on segments.
 """
 
 import threading
@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     from .mummergpu import MummerGpu
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
-JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
-QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is room for more
+JOB_BYTES, STRAND_BYTES = 24, 56  # a strand: a word, six columns, and as much for each further word
+QUERY_BYTES = 512 << 20  # of queries and results of a round, if there is room for more
 
 
 @dataclass(frozen=True)
 class Division:
-    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round; streams."""
+    """``n_suffixes`` of a segment; bytes for ``queries`` and for ``results`` of a round.
+
+    Number of streams.
+    """
 
     n_suffixes: int
     queries: int
@@ -52,10 +55,10 @@ class Division:
 
 
 def divide(n_text: int, shared: int, room: int, n_streams: int = 1) -> Division:
-    """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
+    """Return the largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of what they leave is for queries, at most QUERY_BYTES for each stream; there is one stream
-    where more of them would leave less room.  Raises DeviceError.
+    A quarter of the rest is for queries, at most QUERY_BYTES per stream. There is one stream if more of them
+    would leave less room for suffixes. Raises DeviceError.
     """
     rest = memory_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
     wanted = QUERY_BYTES * n_streams
@@ -70,7 +73,7 @@ def divide(n_text: int, shared: int, room: int, n_streams: int = 1) -> Division:
 def cut_segments(
     whole: Segment, n_suffixes: int, make: Callable[..., Any] = np.empty, n_threads: int = 1
 ) -> list:
-    """The segments of at most ``n_suffixes`` each, in the order of the text, in arrays by ``make``."""
+    """Return segments of up to ``n_suffixes`` each, in the order of the text, in arrays made by ``make``."""
     n = whole.sa.size
     if n_suffixes >= n:
         return [whole]
@@ -99,7 +102,10 @@ def _fill(whole, segment):
 
 
 def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
-    """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
+    """Return runs (start, stop) of jobs whose queries and results fit.
+
+    Raises DeviceError if a job does not.
+    """
     index = JOB_BYTES * np.arange(jobs.strand.size)
     ends = STRAND_BYTES * word_ends(strands)[jobs.strand] + index + JOB_BYTES
     begins = STRAND_BYTES * strands.first[jobs.strand] + index
@@ -111,8 +117,8 @@ def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
         )
         if stop <= start:
             raise DeviceError(
-                f"a query of {int(strands.length[jobs.strand[start]]):,} symbols does not fit beside a "
-                "segment of the index: raise --gpu-memory, or take --engine cpu"
+                f"a query of {int(strands.length[jobs.strand[start]]):,} symbols does not fit in memory with "
+                "a segment of the index: raise --gpu-memory, or use --engine cpu"
             )
         cuts.append((start, stop))
         start = stop
@@ -122,7 +128,7 @@ def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
 def merge(
     segment: Segment, rank: np.ndarray, found: LongestMatches, whole: LongestMatches, n_threads: int = 1
 ) -> None:
-    """Take what was ``found`` in a segment into ``whole``, of the same subqueries, where it is longer."""
+    """Merge the matches ``found`` in a segment into ``whole`` where they are longer (same subqueries)."""
     cuts = [slice(*span) for span in spans(found.row.size, n_threads)]
     run_all(_merge, [(segment, rank, take(found, cut), take(whole, cut)) for cut in cuts], n_threads)
 
@@ -138,19 +144,19 @@ def _merge(segment, rank, found, whole):
 # The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing by threads of the CPU.
 #
 # copy in     the suffix array, its rank and LCP array: once, or a segment at a time; the queries of a round
-# match       one thread a query, up to rank_walk.N_SUBQUERIES subqueries of it
+# match       one thread per job: up to N_SUBQUERIES subqueries of a query
 # copy out    row and length of each subquery
 #
-# Segments are in pinned memory, and the last one of some queries is the first one of the next.  Where the
-# whole is one segment, several threads of the host have rounds under way (gpu_session.py).
+# Segments are in pinned memory, and the last segment for some queries is the first one for the next. If there
+# is only one segment, several threads of the host work on rounds at the same time (gpu_session.py).
 
 N_STREAMS = 2  # at most
 N_THREADS = 128
-_COMPILING = threading.Lock()  # kernels must not be compiled by several threads at once
+_COMPILING = threading.Lock()  # several threads must not compile kernels at the same time
 
 
 class Round(NamedTuple):
-    """Queries that are matched at a time, their jobs, and their part of what is found, in pinned memory."""
+    """Queries that are matched together, their jobs, and their part of the results, in pinned memory."""
 
     strands: Strands
     jobs: Jobs
@@ -159,7 +165,7 @@ class Round(NamedTuple):
 
 @kernel
 def match_kernel(segment, strands, jobs, least, found):
-    """Find the longest match of each subquery in a Segment: a thread a job."""
+    """Find the longest match of each subquery in a Segment, one thread per job."""
     job = thread_index()
     if job < jobs.strand.size:
         match_job(segment, strands, jobs, least, job, found)
@@ -168,8 +174,7 @@ def match_kernel(segment, strands, jobs, least, found):
 class GpuMummer:
     """A matcher on a GPU, within the memory of a GpuSession.
 
-    ``host`` is its MummerGpu; ``n_threads`` of the CPU share the post-processing of some queries.  Raises
-    DeviceError.
+    ``host``: its MummerGpu. ``n_threads`` of the CPU share the post-processing. Raises DeviceError.
     """
 
     def __init__(self, host: "MummerGpu", session: "GpuSession", n_threads: int = 1) -> None:
@@ -195,7 +200,7 @@ class GpuMummer:
         return collected(self.host, strands, self.run(self.seek, strands), self.n_threads)
 
     def seek(self, strands: Strands) -> Subqueries:
-        """The subqueries of strands that match, and their rows."""
+        """Return the subqueries of strands that match, and their rows."""
         jobs, arrays = make_jobs(strands, self.least), self.desks.take()
         n = int(jobs.slot[-1])
         found = LongestMatches(*(arrays(name, n, np.uint32)[:n] for name in LongestMatches._fields))
@@ -205,7 +210,7 @@ class GpuMummer:
         return anchors
 
     def search(self, strands: Strands, jobs: Jobs, found: LongestMatches) -> None:
-        """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
+        """Find a longest match of each subquery in the whole suffix array; ``found`` is in pinned memory."""
         work = [_round(strands, jobs, found, *cut) for cut in rounds(strands, jobs, self.division)]
         if len(self.segments) == 1:
             self._match_all(self.segments[0], work)
@@ -222,11 +227,11 @@ class GpuMummer:
             self.streams.run(self._match, segment, there, queries)
 
     def _match(self, stream: "GpuStream", segment: Segment, there: Segment, queries: Round) -> None:
-        """Match a Round in a segment, which is ``there`` on the GPU."""
+        """Match a Round in a segment; ``there`` is its copy on the GPU."""
         words = stream.send("words", stream.pack("words", queries.strands[:1]))
         arrays = [*queries.strands[1:3], *queries.jobs]
         columns = stream.pack("columns", arrays)
-        stream.begin("copy in")  # the words are on their way meanwhile
+        stream.begin("copy in")  # the words are copied meanwhile
         columns = stream.send("columns", columns)
         ends = accumulate((array.size for array in arrays), initial=0)
         first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
@@ -246,7 +251,7 @@ class GpuMummer:
             merge(segment, self.host.segment.rank, found, queries.found, self.n_threads)
 
     def _bring(self, segment: Segment) -> Segment:
-        """A segment on the GPU, where there is room for one."""
+        """Return a segment on the GPU, which has room for one."""
         if self._held[0] is not segment:
             with self.clock.timed("copy in"):
                 arrays = [
@@ -258,7 +263,7 @@ class GpuMummer:
 
 
 def _round(strands: Strands, jobs: Jobs, found: LongestMatches, start: int, stop: int) -> Round:
-    """The Round of jobs start to stop, by itself."""
+    """Return the Round of jobs start to stop, with its own arrays of strands and slots."""
     first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
     piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)
     base, words = words_of(piece)

@@ -1,20 +1,21 @@
-"""The default matcher: seed table, suffix array and packed text, which every index with a whole SA holds.
+"""The default matcher: seed table, suffix array and packed text, which every index with a whole SA has.
 
-A match of l symbols or more covers the window of w symbols at one of the positions 0, step, 2 step ... where
-step = l - w + 1; the anchors are these windows, and each match belongs to the first that it covers:
+A match of l symbols or more covers the window of w symbols at one of the positions 0, step, 2 step ..., where
+step = l - w + 1. The anchors are these windows, and each match belongs to the first one that it covers:
 
     strand     ....................................
     windows    |--w--|   |--w--|   |--w--|          step apart
     match             ==============                covers the third, and starts after the second
 
-The seed table gives the rows of the suffix array that start with a window (it is never longer than the
-table's strings); for each, strand and text are compared to both sides, 32 symbols at a time.  The rows of a
-window are neighbours in memory and the places in the text independent of each other, so that all accesses
-overlap; few of them are needed because windows are far apart.  The sampling of windows is that of essaMEM and
-copMEM (Khan et al. 2009; Grabowski and Bieniecki 2019), turned round: the queries are sampled, not the text.
+The seed table gives the rows of the suffix array that start with a window (windows are never longer than the
+strings of the table). For each row, strand and text are compared in both directions, 32 symbols at a time.
+The rows of a window are adjacent in memory and their text positions independent of each other, so all
+accesses overlap; few are needed because windows are far apart. The sampling of windows is that of essaMEM and
+copMEM (Khan et al. 2009; Grabowski and Bieniecki 2019), with the roles exchanged: the queries are sampled,
+not the text.
 
-Few strings have many rows, but these rows are half of all in a genome.  A window with more than ``many`` is
-taken as two wider ones, half as far apart, whose rows are found by binary search:
+Few strings have many rows, but these rows are half of all rows in a genome. A window with more than ``many``
+rows is replaced by two wider ones, half as far apart, whose rows are found by binary search:
 
     window P with rows of w symbols      starts in (P - step, P]
     window P - h, wider, few rows        starts in (P - step, P - h]      h = step / 2, rounded up
@@ -48,14 +49,14 @@ from .windows import (
 if TYPE_CHECKING:
     pass
 
-_GROUP = 64  # windows looked up, and rows compared, at a time
-_AHEAD = 24  # anchors whose rows are prefetched
-_LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; how uneven strings are in genomes
+_GROUP = 64  # windows that are looked up, and rows that are compared, at a time
+_AHEAD = 24  # anchors ahead whose rows are prefetched
+_LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; unevenness of strings in genomes
 _FIRST, _END, _STRAND, _POSITION = range(4)
 
 
 class Windows(NamedTuple):
-    """Anchors (strands.py); ``reach`` int64[n]: matches that start so far before one belong to others."""
+    """Anchors (strands.py). ``reach`` int64[n]: matches that start this far before one belong to others."""
 
     strand: np.ndarray
     position: np.ndarray
@@ -65,13 +66,13 @@ class Windows(NamedTuple):
 
 
 def make_seeds(index: Any, least: int) -> Seeds:
-    """A matcher over an index that was opened for seed and verify."""
+    """Return a matcher with an index that was opened for seed and verify."""
     width = best_width(index.sa.positions.size, index.seeds.s, least)
     return Seeds(index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width)
 
 
 def best_width(n: int, s: int, least: int) -> int:
-    """The width with the least work a symbol of a strand: 1 / step lookups, and the rows to compare."""
+    """Return the width with the least work per symbol of a strand: 1 / step lookups, and compared rows."""
 
     def cost(width: int) -> float:
         return (_LOOKUP + _SKEW * n / 4**width) / (least - width + 1)
@@ -81,7 +82,7 @@ def best_width(n: int, s: int, least: int) -> int:
 
 @seek.register(Seeds)
 def seek_seeds(matcher: Seeds, strands: Strands) -> Windows:
-    """The windows of all strands that have rows."""
+    """Return the windows of all strands that have rows."""
     step = step_of(matcher)
     most = 2 * int(((strands.stop - strands.start + step - 2) // step + 1).sum())
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.int64)
@@ -94,14 +95,14 @@ def seek_seeds(matcher: Seeds, strands: Strands) -> Windows:
 def collect_seeds(
     matcher: Seeds, strands: Strands, anchors: Windows, start: int, stop: int, matches: Matches
 ) -> int:
-    """The matches of windows start to stop."""
+    """Write the matches of windows start to stop; return their number."""
     places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
     return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
 
 
 @compiled
 def _seek(matcher, strands, windows, places):
-    """Write the windows that have rows; their number.  ``places`` int64[_GROUP, 4] is for its own use."""
+    """Write the windows that have rows; return their number. ``places`` int64[_GROUP, 4] is scratch."""
     n = waiting = np.int64(0)
     for i in range(strands.length.size):
         window = first_window(matcher, strands, i)
@@ -119,7 +120,7 @@ def _seek(matcher, strands, windows, places):
 
 @inlined
 def _keep(matcher, strands, windows, places, n, waiting):
-    """Look up the rows of the windows that wait, and write those that have any from n on."""
+    """Look up the rows of the waiting windows, and write those that have any from n on; return the next n."""
     step = step_of(matcher)
     half = (step + 1) >> 1
     for j in range(waiting):
@@ -146,7 +147,7 @@ def _write(windows, n, strand, position, lo, hi, reach):
 
 @inlined
 def _narrow(matcher, strands, strand, position, half):
-    """The rows of the wider window at a position; none if there is no such window."""
+    """Return the rows of the wider window at a position; none if there is no such window."""
     end = position + np.int64(matcher.least) - half + 1
     if position < 0 or end > at(strands.length, strand):
         return np.int64(0), np.int64(0)
@@ -159,7 +160,7 @@ def _narrow(matcher, strands, strand, position, half):
 
 @inlined
 def _first_row(matcher, window, lo, hi, order):
-    """The first of rows lo to hi to which a window (Subquery) compares as ``order`` or less."""
+    """Return the first of rows lo to hi to which a window (Subquery) compares as ``order`` or less."""
     while lo < hi:
         middle = (lo + hi) >> 1
         _, found = compare(matcher, np.int64(at(matcher.sa, middle)), window, np.int64(0))
@@ -172,9 +173,9 @@ def _first_row(matcher, window, lo, hi, order):
 
 @compiled
 def _collect(matcher, strands, anchors, span, places, counts, matches):
-    """Write the matches of anchors span[0] to span[1]; their number.
+    """Write the matches of anchors span[0] to span[1]; return their number.
 
-    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are for its own use.
+    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are scratch.
     """
     start, stop = span
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``

@@ -1,26 +1,25 @@
-"""The default matcher on a GPU: the windows, frames and comparisons of seeds.py, a thread for each.
+"""The default matcher on a GPU: windows, frames and comparisons as in seeds.py, one thread per item.
 
     host       packs the strands into pinned memory; one copy in
-    seek       a thread a window: its rows
-    compare    a thread a row: the match there, if any
-    gather     a block of threads a block of windows: its matches together, sorted; two copies out
-    host       hands them over in the order of the windows
+    seek       one thread per window: its rows
+    compare    one thread per row: the match there, if any
+    gather     one block of threads per block of windows: collects and sorts its matches; two copies out
+    host       returns the matches in the order of the windows
 
-The work that waits for memory is spread evenly however many rows a window has, and only what is a match
-comes back.  A block of threads has a block of windows.  It adds up their rows and takes its place among the
-rows of all by one atomic addition that also counts the blocks, so that places ascend in the order of these
-*turns*:
+The work that waits for memory is spread evenly however many rows a window has, and only matches are copied
+back. A block of threads handles a block of windows. It adds up their rows and reserves their place among all
+rows by one atomic addition that also counts the blocks, so places ascend in the order of these *turns*:
 
     block of windows    0   1   2   3        turn      0   1   2   3
     rows                40  52  38  44       block     1   0   3   2
                                              running   0  52  92 136 (174)
 
-and no running total over all windows is needed.  Matches take their places likewise; ``spans`` tells which
-are a block's, so that the host, which reads them once, reads them in the order of the windows.
+No prefix sum over all windows is needed. Places of matches are reserved in the same way; ``spans`` records
+the place of each block, so that the host reads the matches once, in the order of the windows.
 
-The kernels follow each other without a word from the host: where windows have more rows than there is room
-for, compare and gather do nothing, and the host asks for fewer windows at a time.  Each thread of the host
-takes a stream of its own (gpu_session.py), so that copies and packing for one overlap with another's kernels.
+The kernels follow each other without the host. If windows have more rows than there is room for, compare and
+gather do nothing, and the host starts again with fewer windows. Each thread of the host has its own stream
+(gpu_session.py), so copies and packing for one overlap with another's kernels.
 """
 
 from collections.abc import Iterator
@@ -52,15 +51,15 @@ from .matches import KeyValues, sort_pairs
 from .strands import Strands, empty_matches, take, words_of
 from .windows import extend, first_window, frame_of, lookup, may_match, n_windows, rows_of, step_of
 
-BLOCK = gpu.block_size(128)  # windows of a block, a thread each
+BLOCK = gpu.block_size(128)  # windows of a block, one thread each
 _TURN = 40  # bits of a number of rows; the turn is above them
 ROW_BITS = (1 << _TURN) - 1
 
 
 class Queries(NamedTuple):
-    """Strands as they go to a GPU: ``words`` uint64 of ``n`` strands, and ``columns`` uint32[5n + 1].
+    """Strands in the form for a GPU: ``words`` uint64 of ``n`` strands, and ``columns`` uint32[5n + 1].
 
-    The columns are first, length, start and stop (contracts.Strands), and the running total of windows.
+    The columns are first, length, start and stop (strands.Strands), and prefix sums of windows.
     """
 
     words: np.ndarray
@@ -69,10 +68,10 @@ class Queries(NamedTuple):
 
 
 class BlockTable(NamedTuple):
-    """What kernels tell each other of ``n`` blocks of windows, with room for ``most`` rows.
+    """Results that kernels share for ``n`` blocks of windows, with room for ``most`` rows.
 
-    ``numbers`` int64 is one array, for a kernel is launched the sooner the fewer it is given;
-    sections_of tells its sections.
+    ``numbers`` int64 is one array, because a kernel with fewer arguments is launched faster; sections_of
+    splits it.
     """
 
     numbers: np.ndarray
@@ -81,11 +80,11 @@ class BlockTable(NamedTuple):
 
 
 class Sections(NamedTuple):
-    """The sections of a BlockTable of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
+    """The sections of a BlockTable of n blocks. ``counters`` int64[2]: turns << 40 | rows, and matches.
 
-    By block ``spans`` int64[2n], where its matches begin and how many they are.  By turn ``block`` int64[n].
-    By turn and window ``running`` int64[n * BLOCK + 1], the rows of all windows before, ``place``
-    int64[n * BLOCK], strand << 32 | position, and ``row``, the first row.
+    By block: ``spans`` int64[2n], where its matches begin and their number. By turn: ``block`` int64[n]. By
+    turn and window: ``running`` int64[n * BLOCK + 1], the rows of all preceding windows; ``place`` int64[n *
+    BLOCK], strand << 32 | position; ``row``, the first row.
     """
 
     counters: np.ndarray
@@ -97,18 +96,18 @@ class Sections(NamedTuple):
 
 
 def report_size(n: int) -> int:
-    """Numbers of a table of n blocks that the host reads: counters and spans."""
+    """Return the size of the part of a table of n blocks that the host reads: counters and spans."""
     return 2 + 2 * n
 
 
 def table_size(n: int) -> int:
-    """Numbers in a table of n blocks."""
+    """Return the size of a table of n blocks."""
     return 3 + 3 * n + 3 * n * BLOCK
 
 
 @inlined
 def sections_of(table):
-    """The Sections of a table."""
+    """Return the Sections of a table."""
     numbers, n, size = table.numbers, table.n, table.n * BLOCK
     a = 2 + 3 * n
     b = a + size + 1
@@ -120,7 +119,7 @@ def sections_of(table):
 
 @inlined
 def strands_of(queries):
-    """Queries as Strands without row and offset."""
+    """Return Queries as Strands without row and offset."""
     n, columns = queries.n, queries.columns
     return Strands(
         queries.words, columns[:n], columns[n : 2 * n], columns[2 * n : 3 * n], columns[3 * n : 4 * n],
@@ -130,7 +129,7 @@ def strands_of(queries):
 
 @device
 def add_up(sums, value):
-    """(sum of the values of the threads of a block before this one, of all); ``sums`` is for its own use."""
+    """Return (sum over the preceding threads of a block, sum over all); ``sums`` is scratch."""
     t, distance = thread_in_block(), 1
     sums[t] = value
     sync_block()
@@ -147,9 +146,9 @@ def add_up(sums, value):
 
 @kernel
 def seek_kernel(matcher, queries, start, stop, table):
-    """Rows of windows start to stop: a thread a window, a block of threads a block of windows.
+    """Find the rows of windows start to stop: a thread per window, a block of threads per block of windows.
 
-    ``matcher`` Seeds, ``queries`` Queries, ``table`` BlockTable whose counters are 0.
+    ``matcher``: Seeds. ``queries``: Queries. ``table``: BlockTable whose counters are 0.
     """
     sums = cuda.shared.array(BLOCK, INT64)
     strands, sections = strands_of(queries), sections_of(table)
@@ -177,9 +176,9 @@ def seek_kernel(matcher, queries, start, stop, table):
 
 @kernel
 def compare_kernel(matcher, queries, table, pairs):
-    """The match of each row, by any number of threads, each of which takes rows in turn.
+    """Find the match of each row; any number of threads take rows in turn.
 
-    ``pairs`` KeyValues of a row: position << 32 | text, and strand << 32 | length, or 0 where there is none.
+    ``pairs``: KeyValues per row: position << 32 | text, and strand << 32 | length, or 0 without a match.
     """
     sections = sections_of(table)
     n_rows = sections.counters[0] & ROW_BITS
@@ -201,12 +200,13 @@ def compare_kernel(matcher, queries, table, pairs):
 
 @kernel
 def gather_kernel(table, pairs, found):
-    """Let the matches of a block of windows close ranks, and sort those of each window.
+    """Move the matches of each block of windows together, and sort those of each window.
 
-    A block of threads a block of windows, a thread a window; from ``pairs`` into ``found``, both KeyValues.
+    One block of threads per block of windows, one thread per window; from ``pairs`` into ``found``, both
+    KeyValues.
     """
     counts = cuda.shared.array(BLOCK, UINT32)
-    sums = cuda.shared.array(BLOCK, INT64)  # the simulator knows them apart by their lines
+    sums = cuda.shared.array(BLOCK, INT64)  # the simulator distinguishes the two arrays by their lines
     sections = sections_of(table)
     if (sections.counters[0] & ROW_BITS) <= table.most:
         t, turn = thread_in_block(), thread_index() // BLOCK
@@ -247,17 +247,17 @@ if TYPE_CHECKING:
     from .strands import Matches, Strands
     from .windows import Seeds
 
-ROWS = 1 << 25  # looked at, at a time
+ROWS = 1 << 25  # rows that are compared at a time
 _LEAST_ROWS = 1 << 18
 N_STREAMS = 4  # at most
-_ROW_BYTES = 64  # of a stream's buffers, for each of them and as many windows
-BESIDE = _ROW_BYTES * _LEAST_ROWS  # bytes beside the index, at least
+_ROW_BYTES = 64  # of a stream's buffers, per row and per window
+BESIDE = _ROW_BYTES * _LEAST_ROWS  # least bytes besides the index
 _RESIDENT = 2048  # threads of a multiprocessor
-_MANY = 1 << 18  # matches that threads of the host share
+_MANY = 1 << 18  # matches from which on several threads of the host share the work
 
 
 class GpuMatches(NamedTuple):
-    """Matches in pinned memory, ``arrays``: ``spans`` as in seeds_gpu.py, ``pairs`` as of gather."""
+    """Matches in pinned memory, ``arrays``: ``spans`` as in Sections, ``pairs`` as from gather_kernel."""
 
     spans: np.ndarray
     pairs: KeyValues
@@ -265,7 +265,7 @@ class GpuMatches(NamedTuple):
 
 
 class GpuSeeds:
-    """The matcher ``host`` with its arrays on a GPU, for ``n_threads`` of the host.  Raises DeviceError."""
+    """The matcher ``host`` with its arrays on a GPU, for ``n_threads`` of the host. Raises DeviceError."""
 
     def __init__(self, host: "Seeds", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.clock, self.n_threads = host, host.least, session.clock, n_threads
@@ -280,7 +280,10 @@ class GpuSeeds:
                 self.seeds = gpu_search.upload(host)
 
     def slices(self, strands: "Strands", span: tuple[int, int] | None = None) -> Iterator["Matches"]:
-        """Those of windows span[0] to span[1], or all; where there is no room, of fewer at a time."""
+        """Yield the Matches of windows span[0] to span[1], or of all.
+
+        In smaller spans if there is no room.
+        """
         found, fewer = self.streams.run(_find, self, strands, span)
         if found is not None:
             matches = empty_matches(found.pairs.keys.size)
@@ -295,7 +298,7 @@ class GpuSeeds:
 def _find(
     stream: "GpuStream", matcher: GpuSeeds, strands: "Strands", span: tuple[int, int] | None
 ) -> tuple[GpuMatches | None, list[tuple[int, int]] | tuple]:
-    """(GpuMatches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
+    """Return (GpuMatches of a span of windows, ()), or (None, smaller spans) if it has too many rows."""
     queries, n_of_all = _bring(stream, matcher, strands)
     start, stop = span or (0, n_of_all)
     n, n_rows = stop - start, matcher.n_rows
@@ -315,7 +318,7 @@ def _find(
                 stream.wait()
             return GpuMatches(report[2:], its_pairs, arrays), ()
         n_shares = wanted // n_rows + 1 if n > 1 else 1
-        n_rows = wanted  # of a window by itself
+        n_rows = wanted  # of a single window
     matcher.desks.give_back(arrays)
     return None, [(start + a, start + b) for a, b in spans(n, n_shares)]
 
@@ -323,8 +326,8 @@ def _find(
 def _launch(
     stream: "GpuStream", matcher: GpuSeeds, queries: Queries, span: tuple[int, int], n_rows: int
 ) -> tuple[BlockTable, KeyValues]:
-    """Begin to find the matches of a span of windows: (BlockTable, KeyValues of the matches), on the GPU."""
-    n_blocks = max(-(-(span[1] - span[0]) // BLOCK), 1)  # one has nothing to do where there are no windows
+    """Launch the search of a span of windows; return (BlockTable, KeyValues of the matches), on the GPU."""
+    n_blocks = max(-(-(span[1] - span[0]) // BLOCK), 1)  # the block has nothing to do if there are no windows
     table = BlockTable(stream.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
     pairs, found = (
         KeyValues(*(stream.there(f"{name} of {of}", n_rows, np.int64) for name in KeyValues._fields))
@@ -340,26 +343,26 @@ def _launch(
 
 
 def _bring(stream: "GpuStream", matcher: GpuSeeds, strands: "Strands") -> tuple[Queries, int]:
-    """(Queries of strands on the GPU, the number of their windows)."""
+    """Return (Queries of strands on the GPU, number of their windows)."""
     if stream.holds is None or stream.holds[0] is not strands:  # type: ignore[index]
         stream.holds, n, (base, words) = None, strands.first.size, words_of(strands)
         words = stream.send("words", stream.pack("words", [words]))
         with stream.clock.timed("copy in"):
             columns = stream.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
             n_of_all = _pack(matcher.host, strands, base, columns)
-        stream.begin("copy in")  # the words are on their way meanwhile
+        stream.begin("copy in")  # the words are copied meanwhile
         stream.holds = strands, Queries(words, stream.send("columns", columns), n), n_of_all
     return stream.holds[1:]  # type: ignore[index]
 
 
 @compiled
 def _pack(matcher, strands, base, columns):
-    """Write the columns of Queries, whose words are those from ``base`` on; the number of all windows."""
+    """Write the columns of Queries with the words from ``base`` on; return the number of all windows."""
     n, total, windows = strands.length.size, np.int64(0), np.int64(0)
     columns[4 * n] = 0
     for i in range(n):
         length, start, stop = strands.length[i], strands.start[i], strands.stop[i]
-        same = i > 0 and length == strands.length[i - 1]  # as the read before, often
+        same = i > 0 and length == strands.length[i - 1]  # often, as for the preceding read
         if not (same and start == strands.start[i - 1] and stop == strands.stop[i - 1]):
             windows = n_windows(matcher, strands, i)
         total += windows

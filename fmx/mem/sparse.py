@@ -1,16 +1,16 @@
-"""The matcher of an index with a sparse suffix array alone, for matches of k + w - 1 symbols or more.
+"""The matcher of an index with only a sparse suffix array, for matches of k + w - 1 symbols or more.
 
-Windows of k + w - 1 symbols lie as in seeds.py, step = l - (k + w - 1) + 1 apart.  The smallest canonical
-k-mer of a window is sampled wherever the text holds the window (index/sparse/table.py), so each match has a
-row in its bucket.  Windows that follow one another with the same k-mer share an anchor, which gives the
-matches that belong to any of them:
+Windows of k + w - 1 symbols lie as in seeds.py, step = l - (k + w - 1) + 1 apart. The smallest canonical
+k-mer of a window is sampled wherever the text contains the window (index/sparse/table.py), so each match has
+a row in its bucket. Consecutive windows with the same k-mer share an anchor, which gives the matches that
+belong to any of them:
 
     windows a to b     |------*------|       a match belongs to the first window that it covers,
                            |--*----------|   so it starts in (a - step, b]
     anchor                    *              the k-mer
 
-Of many rows those are found by binary search that go on as the windows do; rows on the other strand, or with
-other symbols left of the k-mer, are left out without a look at the text.
+If there are many rows, binary search finds those that continue as the windows do. Rows on the other strand,
+or with other symbols to the left of the k-mer, are skipped without reading the text.
 """
 
 from collections.abc import Iterator
@@ -48,14 +48,14 @@ from .windows import extend, first_window, n_windows, step_of
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
 
-_GROUP, _AHEAD = 64, 24  # rows compared at a time; anchors whose rows are prefetched
+_GROUP, _AHEAD = 64, 24  # rows compared at a time; anchors ahead whose rows are prefetched
 _PLACE, _FIRST, _LAST = range(3)
 
 
 class SparseSeeds(NamedTuple):
     """``table`` of the packed text ``words`` of n symbols, with these ``blocks``; 2^n_bits buckets.
 
-    ``least`` l, ``width`` k + w - 1.
+    ``least``: l. ``width``: k + w - 1.
     """
 
     table: SparseTable
@@ -72,10 +72,10 @@ class SparseSeeds(NamedTuple):
 
 
 class SparseAnchors(NamedTuple):
-    """Anchors (strands.py), by their k-mers; ``reverse`` int64[n]: the strand of its canonical form.
+    """Anchors (strands.py) by their k-mers; ``reverse`` int64[n]: strand of the canonical form.
 
-    Matches that start ``reach`` symbols before it, or less than ``late``, belong to others.  ``left`` and
-    ``mask`` uint64[n]: what rows hold of the symbols left of it.
+    Matches that start ``reach`` symbols before the k-mer, or less than ``late``, belong to others. ``left``
+    and ``mask`` uint64[n]: what rows must hold of the symbols to the left of it.
     """
 
     strand: np.ndarray
@@ -90,14 +90,14 @@ class SparseAnchors(NamedTuple):
 
 
 def make_sparse_seeds(index: "FMIndex", least: int) -> SparseSeeds:
-    """A matcher over an index that was opened for its sparse suffix array.  Raises UnsupportedError."""
+    """Return a matcher with an index that was opened for its sparse suffix array. Raises UnsupportedError."""
     table, n = index.sparse, index.reference.n_text
     assert table is not None
     assert index.text_words is not None
     width = table.k + table.w - 1
     if least < width:
         raise UnsupportedError(
-            f"this index finds matches of {width} bases or more, and -l is {least}: raise it, or build an "
+            f"this index finds matches of {width} bases or more, but -l is {least}: raise it, or build an "
             f"index with --layout {index.layout_name},{layouts.DEFAULT}"
         )
     n_bits = bucket_bits(n, table.w)
@@ -106,7 +106,7 @@ def make_sparse_seeds(index: "FMIndex", least: int) -> SparseSeeds:
 
 @seek.register(SparseSeeds)
 def seek_sparse(matcher: SparseSeeds, strands: Strands) -> SparseAnchors:
-    """The anchors of all strands that have rows."""
+    """Return the anchors of all strands that have rows."""
     most = int(((strands.stop - strands.start) // step_of(matcher) + 2).sum())
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, *[np.int64] * 3, *[np.uint64] * 2)
     anchors = SparseAnchors(*(np.empty(most, dtype) for dtype in dtypes))
@@ -118,16 +118,16 @@ def seek_sparse(matcher: SparseSeeds, strands: Strands) -> SparseAnchors:
 def collect_sparse(
     matcher: SparseSeeds, strands: Strands, anchors: SparseAnchors, start: int, stop: int, matches: Matches
 ) -> int:
-    """The matches of anchors start to stop."""
+    """Write the matches of anchors start to stop; return their number."""
     places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
     return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
 
 
 @compiled
 def _seek(matcher, strands, anchors, groups, room):
-    """Write the anchors that have rows; their number.
+    """Write the anchors that have rows; return their number.
 
-    ``groups`` int64[LANES, 3] and ``room`` int32[ROOM] are for its own use.
+    ``groups`` int64[LANES, 3] and ``room`` int32[ROOM] are scratch.
     """
     n, step, k = np.int64(0), step_of(matcher), np.int64(matcher.table.k)
     for i in range(strands.length.size):
@@ -165,7 +165,10 @@ def _seek(matcher, strands, anchors, groups, room):
 
 @inlined
 def _keep(matcher, strands, anchors, begin, end, step):
-    """Of anchors begin to end, whose ``lo`` are buckets, keep those with rows; the number after them."""
+    """Keep the anchors begin to end, whose ``lo`` are buckets, that have rows.
+
+    Return the number after them.
+    """
     n = begin
     for g in range(begin, end):
         bucket, place = np.int64(anchors.lo[g]), anchors.position[g]
@@ -194,7 +197,7 @@ def _keep(matcher, strands, anchors, begin, end, step):
 
 @inlined
 def _first_row(matcher, words, kmer, right, rows, order):
-    """The first of rows lo to hi whose ``_order`` is ``order`` or less."""
+    """Return the first of rows lo to hi whose ``_order`` is ``order`` or less."""
     lo, hi = rows
     while lo < hi:
         middle = (lo + hi) >> 1
@@ -207,7 +210,7 @@ def _first_row(matcher, words, kmer, right, rows, order):
 
 @inlined
 def _order(matcher, words, kmer, right, row):
-    """-1, 0, 1: ``right`` symbols of a strand from a k-mer on sort before the text of a row, as it, after it.
+    """Return -1, 0 or 1: ``right`` symbols of a strand from a k-mer on sort before, as or after a row's text.
 
     ``kmer``: (first word of the strand, where it starts, whether its canonical form is the reverse one).
     """
@@ -229,9 +232,9 @@ def _order(matcher, words, kmer, right, row):
 
 @compiled
 def _collect(matcher, strands, anchors, span, places, counts, matches):
-    """Write the matches of anchors span[0] to span[1]; their number.
+    """Write the matches of anchors span[0] to span[1]; return their number.
 
-    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are for its own use.
+    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are scratch.
     """
     start, stop = span
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``

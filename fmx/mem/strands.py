@@ -1,15 +1,15 @@
-"""What an algorithm for maximal exact matches (a matcher) promises: two functions, joined by its type.
+"""Interface of algorithms for maximal exact matches (matchers), and the strands of queries.
 
-A matcher is a NamedTuple of an index's arrays and ``least``, the least length of a match.  It works in two
-phases, so that memory is bounded whatever a query hits: ``seek`` finds for each anchor, a place in a strand,
-the rows of the suffix array among which its matches are; ``collect`` turns the rows of some anchors into
-matches.
+A matcher is a NamedTuple of an index's arrays and ``least``, the least length of a match. It works in two
+phases, so that memory is bounded however many matches a query has. ``seek`` finds, for each anchor (a place
+in a strand), the rows of the suffix array that contain its matches. ``collect`` turns the rows of some
+anchors into matches.
 
     strand    ...CCATGCATTGACCA...      anchors   |     |     |
     an anchor gives the matches that start after the anchor before it, up to the anchor itself
 
-so matches come out in order, and each of them once.  A match is maximal in both directions: it cannot be
-longer, for the strand ends there, or the text's block, or the symbols differ.
+So matches are found in order, and each of them once. A match is maximal in both directions: it ends at the
+end of the strand, at the end of the text's block, or at a mismatch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 class Strands(NamedTuple):
     """Runs of A, C, G and T of queries and of their reverse complements, packed.
 
-    Strand i is ``length[i]`` symbols from word ``first[i]`` of ``words`` (uint64, with a spare word); the
-    matches wanted are those that start at ``start[i]`` to ``stop[i]`` (half-open).  It is the part of row
-    ``row[i]`` (2r for query r, 2r + 1 for its reverse complement) that begins at ``offset[i]``.
-    All int64[n].
+    Strand i has ``length[i]`` symbols from word ``first[i]`` of ``words`` (uint64, with a spare word). The
+    requested matches start at ``start[i]`` to ``stop[i]`` (half-open). It is the part of row ``row[i]`` (2r
+    for query r, 2r + 1 for its reverse complement) that begins at ``offset[i]``. All int64[n].
     """
 
     words: np.ndarray
@@ -46,9 +45,9 @@ class Strands(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Matches, ascending by (strand, position, text).  All int64[n].
+    """Matches, ascending by (strand, position, text). All int64[n].
 
-    ``position`` is where a match starts in its strand, ``text`` where it starts in the text.
+    ``position``: where a match starts in its strand. ``text``: where it starts in the text.
     """
 
     strand: np.ndarray
@@ -58,44 +57,44 @@ class Matches(NamedTuple):
 
 
 def empty_matches(n: int) -> Matches:
-    """Arrays for n matches."""
+    """Return arrays for n matches."""
     return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
 
 
 def take(columns: "Any", which: slice | np.ndarray) -> "Any":
-    """Those of a slice, a mask or indices, of a NamedTuple of columns, as Matches are."""
+    """Return the rows of a slice, a mask or indices of a NamedTuple of columns, such as Matches."""
     return type(columns)(*(column[which] for column in columns))
 
 
 def join_matches(several: Iterator | Sequence[Matches]) -> Matches:
-    """Matches one after the other, in arrays of their own."""
+    """Return Matches one after the other, in new arrays."""
     return Matches(*(np.concatenate(columns) for columns in zip(empty_matches(0), *several, strict=True)))
 
 
 class Matcher(Protocol):
-    """Finds the maximal exact matches of strands: Seeds, SparseSeeds and MummerGpu, on a GPU GpuSeeds and
-    GpuMummer, and JoinedMatchers of the parts of a text.
+    """Finds the maximal exact matches of strands.
 
-    To add one: write ``slices``, on the CPU by bodies for ``seek`` and ``collect``, and let
-    matching.make_matcher make it.  tests/mem/test_matcher_protocol.py runs over all of them.
+    Implementations: Seeds, SparseSeeds and MummerGpu; on a GPU GpuSeeds and GpuMummer; JoinedMatchers for the
+    parts of a text. To add one: write ``slices``, on the CPU by bodies for ``seek`` and ``collect``, and
+    create it in matching.make_matcher. tests/mem/test_matcher_protocol.py runs over all of them.
     """
 
     def slices(self, strands: Strands, /) -> "Iterator[Matches]":
-        """Yield the Matches of strands in order, none of them empty, in arrays of their own."""
+        """Yield the Matches of strands in order, none of them empty, each in its own arrays."""
 
 
 @by_type
 def seek(matcher, strands):
-    """The anchors of all strands, ascending by (strand, position); those without rows may be left out.
+    """Return the anchors of all strands, ascending by (strand, position); those without rows may be omitted.
 
-    A NamedTuple of columns, among them ``strand``, ``position`` int64[n], symbols into it, and ``lo``, ``hi``
-    uint32[n], half-open: the rows to look at.  An anchor has at most hi - lo matches.
+    A NamedTuple of columns, with ``strand``, ``position`` int64[n] (symbols into the strand), and ``lo``,
+    ``hi`` uint32[n], half-open: the rows to compare. An anchor has at most hi - lo matches.
     """
 
 
 @by_type
 def collect(matcher, strands, anchors, start, stop, matches):
-    """Write the matches of anchors start to stop into ``matches`` from 0 on; their number.
+    """Write the matches of anchors start to stop into ``matches`` from 0 on; return their number.
 
     ``matches`` has room for sum(hi - lo) of these anchors.
     """
@@ -105,7 +104,7 @@ ROWS_AT_ONCE = 1 << 17
 
 
 def collected(matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1) -> Iterator[Matches]:
-    """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
+    """Yield the Matches of anchors; each thread takes ROWS_AT_ONCE rows, or one anchor, at a time."""
     rows = anchors.hi - anchors.lo
     cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
     for i in range(0, len(cuts), n_threads):
@@ -127,7 +126,7 @@ def collected(matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1) 
 
 
 def make_strands(batch: "ReadBatch", which: int) -> Strands:
-    """The strands of all queries of a ReadBatch, ascending by (row, offset); ``which`` as of reads.pack."""
+    """Return the strands of all queries, ascending by (row, offset); ``which`` strands as in reads.pack."""
     n_rows = 2 * batch.length.size
     runs, words = np.zeros(n_rows + 1, np.int64), np.zeros(n_rows + 1, np.int64)
     _count(batch, which, CODE, runs, words)
@@ -140,7 +139,7 @@ def make_strands(batch: "ReadBatch", which: int) -> Strands:
 
 @inlined
 def _next_run(batch, r, code, i):
-    """(start, stop) of the first run of query r that does not start before symbol i."""
+    """Return (start, stop) of the first run of query r that does not start before symbol i."""
     letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
     if batch.searchable[r] and i == 0:
         return np.int64(0), letters.size
@@ -154,7 +153,7 @@ def _next_run(batch, r, code, i):
 
 @compiled
 def _count(batch, which, code, runs, words):
-    """Runs and words of row i into element i + 1."""
+    """Write the numbers of runs and words of row i to element i + 1."""
     for r in range(batch.length.size):
         i, stop = _next_run(batch, r, code, np.int64(0))
         while i < stop:
@@ -168,7 +167,7 @@ def _count(batch, which, code, runs, words):
 @compiled
 def _fill(batch, which, code, runs, words, strands):
     for r in range(batch.length.size):
-        forward, reverse = runs[2 * r], runs[2 * r + 2]  # the runs of the reverse come in reverse order
+        forward, reverse = runs[2 * r], runs[2 * r + 2]  # runs of the reverse are in reverse order
         word, end = words[2 * r], words[2 * r + 2]
         i, stop = _next_run(batch, r, code, np.int64(0))
         while i < stop:
@@ -193,26 +192,26 @@ def _note(strands, i, word, length, row, offset):
 
 
 def cut(strands: Strands, size: int) -> Iterator[tuple[int, Strands]]:
-    """Yield (number of the first strand, Strands), which together want what ``strands`` want.
+    """Yield (number of the first strand, Strands) that together request the same matches as ``strands``.
 
-    Each of them wants up to ``size`` starts.
+    Each has up to ``size`` starts.
     """
     for a, start, stop in cuts(strands.stop, size):
         yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
 
 
 def some_strands(strands: Strands, a: int, b: int | None) -> Strands:
-    """Strands a to b, with all words."""
+    """Return strands a to b, with all words."""
     return Strands(strands.words, *(column[a:b] for column in strands[1:]))
 
 
 def word_ends(strands: Strands) -> np.ndarray:
-    """The end of each strand's words."""
+    """Return the end of each strand's words."""
     return strands.first + (strands.length + WORD - 1) // WORD
 
 
 def words_of(strands: Strands) -> tuple:
-    """(the first word of strands, their words and a spare one)."""
+    """Return (first word of strands, their words and a spare one)."""
     if strands.first.size == 0:
         return 0, strands.words[:1]
     base, end = int(strands.first[0]), int(word_ends(some_strands(strands, -1, None))[0])

@@ -1,4 +1,4 @@
-"""Comparing a query with the text, 32 symbols at a time."""
+"""Windows of strands: comparison of a query with the text, 32 symbols at a time."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,15 +24,15 @@ class Subquery(NamedTuple):
 
 @inlined
 def symbol(words, first, i):
-    """Symbol i of the packed string at word ``first``, as a uint64."""
+    """Return symbol i of the packed string at word ``first``, as a uint64."""
     return (at(words, first + (i >> 5)) >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3)
 
 
 @inlined
 def common_prefix(words, position, subquery, known, most):
-    """How many symbols, ``most`` at most, the text from ``position`` and a subquery share; ``known`` do.
+    """Return how many symbols the text from ``position`` and a subquery share, at most ``most``.
 
-    ``words`` the packed text.
+    ``known`` symbols are known to be equal. ``words``: the packed text.
     """
     done = known
     while done < most:
@@ -46,7 +46,7 @@ def common_prefix(words, position, subquery, known, most):
 
 @inlined
 def common_suffix(words, position, subquery, most):
-    """How many symbols, ``most`` at most, are the same just before ``position`` and before a subquery."""
+    """Return how many symbols are equal before ``position`` and before a subquery, at most ``most``."""
     done = np.int64(0)
     while done < most:
         k = min(most - done, WORD)
@@ -60,9 +60,9 @@ def common_suffix(words, position, subquery, most):
 
 @inlined
 def compare(text, position, subquery, known):
-    """(symbols in common, order) of the suffix at ``position`` and a subquery, which share ``known`` ones.
+    """Return (symbols in common, order) of the suffix at ``position`` and a subquery, which share ``known``.
 
-    The order is -1, 0, 1 for a subquery that sorts before the suffix, is a prefix of it, sorts after it.
+    The order is -1, 0 or 1 for a subquery that sorts before the suffix, is a prefix of it, or sorts after it.
     ``text`` has the packed ``words`` and ``blocks``.
     """
     m = subquery.m - subquery.i
@@ -81,16 +81,16 @@ def compare(text, position, subquery, known):
 
 # Windows of strands, their rows and the matches around them: the default matcher on CPU and GPU.
 #
-# See seeds.py for the idea.
+# seeds.py describes the method.
 
 MANY = 512
 _ODD = np.uint64(0x5555555555555555)
 
 
 class Seeds(NamedTuple):
-    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text; ``least`` l and ``width`` w.
+    """The default matcher on the CPU: ``sa`` uint32[n], the whole suffix array; ``words``, the packed text.
 
-    The CPU takes windows of more than ``many`` rows as two.
+    ``least``: l. ``width``: w. Windows of more than ``many`` rows are split into two on the CPU.
     """
 
     seeds: SeedTable
@@ -108,20 +108,20 @@ class Seeds(NamedTuple):
 
 @inlined
 def step_of(matcher):
-    """Distance of the windows."""
+    """Return the distance of windows."""
     return np.int64(matcher.least - matcher.width + 1)
 
 
 @inlined
 def first_window(matcher, strands, i):
-    """The first window that a match wanted of strand i may belong to."""
+    """Return the first window that a requested match of strand i may belong to."""
     step = step_of(matcher)
     return (strands.start[i] + step - 1) // step
 
 
 @inlined
 def n_windows(matcher, strands, i):
-    """How many windows of strand i the matches wanted belong to."""
+    """Return how many windows of strand i the requested matches belong to."""
     step = step_of(matcher)
     fitting = max(strands.length[i] - matcher.width, -step) // step
     return max(0, min((strands.stop[i] + step - 2) // step, fitting) + 1 - first_window(matcher, strands, i))
@@ -129,32 +129,32 @@ def n_windows(matcher, strands, i):
 
 @inlined
 def lookup(matcher, strands, i, position):
-    """Where the seed table tells a window's first row, -1 for row 0, and the row after its last."""
+    """Return where the seed table has a window's first row (-1 for row 0) and the row after its last."""
     width = np.int64(matcher.width)
     spare = 2 * (matcher.seeds.s - width)
     seed = np.int64(symbols(strands.words, at(strands.first, i), position, width))
-    # A suffix that ends within s symbols may start with a window shorter than s: it lies in the run before.
+    # A suffix that ends within s symbols may start with a window shorter than s: it is in the preceding run.
     return (seed << spare) - (spare > 0), (seed + 1) << spare
 
 
 @inlined
 def rows_of(matcher, first, end):
-    """The rows [lo, hi) that ``lookup`` has told the place of; some may not start with the window."""
+    """Return the rows [lo, hi) at the result of ``lookup``; some may not start with the window."""
     starts = matcher.seeds.starts
     return np.int64(at(starts, first)) if first >= 0 else np.int64(0), np.int64(at(starts, end))
 
 
 @inlined
 def extend(matcher, strands, i, position, text, reach, n_text):
-    """(left, length): the match around a window and a place in the text; length 0 if it is none wanted.
+    """Return (left, length): the match around a window and a text position; length 0 if it is not reported.
 
-    ``left`` symbols of it lie before the window; with ``reach`` or more there it belongs to another window.
+    ``left`` symbols of it are before the window; with ``reach`` or more there it belongs to another window.
     """
     least = np.int64(matcher.least)
     window = Subquery(strands.words, at(strands.first, i), position, at(strands.length, i))
     left = common_suffix(matcher.words, text, window, min(reach, min(position, text)))
     block = np.int64(-1)
-    if left == reach:  # it covers the window before this one, unless it crosses into the block before
+    if left == reach:  # it covers the preceding window, unless it crosses into the preceding block
         block = find_block(matcher.blocks, text)
         if text - at(matcher.blocks.text_start, block) >= reach:
             return np.int64(0), np.int64(0)
@@ -175,7 +175,7 @@ def extend(matcher, strands, i, position, text, reach, n_text):
 
 @inlined
 def frame_of(matcher, strands, i, position):
-    """32 symbols around a window, and a word that marks those beyond the strand as different."""
+    """Return 32 symbols around a window, and a word that marks those beyond the strand as different."""
     before = n_before(matcher)
     begin = max(position - before, 0)
     gone = before - (position - begin)  # symbols before the strand
@@ -186,13 +186,13 @@ def frame_of(matcher, strands, i, position):
 
 @inlined
 def n_before(matcher):
-    """Symbols of a frame before its window."""
+    """Return the number of symbols of a frame before its window."""
     return min(step_of(matcher), np.int64(16 - (matcher.width >> 1)))
 
 
 @inlined
 def may_match(matcher, frame, outside, text):
-    """Whether the symbols around a place in the text leave room for a match there: most places do not."""
+    """Return whether the symbols around a text position allow a match there; most do not."""
     before = n_before(matcher)
     if text < before:
         return True

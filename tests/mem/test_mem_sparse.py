@@ -96,7 +96,7 @@ def test_the_command(tmp_path, index_of, command):
     done = command(*how, tmp_path / "sparse.fmx")
     assert (done.code, done.out) == (0, command(*how, index_of(contigs)).out)
     assert done.out.count(b"\n") == 4
-    refused = {("-l", 35): "finds matches of 36 bases or more, and -l is 35"}
+    refused = {("-l", 35): "finds matches of 36 bases or more, but -l is 35"}
     refused["-l", 36, "--engine", "cuda"] = "leave out --engine cuda"
     refused["-l", 36, "--algorithm", "mummergpu"] = "a whole suffix array is needed here"
     for wrong, told in refused.items():

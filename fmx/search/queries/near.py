@@ -93,10 +93,7 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
 
 @inlined
 def covers(pieces, i, j, inside, n_beyond):
-    """Return whether piece j of pattern i has a word with ``inside`` changes.
-
-    ``n_beyond`` changes lie outside.
-    """
+    """Return whether piece j of pattern i has a word with ``inside`` changes and ``n_beyond`` outside."""
     piece = first_column(i, j)
     least, most = at(pieces.columns, piece + LEAST), at(pieces.columns, piece + MOST_CHANGED)
     return at(pieces.columns, piece + LENGTH) > 0 and n_beyond == 0 and least <= inside <= most
@@ -354,10 +351,7 @@ def _plain_word(sets, i, start, length):
 
 @inlined
 def _change(word, changed, where, packed, n, i):
-    """Write a word with the first ``changed`` (0 to 2) of two symbols changed in all ways.
-
-    Return the next n.
-    """
+    """Write a word with ``changed`` (0 to 2) of two symbols changed in all ways; return the next n."""
     for one in range(1, 4 if changed > 0 else 2):
         for two in range(1, 4 if changed > 1 else 2):
             to = _place(n, i)
@@ -378,10 +372,7 @@ def _change_of(symbol, j):
 
 @inlined
 def _spell_changed(sets, span, changed, packed, n, i):
-    """Write all words of a span of sets (first, length) with two symbols ``changed`` (-1: none).
-
-    Return the next n.
-    """
+    """Write all words of a span (first, length) with two symbols ``changed`` or -1; return the next n."""
     first, length = span
     total = np.int64(1)
     for j in range(length):
