@@ -259,4 +259,4 @@ def test_without_a_gpu_cuda_is_refused(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert b"take --engine cpu" in done.stderr
+    assert b"use --engine cpu" in done.stderr

@@ -76,7 +76,7 @@ def test_any_damage_is_noticed():
 def test_an_isal_without_its_functions_is_one_line(monkeypatch):
     monkeypatch.setattr(deflate.isal_zlib, "__file__", deflate.np.__file__)
     deflate.isal.cache_clear()
-    with pytest.raises(FmxError, match="pip install isal"):
+    with pytest.raises(FmxError, match="reinstall isal"):
         deflate.isal()
 
 

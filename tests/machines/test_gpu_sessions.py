@@ -68,9 +68,9 @@ def test_more_gpus_than_there_are_is_an_error_or_the_cpu(gpus):
         (
             12040,
             13000,
-            "CUDA 12.4, .* of CUDA 13: pip install 'fmx-mapper\\[cuda12\\]', or install a newer",
+            "CUDA 12.4, .* need CUDA 13: pip install 'fmx-mapper\\[cuda12\\]', or install a newer",
         ),
-        (11080, 12090, "CUDA 11.8, .* of CUDA 12: install a newer driver"),
+        (11080, 12090, "CUDA 11.8, .* need CUDA 12: install a newer driver"),
     ],
 )
 def test_a_driver_older_than_the_packages_is_told_before_the_work(knows, installed, remedy, gpus):
