@@ -1,1 +1,1 @@
-"""An index: the reference, its tables and layouts, the bundle in memory and the folder on disk."""
+"""The index: the reference, its tables and layouts, in memory and on disk."""

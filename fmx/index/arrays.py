@@ -1,4 +1,5 @@
-"""Arrays of an index: what each must be, checked in one pass with its checksum; their names and sizes."""
+"""Arrays of an index: the form required of each, checked in one pass with its checksum; their names and
+sizes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -6,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import xxhash
 
-_STRETCH = 1 << 18  # bytes that are still in the cache when they are looked at again
+_STRETCH = 1 << 18  # bytes that are still in the cache when they are read a second time
 
 
 class ArraySpec(NamedTuple):
-    """``shape``: None in it is any length; ``at_most``: the largest value; ``ascends``: values never fall.
+    """The form of an array.  ``shape``: None in it means any length; ``at_most``: largest value; ``ascends``:
+    values never decrease.
 
-    ``holds``: of the whole array, whether it is as compiled code relies on it to be, for small arrays.
+    ``holds``: for small arrays, a function that checks the whole array for what compiled code relies on.
     """
 
     dtype: str
@@ -22,16 +24,17 @@ class ArraySpec(NamedTuple):
     holds: Callable | None = None
 
     def takes(self, shape: Sequence) -> bool:
-        """Whether an array may have this shape."""
+        """Return whether an array may have this shape."""
         return len(shape) == len(self.shape) and all(
             wanted in (None, n) for wanted, n in zip(self.shape, shape, strict=True)
         )
 
 
 def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
-    """(hexadecimal xxh3-64, whether values are as the form says) of elements start to stop of a flat array.
+    """Return (hexadecimal xxh3-64, whether the values match the form) of elements start to stop of a flat
+    array.
 
-    Whether they ascend is seen with the element before ``start``.
+    The order is checked including the element before ``start``.
     """
     digest, is_right = xxhash.xxh3_64(), True
     step = max(_STRETCH // array.itemsize, 1)
@@ -46,33 +49,33 @@ def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
     return digest.hexdigest(), is_right
 
 
-# Names and sizes of arrays, by meta.json: those of an index in several parts lie in folders part0, part1 ...
+# Names and sizes of arrays, from meta.json.  An index in several parts has folders part0, part1 ...
 
 
 def part_sizes(meta: dict) -> list:
-    """Symbols of each part of an index."""
+    """Return the number of symbols of each part of an index."""
     return meta.get("parts", [meta["n_text"]])
 
 
 def part_span(meta: dict, number: int) -> tuple:
-    """(start, stop) of a part in the text of an index."""
+    """Return (start, stop) of a part in the text of an index."""
     sizes = part_sizes(meta)
     return sum(sizes[:number]), sum(sizes[: number + 1])
 
 
 def own_name(array_name: str) -> str:
-    """Name of an array within its part."""
+    """Return the name of an array within its part."""
     return array_name.rpartition("/")[2]
 
 
 def part_arrays(meta: dict, number: int) -> dict:
-    """{own name: name} of the arrays of a part of an index, and of those of the whole reference."""
+    """Return {own name: name} for the arrays of a part, and for those of the whole reference."""
     folders = ("", f"part{number}")
     return {own_name(name): name for name in meta["arrays"] if name.rpartition("/")[0] in folders}
 
 
 def own_sizes(meta: dict) -> dict:
-    """Bytes of the arrays of an index by their names within a part, over all parts."""
+    """Return the bytes of the arrays by their names within a part, summed over all parts."""
     sizes: dict = {}
     for name, array in meta["arrays"].items():
         sizes[own_name(name)] = sizes.get(own_name(name), 0) + array["bytes"]
@@ -80,5 +83,5 @@ def own_sizes(meta: dict) -> dict:
 
 
 def of_reference(array_name: str) -> bool:
-    """Whether an array, by its own name, is of the contigs, and not of what is searched."""
+    """Return whether an array, by its own name, describes contigs rather than the searchable text."""
     return array_name.startswith(("contig_", "block_", "group_"))

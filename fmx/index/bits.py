@@ -1,8 +1,8 @@
-"""Bits of entries: columns (a counter next to a bit vector) and planes of k-symbols.
+"""Bits of entries: columns (a counter next to a bit vector) and bit planes of k-symbols.
 
-Columns are the bricks of bvSFM and of the sampled suffix array's marks.  An entry is w words of
-64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32 bytes).  The counter is what
-precedes the entry:
+Columns are used by bvSFM and by the marks of the sampled suffix array.  An entry is w words of 64 bits for d
+= 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32 bytes).  The counter is the count before
+the entry:
 
     word 0                                  word 1                ...
     | 32-bit counter | positions 0 to 31 |  | positions 32 to 95 |
@@ -17,7 +17,8 @@ from ..compiler.primitives import at, bits_from, bits_from32, low_bits, popcount
 
 @inlined
 def column_share(unit, a, b, offset):
-    """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
+    """Return what 16 bytes of an entry (words a and b) add to the counter plus the bits set before
+    ``offset``."""
     if unit == 0:
         in_a = popcount(np.uint32(a >> np.uint64(32)) & ~bits_from32(offset))
         return np.int64(np.uint32(a)) + in_a + popcount(b & low_bits(offset - 32))
@@ -27,7 +28,7 @@ def column_share(unit, a, b, offset):
 
 @inlined
 def count_in_column(entries, first, offset, n_units):
-    """Counter of the entry at word ``first`` plus the bits set before position ``offset``."""
+    """Return the counter of the entry at word ``first`` plus the bits set before position ``offset``."""
     total = np.int64(0)
     for unit in range(n_units):
         total += column_share(unit, entries[first + 2 * unit], entries[first + 2 * unit + 1], offset)
@@ -36,19 +37,19 @@ def count_in_column(entries, first, offset, n_units):
 
 @inlined
 def is_set(entries, first, offset):
-    """The bit of position ``offset`` of the entry at word ``first``."""
+    """Return the bit of position ``offset`` in the entry at word ``first``."""
     bit = offset + 32
     return (entries[first + (bit >> 6)] >> np.uint64(bit & 63)) & np.uint64(1) != np.uint64(0)
 
 
 @inlined
 def set_bit(entries, first, offset):
-    """Set the bit of position ``offset`` of the entry at word ``first``."""
+    """Set the bit of position ``offset`` in the entry at word ``first``."""
     bit = offset + 32
     entries[first + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
 
 
-# Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
+# Bit planes of k-symbols, arranged so that 16 bytes hold all planes of a run of positions.
 #
 # A unit (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
 #
@@ -64,20 +65,21 @@ POSITIONS = (0, 64, 32, 21)  # in a unit, by k
 
 @inlined
 def _filled(code, p):
-    """32 bits like bit p of a code."""
+    """Return 32 bits equal to bit p of a code."""
     return np.uint32(np.int32(np.int32(code) << (31 - p)) >> 31)
 
 
 @inlined
 def half_misses(word, code):
-    """Where 32 positions, with two planes in the halves of a word, are not a code of two bits (uint32)."""
+    """Return the positions that differ from a 2-bit code (uint32); a word has two planes, 32 positions
+    each."""
     low, high = np.uint32(word), np.uint32(word >> np.uint64(32))
     return np.uint32((low ^ _filled(code, 0)) | (high ^ _filled(code, 1)))
 
 
 @inlined
 def _spread(bits):
-    """A word in which each of the 3 low bits of ``bits`` fills its plane of 21."""
+    """Return a word in which each of the 3 low bits of ``bits`` fills its plane of 21."""
     x = np.uint64(bits)
     planes = (
         (x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(20)) | ((x & np.uint64(4)) << np.uint64(40))
@@ -87,7 +89,8 @@ def _spread(bits):
 
 @inlined
 def misses(k, a, b, c):
-    """Bit i tells whether position i of a unit is not c; bits from POSITIONS[k] on are noise (uint64)."""
+    """Return a uint64: bit i is set if position i of a unit is not c; bits from POSITIONS[k] on are
+    undefined."""
     if k == 1:
         first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
         return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))
@@ -99,7 +102,7 @@ def misses(k, a, b, c):
 
 @inlined
 def count_before(k, a, b, c, stop):
-    """Number of positions of a unit before ``stop`` that are c; stop may lie outside the unit."""
+    """Count the positions of a unit before ``stop`` that are c; stop may be outside the unit."""
     if k == 2:
         return 32 - popcount(np.uint32(misses(k, a, b, c)) | bits_from32(stop))
     return 64 - popcount(misses(k, a, b, c) | bits_from(stop if k == 1 else min(stop, POSITIONS[k])))
@@ -107,13 +110,13 @@ def count_before(k, a, b, c, stop):
 
 @inlined
 def counter(pair, c):
-    """The counter of c in a word of two, those of an even and an odd k-symbol."""
+    """Return the counter of c from a word with two, for an even and an odd k-symbol."""
     return np.int64(np.uint32(pair >> np.uint64(32)) if c & 1 else np.uint32(pair))
 
 
 @inlined
 def code_at(k, a, b, position):
-    """The code at a position of a unit."""
+    """Return the code at a position of a unit."""
     code = np.int64(0)
     for p in range(k):
         shift = np.uint64(position + p * POSITIONS[k])
@@ -124,7 +127,7 @@ def code_at(k, a, b, position):
 
 @inlined
 def planes(k, code, position):
-    """The bits (in words a and b of a unit) of a code at a position."""
+    """Return the bits (in words a and b of a unit) of a code at a position."""
     a, b = np.uint64(0), np.uint64(0)
     for p in range(k):
         shift = np.uint64(position + p * POSITIONS[k])
@@ -135,9 +138,9 @@ def planes(k, code, position):
 
 @inlined
 def fill_run(k, codes, run_start, d, entries, word, counts):
-    """Write the planes of the run of d rows from ``run_start``, from a word on, and count its codes.
+    """Write the planes of d rows from ``run_start``, starting at ``word``, and count the codes.
 
-    ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
+    ``codes`` uint8[n]; codes from 4^k on (rows without a k-symbol) are written as 0 and not counted.
     """
     n_positions = POSITIONS[k]
     for unit_start in range(run_start, min(run_start + d, codes.size), n_positions):
@@ -155,7 +158,7 @@ def fill_run(k, codes, run_start, d, entries, word, counts):
 
 @inlined
 def write_counters(counts, first, stop, entries, word):
-    """Write the counters of the codes [first, stop), two in a word, from a word of ``entries`` on."""
+    """Write the counters of the codes [first, stop) to ``entries``, two per word, starting at ``word``."""
     for c in range(first, stop, 2):
         entries[word] = np.uint64(counts[c]) | np.uint64(counts[c + 1]) << np.uint64(32)
         word += 1

@@ -1,7 +1,7 @@
-"""What layouts, queries and suffix arrays promise: functions joined by the type of their first argument.
+"""Contracts of layouts, queries and suffix arrays: functions chosen by the type of their first argument.
 
-A new layout, query or suffix array is one file that registers its bodies here; engines call only these.
-Rows, symbols and counts are int64.
+A new layout, query or suffix array is one file that registers its bodies here; engines call only these
+functions.  Rows, symbols and counts are int64.
 """
 
 import numpy as np
@@ -9,47 +9,47 @@ import numpy as np
 from ..compiler.functions import by_type, by_type_or_this
 from ..compiler.primitives import at, trap
 
-# Layouts.  An entry is fetched in units of 16 bytes (two words of ``layout.entries``, uint64), and what it
-# counts is a sum over its units, so that an engine may bring the units in and add them up as it likes:
+# Layouts.  An entry is fetched in units of 16 bytes (two words of ``layout.entries``, uint64), and its count
+# is a sum over its units, so an engine may load and add the units in any way:
 #
 #     word, offset, surplus = address(layout, c, i)
 #     occ(c, i) = sum over units of share(layout, unit, a, b, c, offset) - surplus
 #
-# where a and b are the words ``word + 2 * unit`` and ``word + 2 * unit + 1``.  A layout whose counting is no
+# where a and b are the words ``word + 2 * unit`` and ``word + 2 * unit + 1``.  A layout whose count is no
 # such sum has 0 units, and registers its own ``occ`` and ``extend``.
 
-# Limits of layouts with units.  Engines of GPUs keep rows, counts and numbers of units in 32 bits, and pack a
-# k-symbol and two offsets into as many.
+# Limits of layouts with units.  GPU engines keep rows, counts and numbers of units in 32 bits, and pack a
+# k-symbol and two offsets into 32 bits.
 SYMBOL_BITS, OFFSET_BITS, ROW_BITS = 6, 12, 10  # k is at most 3
-ROW = (1 << ROW_BITS) - 1  # of an offset; so an entry counts in ROW + 1 rows at most
-MAX_UNITS = 64  # those of the threads of a warp fit into the shared memory of a block
+ROW = (1 << ROW_BITS) - 1  # of an offset; an entry counts in at most ROW + 1 rows
+MAX_UNITS = 64  # those of a warp's threads fit into the shared memory of a block
 MAX_ROWS = 2**32 - 2
 NONE = 255  # code of a row without k-symbol
 
 
 @by_type
 def units(layout):
-    """Number of units of an entry; a constant of the layout's type."""
+    """Return the number of units of an entry; a constant of the layout's type."""
 
 
 @by_type
 def address(layout, c, i):
-    """(word, offset, surplus) of row i for the k-symbol c.
+    """Return (word, offset, surplus) of row i for the k-symbol c.
 
-    ``word`` is the first of its entry, even.  ``offset`` is what share needs of i: in the bits of ROW what is
-    its own, in two more what all rows have for which c is counted in this entry.  ``surplus`` is what the
-    entry counts too many: rows without k-symbol.
+    ``word`` is the first of its entry, and even.  ``offset`` is the input of ``share``: the bits of ROW
+    depend on i; two more bits are equal for all rows for which this entry counts c.  ``surplus`` is the
+    excess that the entry counts: rows without k-symbol.
     """
 
 
 @by_type
 def share(layout, unit, a, b, c, offset):
-    """What words a and b of a unit add to C[c] + Occ(c, i) + surplus."""
+    """Return what words a and b of a unit add to C[c] + Occ(c, i) + surplus."""
 
 
 @by_type_or_this
 def occ(layout, c, i):
-    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
+    """Return C[c] + Occ(c, i), the LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
     word, offset, surplus = address(layout, c, i)
     total = np.int64(-surplus)
     for unit in range(units(layout)):
@@ -60,35 +60,36 @@ def occ(layout, c, i):
 
 @by_type_or_this
 def extend(layout, c, lo, hi):
-    """One backward-search step: the interval (lo, hi) of a string to that of the k-symbol c before it."""
+    """Do one step of backward search: from the interval (lo, hi) of a string to that of c followed by it."""
     return occ(layout, c, lo), occ(layout, c, hi)
 
 
 @by_type
 def prefetch_extend(layout, c, lo, hi):
-    """Ask the memory system for what ``extend`` will read first."""
+    """Prefetch what ``extend`` reads first."""
 
 
 @by_type_or_this
 def prefetch_symbol(layout, c):
-    """Ask the memory system for what ``prefetch_extend`` reads itself: called one step before it."""
+    """Prefetch what ``prefetch_extend`` reads; called one step before it."""
 
 
 @by_type
 def fill(layout, codes, start, stop, counts):
-    """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
+    """Write rows [start, stop) of a k-step BWT (``codes``) to the layout's arrays, which hold zeros.
 
-    These are whole runs, the last one perhaps beyond the last row.  ``counts`` int64[4^k] holds
-    C + Occ(., start), and that of ``stop`` afterwards.  Not for layouts without entries.
+    These are whole runs; the last one may extend beyond the last row.  ``counts`` int64[4^k] holds C + Occ(.,
+    start) on entry, and that of ``stop`` on return.  Not for layouts without entries.
     """
 
 
 @by_type_or_this
 def lookup(layout, c, length):
-    """Interval of a string of ``length`` < k symbols that is longer than the prefix table's strings.
+    """Return the interval of a string of ``length`` < k symbols that is longer than the prefix table's
+    strings.
 
-    Only a layout whose k exceeds prefix_table.MIN_LENGTH + 1 is asked, and it has no answer but its own:
-    queries.Exact refuses one that registers none.
+    Called only for a layout whose k exceeds prefix_table.MIN_LENGTH + 1; queries.Exact refuses such a layout
+    if it registers no body.
     """
     trap()
     return np.int64(0), np.int64(0)
@@ -96,30 +97,30 @@ def lookup(layout, c, length):
 
 @by_type
 def preceding(layout, row):
-    """The k-symbol that precedes the suffix of a row, or -1 if it holds a separator."""
+    """Return the k-symbol before the suffix of a row, or -1 if it includes a separator."""
 
 
 @by_type_or_this
 def neighbour(layout, row):
-    """(row, distance): a row whose suffix starts ``distance`` symbols further in the text; k before, here.
+    """Return (row, distance): a row whose suffix starts ``distance`` symbols further on; by default k before.
 
-    Not asked at the ends of a block, where there is none (positions.sample keeps those positions).
+    Not called at the ends of a block, where there is none (positions.sample keeps those positions).
     """
     return occ(layout, max(preceding(layout, row), np.int64(0)), row), -layout.k
 
 
 @by_type_or_this
 def goes_on(layout, row):
-    """Whether a row has a neighbour."""
+    """Return whether a row has a neighbour."""
     return preceding(layout, row) >= 0
 
 
 @by_type_or_this
 def first_wrong(layout, d, start, stop, counts):
-    """The first of rows start to stop where the counts of a layout contradict its k-symbols, or -1.
+    """Return the first of rows start to stop where the counts of a layout contradict its k-symbols, or -1.
 
-    ``start`` is a multiple of d; ``counts`` int64[2, 4^k] gets what is before ``start``, and before ``stop``.
-    A layout without units is asked for k-symbols start to stop.
+    ``start`` is a multiple of d; ``counts`` int64[2, 4^k] gets the counts before ``start``, and before
+    ``stop``.  For a layout without units, k-symbols start to stop are checked.
     """
     for c in range(counts.shape[1]):
         counts[0, c] = counts[1, c] = occ(layout, c, start)
@@ -141,18 +142,18 @@ def first_wrong(layout, d, start, stop, counts):
 
 @by_type_or_this
 def on_device(layout):
-    """The same layout or query as a GPU searches it best, another type over the same arrays perhaps."""
+    """Return the layout or query in its fastest form for a GPU, perhaps another type over the same arrays."""
     return layout
 
 
 @by_type
 def position_of(sa, layout, row):
-    """Text position of a row (int64)."""
+    """Return the text position of a row (int64)."""
 
 
 @by_type
 def prefetch_position(sa, row):
-    """Ask the memory system for what ``position_of`` will read first."""
+    """Prefetch what ``position_of`` reads first."""
 
 
 @by_type
@@ -162,30 +163,30 @@ def begin(query, patterns, i, state, slot):
 
 @by_type
 def advance(query, patterns, state, slot):
-    """Take one step in a slot; True when state[slot, LO] and state[slot, HI] are the answer."""
+    """Do one step in a slot; return True when state[slot, LO] and state[slot, HI] are the answer."""
 
 
 @by_type
 def find(query, patterns, i):
-    """(lo, hi, n): the interval of pattern i, empty where it does not occur, by one thread of a GPU.
+    """Return (lo, hi, n): the interval of pattern i, empty if it does not occur, by one thread of a GPU.
 
-    ``n`` random places of memory were read, for who asks.  Only queries by seed and verify register this.
+    ``n`` random places of memory were read, for measurements.  Only queries by seed and verify register this.
     """
 
 
 @by_type
 def own_launch(query):
-    """The Launch (search/gpu/gpu_search.py) of a query that finds both strands of a read at once."""
+    """Return the Launch (search/gpu/gpu_search.py) of a query that finds both strands of a read at once."""
 
 
 @by_type
 def start(query, patterns, i):
-    """(lo, hi, left): the interval of the last symbols of pattern i, and how many are to come before them.
+    """Return (lo, hi, left): the interval of the last symbols of pattern i, and how many symbols remain.
 
-    What is left is a multiple of ``query.layout.k``.  Only queries by backward search register this.
+    ``left`` is a multiple of ``query.layout.k``.  Only queries by backward search register this.
     """
 
 
-# Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.
+# Columns of an engine's state, one row per slot; a query may use those from FREE on.
 PATTERN, LO, HI, LEFT, FREE = range(5)
 N_STATE = 12

@@ -1,7 +1,7 @@
-"""FASTA -> Reference and text, by all threads; which contigs are in which group, by a table.
+"""Reading FASTA into a Reference and its text on all threads, and groups of contigs from a table.
 
-The bytes are cut into spans, wherever their borders lie.  What stands before a span is told by the last line
-that begins there, and the letters of the spans close ranks afterwards:
+The bytes are cut into spans at arbitrary borders.  The last line that begins before a span determines its
+state; afterwards the bases of all spans are moved together:
 
     data       >x.ACGT.AC | GT.>y.TT | TT.          . a newline, | a border of spans
     letters    ACGTAC GTTT TT
@@ -31,7 +31,7 @@ from .reference import Groups, Reference, are_names, grouped, make_blocks
 
 SPAN = CHUNK_SIZE
 _HEADER, _BLANK = ord(">"), 1
-_UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, _BLANK, or 0: neither
+_UPPER = np.zeros(256, np.uint8)  # byte to upper-case letter of the reference, _BLANK, or 0: neither
 for _letter in range(ord("A"), ord("Z") + 1):
     _UPPER[_letter] = _UPPER[_letter + 32] = _letter
 _UPPER[ord(".")] = ord(".")
@@ -47,7 +47,8 @@ class FastaLetters(NamedTuple):
 
 
 class SpanBegin(NamedTuple):
-    """Where a span begins: at the start of a line, in a header, after a CR, behind the first header."""
+    """The state where a span begins: at the start of a line, in a header, after a CR, after the first
+    header."""
 
     at_line_start: bool
     in_header: bool
@@ -56,7 +57,7 @@ class SpanBegin(NamedTuple):
 
 
 class SpanLetters(NamedTuple):
-    """In a span: letters; of each contig the byte of its '>' and the letters before; a bad byte or -1."""
+    """The letters of a span; for each contig, its '>' byte and the letters before; a bad byte or -1."""
 
     n_letters: int
     at: Any
@@ -67,9 +68,9 @@ class SpanLetters(NamedTuple):
 def read_letters(
     source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None
 ) -> FastaLetters:
-    """The FastaLetters of a Source; ``tell`` as of read_whole.
+    """Return the FastaLetters of a Source; ``tell`` is that of read_whole.
 
-    Raises InputError for what is no FASTA file of at least one contig.
+    Raises InputError if the file is not FASTA with at least one contig.
     """
     data = read_whole(source, n_threads, tell)
     cut = [(start, min(start + SPAN, data.size)) for start in range(0, data.size, SPAN)]
@@ -96,8 +97,8 @@ def read_letters(
 
 
 def _begins(data: np.ndarray, cut: Sequence[tuple[int, int]], newlines: Sequence[int]) -> Iterator[SpanBegin]:
-    """Yield the SpanBegin of each span; ``newlines`` the last one in each, or -1."""
-    line, first = 0, skip_blank(data, 0)  # where the line begins that a span begins in
+    """Yield the SpanBegin of each span; ``newlines``: the last newline in each, or -1."""
+    line, first = 0, skip_blank(data, 0)  # start of the line in which a span begins
     for (start, _), newline in zip(cut, newlines, strict=True):
         before = data[start - 1] if start else NEWLINE
         yield SpanBegin(line == start, line < start and data[line] == _HEADER, before == CR, start > first)
@@ -122,7 +123,7 @@ def _complaint(data: np.ndarray, bad: int) -> str:
 
 @compiled
 def _last_newline(data, start, stop):
-    """Index of the last newline in data[start:stop], or -1."""
+    """Return the index of the last newline in data[start:stop], or -1."""
     i = stop - 1
     while i >= start and data[i] != NEWLINE:
         i -= 1
@@ -131,7 +132,7 @@ def _last_newline(data, start, stop):
 
 @compiled
 def _find_line_ends(data, starts, ends):
-    """``ends`` int64: where the lines end that hold these bytes."""
+    """Set ``ends`` (int64) to the ends of the lines that contain the bytes at ``starts``."""
     for i in range(starts.size):
         newline = find_byte(data, NEWLINE, starts[i], data.size)
         ends[i] = data.size if newline < 0 else newline
@@ -139,9 +140,9 @@ def _find_line_ends(data, starts, ends):
 
 @compiled
 def _scan(data, i, begin, upper, letters, at):
-    """Take data[i:], one span, by a thread: (letters, contigs that begin, index of a bad byte or -1).
+    """Scan data[i:], one span, by a thread; return (letters, contigs that begin, index of a bad byte or -1).
 
-    ``at`` int64[2, contigs]: of each the byte of its '>' and the number of letters before it.
+    ``at`` int64[2, contigs]: for each contig its '>' byte and the number of letters before it.
     """
     at_line_start, in_header, after_cr = begin.at_line_start, begin.in_header, begin.after_cr
     n_letters, n_contigs, bad = 0, 0, -1
@@ -159,7 +160,7 @@ def _scan(data, i, begin, upper, letters, at):
         newline = find_byte(data, NEWLINE, i, data.size)
         stop = data.size if newline < 0 else newline
         cr = find_byte(data, CR, i, stop)
-        if cr >= 0:  # what follows it must be a LF
+        if cr >= 0:  # an LF must follow it
             after_cr, stop, newline = True, cr + 1, -1
         if not in_header:
             for j in range(i, stop):
@@ -184,24 +185,24 @@ GROUP_COLUMNS = {
 
 
 def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) -> Groups:
-    """Groups of ``contigs`` (names) by a table of contig and group, with or without a line of names.
+    """Read groups of ``contigs`` (names) from a table of contig and group, with or without a header line.
 
-    ``tell`` takes a sentence on lines of other contigs.  Raises InputError that names the line, or a contig
-    that has no line.
+    ``tell`` gets a message if the table has other contigs.  Raises InputError that names the line, or a
+    contig without a line.
     """
     columns, rows = read_named(path, GROUP_COLUMNS)
     found: dict = {}
     for number, cells in rows:
         where = f"line {number}"
         if len(cells) < 2:
-            raise InputError(path, where, "a contig and its group are wanted, with a tab between them")
+            raise InputError(path, where, "expected a contig and its group, separated by a tab")
         contig, group = cells[columns["contig"]], cells[columns["group"]]
         if not are_names([group]):
-            raise InputError(path, where, f"{shown(group)!r} is no name of a group: letters that print")
+            raise InputError(path, where, f"{shown(group)!r} is not a group name: use printable characters")
         if found.setdefault(contig, group) != group:
-            raise InputError(path, where, f"contig {shown(contig)} is in group {found[contig]} already")
+            raise InputError(path, where, f"contig {shown(contig)} is already in group {found[contig]}")
     if missing := [name for name in contigs if name not in found]:
-        what = f"has no line here, nor have {len(missing) - 1:,} more" if missing[1:] else "has no line here"
+        what = f"has no line here, nor do {len(missing) - 1:,} others" if missing[1:] else "has no line here"
         raise InputError(path, f"contig {missing[0]}", f"{what}: each contig needs a group")
     if others := len(found.keys() - set(contigs)):
         tell(f"{path}: {others:,} of its contigs {'is' if others == 1 else 'are'} not in the reference")
@@ -211,14 +212,14 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 
 
-_LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file; share of strange ones from which on it is warned of
+_LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
 
 
-_SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
+_SAM_HOLDS = "is not allowed in SAM (letters, digits, !#$%&+./:;?@^_|~- and, except first, * and =)"
 
 
 class BasesBefore(NamedTuple):
-    """What stands before some letters of the reference: bases, and blocks that begin there."""
+    """What comes before some letters of the reference: bases, and blocks that begin there."""
 
     n_bases: int
     n_blocks: int
@@ -231,12 +232,12 @@ def read_fasta(
     done: Callable[[float | None], object] = lambda share: None,
     warn: Callable[[str], object] = lambda words: None,
 ) -> tuple[Reference, np.ndarray]:
-    """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
+    """Read FASTA (plain or compressed, '-' for stdin), one file or a list, and return (Reference, text).
 
-    Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
-    contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  ``done`` is told the share of
-    the files that was read, and ``warn`` of what is hardly DNA.  Raises InputError for anything that is not
-    FASTA of at least one contig, each named once and not empty.
+    Each of several files is a group, named by its stem; with ``prefixed``, the stem and a # precede the names
+    of its contigs.  ``text`` is uint8[n_text] of codes (reference.py).  ``done`` gets the fraction of the
+    files that was read, and ``warn`` a message if a file is hardly DNA.  Raises InputError unless the files
+    are FASTA with at least one contig, all with different names and none empty.
     """
     paths = paths if isinstance(paths, (list, tuple)) else [paths]
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
@@ -254,7 +255,7 @@ def read_fasta(
         lengths = np.diff(own.starts)
         if (lengths == 0).any():
             name = list(names)[lengths.argmin() - lengths.size]
-            raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
+            raise InputError(source.path, f"contig {name}", "has no sequence; remove it or correct the file")
         letters.append(own.letters)
         starts.append(own.starts[1:] + starts[-1][-1])
         files += lengths.size * [stem]
@@ -264,43 +265,43 @@ def read_fasta(
     columns, text = _cut_blocks(joined, borders, n_threads)
     md5 = digests()
     if text.size == 0:
-        raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
+        raise InputError(source.path, "", "the reference has no A, C, G or T: nothing to index")
     groups = grouped(files) if len(paths) > 1 else None
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
 
 
 def other_than_dna(letters: np.ndarray) -> str:
-    """A sentence on ``letters`` (uint8, upper case) if many are no IUPAC codes of DNA, else ""."""
+    """Return a warning if many of ``letters`` (uint8, upper case) are not IUPAC codes of DNA, else ""."""
     counts = np.bincount(letters, minlength=256)
     counts[list(IUPAC + b".")] = 0
     if counts.sum() <= _STRAY * letters.size:
         return ""
     others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
     return (
-        f"{percent:.0f} % of its letters are no codes of DNA ({others}): is it protein? Nothing is found "
-        "where such letters are"
+        f"{percent:.0f} % of its letters are not IUPAC codes of DNA ({others}): is it protein? No read maps "
+        "to such letters"
     )
 
 
 def _tell(source: Source, share: InputShare, number: int, done: Callable[[float | None], object]) -> None:
-    """Note how far the number-th file was read, and tell it."""
+    """Record and report how much of the file with this number has been read."""
     share.note(number, source.position())
     done(share())
 
 
 def _stems(paths: Any) -> list:
-    """What the groups of files are called.  Raises InputError."""
+    """Return the names of the groups of files.  Raises InputError."""
     stems = stems_of(paths)
     for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
         if stem in stems[:i]:
-            raise InputError(path, "", "it is given twice")
+            raise InputError(path, "", "the file is given twice")
         if not are_names([stem]):
-            raise InputError(path, "", "a group cannot be called so: rename the file")
+            raise InputError(path, "", "the file name cannot serve as a group name: rename the file")
     return stems
 
 
 def _digests(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> np.ndarray:
-    """uint8[n, 16]: MD5 of each contig."""
+    """Return uint8[n, 16]: the MD5 of each contig."""
     cut = threads.spans(starts.size - 1, 16 * n_threads)
     found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
     return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
@@ -311,7 +312,7 @@ def _digest(letters: np.ndarray, starts: np.ndarray, first: int, last: int) -> b
 
 
 def _cut_blocks(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> tuple[tuple, np.ndarray]:
-    """(the four columns of Blocks, the text) of contigs that begin at ``starts``."""
+    """Return (the four columns of Blocks, the text) of contigs that begin at ``starts``."""
     cut = threads.spans(letters.size, n_threads)
     nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
     counts = run_all(
@@ -340,14 +341,14 @@ def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> Non
         if name in names:
             what = "occurs twice; names must differ"
             if names[name] != path:
-                what = f"is in {names[name]} too; --prefix-names calls it FILE#{name}"
+                what = f"is also in {names[name]}; use --prefix-names to name it FILE#{name}"
             raise InputError(path, f"contig {name}", what)
         names[name] = path
 
 
 @compiled
 def _cut(letters, starts, code, span, before, columns, text):
-    """A thread's span of the letters: (bases, blocks that begin there); written where ``text`` has room.
+    """Write a thread's span of letters to ``text``, if it has room; return (bases, blocks that begin there).
 
     ``columns`` int64[3, n_blocks]: text_start, contig, contig_start.  ``text`` holds zeros: separators stay.
     """

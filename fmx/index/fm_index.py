@@ -1,4 +1,5 @@
-"""FMIndex: what is held of an index in memory, and which arrays on disk it is; JoinedIndex: several."""
+"""An index in memory: FMIndex, an index or a part of one, and JoinedIndex, several; how the arrays are
+loaded."""
 
 import os
 from collections.abc import Sequence
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from .disk.writer import MemoryIndex
 
 
-ANY_LENGTH = "any length"  # a method: "auto", but for a sparse suffix array
-WHOLE = "whole"  # a method: "verify", or "sparse" where there is nothing else
+ANY_LENGTH = "any length"  # a method: "auto", but not a sparse suffix array
+WHOLE = "whole"  # a method: "verify", or "sparse" if the index has nothing else
 
 
 @dataclass(frozen=True)
 class FMIndex:
-    """What a search holds of an index.
+    """An index, or a part of one, opened for a method of search.
 
     ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None),
-    "backward" (backward search: one layout; ``seeds`` is None, and ``text_words`` unless it was asked
-    for) or "sparse" (``sparse`` and the packed text; ``shorter``: the same part by another method, for
-    shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the reference holds
-    no letters.  ``number`` of the part that it is, 0 if it is whole.
+    "backward" (backward search: one layout; ``seeds`` is None, and so is ``text_words`` unless it was
+    requested) or "sparse" (``sparse`` and the packed text; ``shorter``: the same part opened for another
+    method, for shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the
+    reference has no letters.  ``number``: that of the part, 0 for a whole index.
     """
 
     path: Path | None
@@ -55,7 +56,7 @@ class FMIndex:
 
     @property
     def parts(self) -> tuple["FMIndex", ...]:
-        """Itself, the only part."""
+        """The index itself, as its only part."""
         return (self,)
 
 
@@ -70,7 +71,7 @@ class JoinedIndex:
 
 
 def reference_arrays(reference: Reference) -> dict:
-    """The arrays that hold a Reference on disk."""
+    """Return the arrays that store a Reference on disk."""
     return {
         "contig_names": _lines(reference.names),
         "contig_lengths": reference.lengths,
@@ -81,7 +82,7 @@ def reference_arrays(reference: Reference) -> dict:
 
 
 def group_arrays(groups: Groups) -> dict:
-    """The arrays that hold Groups on disk."""
+    """Return the arrays that store Groups on disk."""
     return {"group_names": _lines(groups.names), "group_of_contig": groups.of_contig}
 
 
@@ -99,13 +100,13 @@ def load(
     verify: bool = False,
     with_text: bool = False,
 ) -> FMIndex | JoinedIndex:
-    """Open the index in a folder: arrays mapped from disk, every byte that a search reads checked first.
+    """Open the index in a folder: arrays are mapped from disk, and every byte that a search reads is checked
+    first.
 
-    Files that were checked before and have not changed since are not read again, unless with ``verify``.
-    ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
-    search over it; ANY_LENGTH the first of these ways that finds strings of any length, WHOLE what finds
-    maximal matches.  ``with_text``: for near matches, which need the packed text.  Raises IndexFileError,
-    UnsupportedError.
+    Files that were checked before and have not changed are not read again, unless ``verify``.  ``method``
+    "auto" uses the choice of plan.choose_way, or backward search if a ``layout`` is named; ANY_LENGTH uses
+    the first of these ways that finds strings of any length, WHOLE one that finds maximal matches.
+    ``with_text``: also load the packed text, for near matches.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
     meta = store.read_meta(path)
@@ -116,12 +117,13 @@ def load(
 
 
 def take(held: "MemoryIndex", layout: str | None = None, method: str = "auto") -> FMIndex | JoinedIndex:
-    """The same of a MemoryIndex, whose text is there in any case.  Raises UnsupportedError."""
+    """Open a MemoryIndex, which includes its text; arguments as for ``load``.  Raises UnsupportedError."""
     return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None))
 
 
 def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None) -> list:
-    """(method, name of a layout or None): the one to search by, and after "sparse" that for shorter reads."""
+    """Return [(method, layout name or None)]: the way to search and, after "sparse", that for shorter
+    reads."""
     if method == "auto" and layout in (None, "auto"):
         way, _ = plan.choose_way(meta, max_memory)
         method, layout = ("sparse", way) if parse_sparse(way) else (method, layout)
@@ -144,13 +146,13 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
 
 
 def _choose_full(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
-    """The same of a method that finds strings of any length."""
+    """Return (method, layout or None) for a method that finds strings of any length."""
     method, layout = _choose_method(meta, layout, method, max_memory)
     return method, _choose_layout(meta, layout) if method == "backward" else None
 
 
 def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex | JoinedIndex:
-    """An index whose arrays are there, those that ``_is_wanted`` wants at least."""
+    """Return an index from its arrays, which include all that ``_is_wanted`` selects."""
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:
@@ -164,7 +166,7 @@ def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex 
 
 
 def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
-    """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
+    """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
     from .disk.verify import contradictions, sparse_holds
 
     arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
@@ -173,7 +175,7 @@ def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
         own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
         blocks = part_of(reference, *part_span(meta, number)).blocks
         if "sparse" in meta and not sparse_holds(meta["sparse"], own, blocks, n, n_threads):
-            raise store.not_whole(path, f"not a valid index ({meta['sparse']} is not of its text)")
+            raise store.not_whole(path, f"not a valid index ({meta['sparse']} does not match its text)")
         if not meta["layouts"]:
             continue
         held = {name: _load_layout(name, own) for name in meta["layouts"]}
@@ -183,7 +185,7 @@ def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
 
 
 def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> Reference:
-    """The Reference of an index, its arrays checked.  Raises IndexFileError."""
+    """Load the Reference of an index, with its arrays checked.  Raises IndexFileError."""
     names = [name for name in meta["arrays"] if of_reference(name)]
     return _reference(path, meta, store.read_checked(path, meta, names, n_threads))
 
@@ -228,7 +230,7 @@ def _part(
 
 
 def load_lcp(index: FMIndex, n_threads: int = 1) -> tuple:
-    """(LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
+    """Load (LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
     held = part_arrays(index.meta, index.number)
     if "lcp.rank" not in held:
         raise UnsupportedError(
@@ -246,15 +248,13 @@ def _lcp_of(arrays: dict) -> tuple:
 
 
 def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
-    """(method, layout or None)."""
+    """Return (method, layout or None)."""
     if method == "auto" and layout in (None, "auto"):
         _refuse_sparse(meta, method)
         way, _ = plan.choose_way(meta, max_memory, any_length=True)
         return ("verify", None) if way == "verify" else ("backward", way)
     if method == "verify" and layout is not None:
-        raise UnsupportedError(
-            "seed and verify uses no layout; leave out one of --method verify and --layout"
-        )
+        raise UnsupportedError("seed and verify uses no layout; omit --method verify or --layout")
     _refuse_sparse(meta, method)
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(
@@ -264,17 +264,17 @@ def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int 
 
 
 def _refuse_sparse(meta: dict, method: str) -> None:
-    """Raise UnsupportedError where there is nothing but a sparse suffix array."""
+    """Raise UnsupportedError if the index has only a sparse suffix array."""
     if not meta["layouts"]:
         what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
         raise UnsupportedError(
-            f"this index has {meta['sparse']} alone, and {what} is needed here: build it with "
+            f"this index has only {meta['sparse']}, but this command needs {what}: build it with "
             f"--layout {meta['sparse']},{layouts.DEFAULT}"
         )
 
 
 def _is_wanted(array_name: str, ways: list, with_text: bool) -> bool:
-    """Whether one of these ways to search needs an array."""
+    """Return whether one of these ways to search needs an array."""
     if of_reference(array_name):
         return True
     if "." in array_name:
@@ -310,13 +310,13 @@ def _choose_layout(meta: dict, layout: str | None) -> str:
     raise UnsupportedError(f"this index has no layout {layout}; it has: {', '.join(meta['layouts'])}")
 
 
-# Several indexes as one: their texts one after the other, each of which is a group, named by its folder.
+# Several indexes joined into one: their texts one after another; each is a group, named by its folder.
 
 _SUFFIX = r"\.fmx$"
 
 
 def join(indexes: Sequence) -> JoinedIndex:
-    """One index of several opened ones, FMIndex or JoinedIndex, in their order."""
+    """Join several opened indexes, FMIndex or JoinedIndex, in their order."""
     references = [index.reference for index in indexes]
     symbols, contigs = (
         _ahead([own.n_text for own in references]),
@@ -345,13 +345,13 @@ def _ahead(sizes: Sequence[int]) -> np.ndarray:
 
 
 def refuse_same_names(index: JoinedIndex) -> None:
-    """Raise UnsupportedError if two indexes that were joined have a contig of the same name."""
+    """Raise UnsupportedError if two joined indexes have a contig of the same name."""
     seen: dict = {}
     groups = groups_of(index)
     for name, group in zip(index.reference.names, groups.of_contig, strict=True):
         if name in seen:
             raise UnsupportedError(
                 f"contig {name} is in both {groups.names[seen[name]]} and {groups.names[group]}: index with "
-                "--prefix-names, or search without hits, that is without -o, or count by group"
+                "--prefix-names, search without -o, or count per group"
             )
         seen[name] = group

@@ -1,8 +1,8 @@
-"""What an index is to hold, and how it is searched: by options, the size of the reference and the memory.
+"""Planning: what an index contains and how it is searched, from options, reference size and memory.
 
-Seed and verify is fast, finds strings of any length, and needs the whole suffix array; a sparse suffix array
-is as fast or faster for reads that are long enough, in a third of its memory or less; backward search over a
-small layout with a sampled suffix array needs a sixth.  Sizes are of what a search reads, in bytes.
+Seed and verify is fast, finds strings of any length, and needs the whole suffix array.  A sparse suffix array
+is as fast or faster for reads that are long enough, in a third of the memory or less.  Backward search over a
+small layout with a sampled suffix array needs a sixth.  Sizes are the bytes that a search reads.
 """
 
 import os
@@ -36,9 +36,9 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What to build and how it will be searched: ``n_bytes`` that a search reads, and the reason in words.
+    """What to build and how to search it: ``n_bytes`` that a search reads, and the reason as text.
 
-    ``layout`` may be a sparse suffix array, beside which there is no other: ``sa_rate`` is 1, the usual one.
+    If ``layout`` is a sparse suffix array, there is no other layout, and ``sa_rate`` is 1, the default.
     """
 
     layout: str
@@ -49,12 +49,12 @@ class Plan:
 
 
 def available_memory() -> int:
-    """Bytes that this process may take now, within the limit of a container or a batch job."""
+    """Return the bytes that this process may still allocate, within the limit of a container or batch job."""
     return int(min(_free_memory(), process.memory()))
 
 
 def _free_memory() -> int:
-    """Bytes that programs may take, by the kernel's estimate; else all of the machine."""
+    """Return the bytes that are free by the kernel's estimate; if unknown, all memory of the machine."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:
@@ -66,36 +66,37 @@ def _free_memory() -> int:
 
 
 def verify_bytes(sizes: Sequence[int], prefix_length: int | None = None) -> int:
-    """What seed and verify reads: suffix array, packed text, seed table, prefix table.
+    """Return the bytes of suffix array, packed text, seed table and prefix table, for seed and verify.
 
-    ``sizes``: symbols of each part of the text; the largest sets the length of strings in the tables of all.
+    ``sizes``: symbols of each part of the text; the largest part sets the string lengths of all tables.
     """
     n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
     return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
 
 
 def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
-    """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
+    """Return the bytes of layout, suffix array (if sampled, with marks) and prefix table, for backward
+    search."""
     n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
     return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
 def sparse_bytes(sizes: Sequence[int], name: SparseName) -> int:
-    """What a search by a sparse suffix array reads: rows, their buckets, packed text."""
+    """Return the bytes of rows, buckets and packed text, for a search by a sparse suffix array."""
     return sum(int(name.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
 
 
 def _other_bytes(sizes: Sequence[int], prefix_length: int | None) -> int:
-    """The prefix tables, and what else is small."""
+    """Return the bytes of the prefix tables and of everything small."""
     q = prefix_length or prefix_table.default_length(max(sizes))
     return len(sizes) * 8 * prefix_table.n_pairs(q) + _CONTIGS
 
 
 def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
-    """The fastest index whose search fits into ``max_memory`` bytes (default: half of what is available).
+    """Plan the fastest index whose search fits into ``max_memory`` bytes (default: half of the free memory).
 
-    ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none does.
+    ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none fits.
     """
     limit = max_memory or available_memory() // 2
     needed = verify_bytes(sizes)
@@ -116,15 +117,16 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
             reason = f"{too_large}; backward search over {layout} needs {_megabytes(smaller)}"
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, and "
+        f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, but only "
         f"{_megabytes(limit)} are allowed; raise --max-memory, or split the reference by contigs"
     )
 
 
 def ways_to_search(meta: dict) -> dict:
-    """What each way of searching an index reads, in bytes, by its name, the way to take first.
+    """Return the bytes that each way of searching an index reads, by name, the preferred way first.
 
-    That is "verify" for seed and verify, else a layout, or a sparse suffix array.
+    The preferred way is the sparse suffix array if there is one, then "verify" (seed and verify), then
+    layouts.
     """
     sizes, ways = own_sizes(meta), {}
 
@@ -146,10 +148,11 @@ def ways_to_search(meta: dict) -> dict:
 
 
 def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = False) -> tuple:
-    """(way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: what is free).
+    """Return (way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: free
+    memory).
 
-    ``any_length``: of those that find strings of any length, of which there is one at least.  Raises
-    UnsupportedError if the memory was given and nothing fits.
+    ``any_length``: consider only ways that find strings of any length; there is at least one.  Raises
+    UnsupportedError if ``max_memory`` is given and nothing fits.
     """
     limit, ways = max_memory or available_memory(), ways_to_search(meta)
     if any_length:
@@ -161,7 +164,7 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     way = min(ways, key=lambda name: ways[name])
     if max_memory:
         raise UnsupportedError(
-            f"searching this index needs at least {_megabytes(ways[way])} (with {way}), and "
+            f"searching this index needs at least {_megabytes(ways[way])} (with {way}), but only "
             f"{_megabytes(limit)} are allowed; raise --max-memory, or add a smaller layout"
         )
     return way, f"needs {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
@@ -173,13 +176,13 @@ def _megabytes(n: int) -> str:
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """What an index is to hold.
+    """The contents of an index.
 
-    ``layouts``: names, or "auto" alone for what plan_index chooses for ``max_memory``, together with its
-    sa_rate; a sparse suffix array is one of them, and without others there is no suffix array beside it.
-    ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
-    ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
-    (reference.py).  ``prefixed``: names of contigs begin with those of their files; ``groups``: a table of
+    ``layouts``: names, or only "auto" to let plan_index choose for ``max_memory``, together with sa_rate; a
+    sparse suffix array is one of the names and, without others, comes without a suffix array.  ``sa_rate``:
+    keep every s-th position of the suffix array.  ``prefix_length`` None: choose by the size.  ``with_lcp``:
+    also the LCP and rank arrays.  A text of more than ``part_size`` symbols is indexed in parts
+    (reference.py).  ``prefixed``: prefix names of contigs with those of their files; ``groups``: a table of
     contigs and groups, or None: several files are groups.
     """
 
@@ -191,7 +194,7 @@ class IndexOptions:
     part_size: int = MAX_SYMBOLS
     prefixed: bool = False
     groups: str | None = None
-    sparse: SparseName | None = None  # once settled
+    sparse: SparseName | None = None  # set by ``settled``
 
     @property
     def by_size(self) -> bool:
@@ -199,10 +202,10 @@ class IndexOptions:
         return list(self.layouts) == ["auto"]
 
     def settled(self, sizes: Sequence[int], progress: "Progress") -> "IndexOptions":
-        """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
+        """Return complete options for a text with parts of these sizes: ``layouts`` are LayoutNames.
 
-        Without layouts ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for what does not go
-        together, or is more than such a text needs.
+        Without layouts, ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for options that
+        exclude each other or exceed the limits for such a text.
         """
         given, longest = self, seed_table.longest_strings(max(sizes))
         if self.by_size:
@@ -211,27 +214,27 @@ class IndexOptions:
             progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
         if given.with_lcp and given.sa_rate != 1:
             raise UnsupportedError(
-                "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
+                "--with-lcp needs the whole suffix array: omit --sa-rate, or raise --max-memory"
             )
         names, sparse = named(given.layouts, max(sizes))
         if not names:
             if given.sa_rate != 1 or given.prefix_length or given.with_lcp:
                 raise UnsupportedError(
-                    f"{sparse} alone has no suffix array, so leave out --sa-rate, --prefix-length and "
+                    f"{sparse} alone has no suffix array: omit --sa-rate, --prefix-length and "
                     f"--with-lcp, or add a layout: --layout {sparse},{layouts.DEFAULT}"
                 )
             return replace(given, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
         if given.prefix_length and given.prefix_length > longest:
             raise UnsupportedError(
                 f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
-                f"symbols: give at most {longest}"
+                f"symbols: use at most {longest}"
             )
         q = given.prefix_length or prefix_table.default_length(max(sizes))
         return replace(given, layouts=names, sparse=sparse, prefix_length=q)
 
 
 def named(layout_names: Sequence, n_text: int | None = None) -> tuple:
-    """The layouts of these names, each once, for a text of n_text symbols; and a SparseName or None.
+    """Return the layouts of these names, each once, for a text of n_text symbols, and a SparseName or None.
 
     Raises UnsupportedError.
     """

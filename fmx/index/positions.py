@@ -1,10 +1,10 @@
-"""Rows -> text positions: the whole suffix array, or every s-th position and an LF walk.
+"""Text positions of rows, from the whole suffix array, or from every s-th position and an LF walk.
 
 A walk takes k-steps, so positions are kept in groups of k: offset o in a block is kept if o mod (k s) < k.
-From any position at most s - 1 steps of k lead to a kept one (or more steps of less than k), and the start
-of a block is always kept (its row has no preceding k-symbol).  A layout that walks forwards (COFI) needs the
-last k positions of a block too.  1/s of the positions are kept, and these.  A bit column marks the kept rows;
-the count before a row is the index of its position.
+From any position at most s - 1 steps of k lead to a kept one (or more steps of less than k), and the start of
+a block is always kept (its row has no preceding k-symbol).  A layout that walks forwards (COFI) also needs
+the last k positions of a block.  So 1/s of the positions are kept, plus these.  A bit column marks the kept
+rows; the count before a row is the index of its position.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class FullSA(NamedTuple):
 class SampledSA(NamedTuple):
     """``positions`` uint32[kept], by row; ``marks`` uint64 bit column (d = 96) over the ``n`` rows.
 
-    ``reach``: symbols that a walk may take.
+    ``reach``: the longest walk, in symbols.
     """
 
     positions: np.ndarray
@@ -41,7 +41,7 @@ class SampledSA(NamedTuple):
 
 
 def reach_of(s: int, k: int) -> int:
-    """Symbols that a walk may take where every s-th position is kept for steps of up to k symbols."""
+    """Return the longest walk, in symbols, if every s-th position is kept for steps of up to k symbols."""
     return k * (s + 1)
 
 
@@ -57,13 +57,13 @@ def _prefetch_full(sa, row):
 
 @inlined
 def is_kept(sa, row):
-    """Whether the position of a row is at hand."""
+    """Return whether the position of a row is stored."""
     entry = row // _D
     return is_set(sa.marks, entry * _W, row - entry * _D)
 
 
 def marks_hold(sa: SampledSA) -> bool:
-    """Whether the marks count themselves, and as many as there are positions."""
+    """Return whether the counters of the marks are right, and their total is the number of positions."""
     entries = sa.marks.reshape(-1, _W)
     ends = np.cumsum(
         np.bitwise_count(entries[:, 0] >> np.uint64(32)) + np.bitwise_count(entries[:, 1]), dtype=np.int64
@@ -75,7 +75,7 @@ def marks_hold(sa: SampledSA) -> bool:
 @position_of.register(SampledSA)
 def _position_sampled(sa, layout, row):
     distance = np.int64(0)
-    while 0 <= row < sa.n and abs(distance) <= sa.reach:  # always, unless arrays contradict each other
+    while 0 <= row < sa.n and abs(distance) <= sa.reach:  # always true, unless arrays contradict each other
         if is_kept(sa, row):
             entry = row // _D
             i = count_in_column(sa.marks, entry * _W, row - entry * _D, 1)
@@ -107,17 +107,17 @@ class Mark(NamedTuple):
 
 
 def n_mark_words(n: int) -> int:
-    """Words of the marks over n rows."""
+    """Return the words of the marks of n rows."""
     return (n // _D + 1) * _W
 
 
 def sample(
     sa: Any, block_starts: np.ndarray, s: int, k: int, ahead: int = 0, backend: Backend = ONE_CORE
 ) -> SampledSA:
-    """Keep every s-th position of ``sa`` (uint32[n], on the backend) for walks of up to k symbols a step.
+    """Keep every s-th position of ``sa`` (uint32[n], on the backend) for walks of up to k symbols per step.
 
-    ``ahead`` is the largest k of the layouts that walk forwards, 0 if there is none; ``block_starts``
-    int64[n_blocks], text positions in ascending order.
+    ``ahead``: the largest k of layouts that walk forwards, 0 if there is none; ``block_starts``
+    int64[n_blocks]: text positions in ascending order.
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
@@ -162,21 +162,23 @@ def _mark(job, stretch, start, stop):
                 n_kept += 1
 
 
-# Rows and text as a GPU searches them fastest: each access brings one sector of its memory, 32 bytes.
+# Rows and text in their fastest form for a GPU: each access reads one sector of its memory, 32 bytes.
 #
 #     row          16 symbols after the seed, 32 bits | position, 32 bits, so that a sector holds 4 rows
 #     sector j     127 symbols of the text from 32 j on | is a separator near?
 #
-# A row is refused, or a wide run of rows narrowed, by its symbols, without its text.  The sectors of the text
-# overlap: from any position one holds 96 symbols or more, so what is left of a read of 128 is in one.  They
-# are made on the GPU from the suffix array and the packed text, 9 bytes a symbol, and not kept on disk.
+# A row is rejected, or a wide run of rows narrowed, by its symbols, without its text.  The sectors of the
+# text overlap: for any position, one of them holds 96 symbols or more from there, so the rest of a read of
+# 128 is in one sector.  They are made on the GPU from the suffix array and the packed text, take 9 bytes per
+# symbol, and are not kept on disk.
 #
-# Rows keep the order of their suffixes by their symbols too: a separator and all behind it are A, as it sorts
-# first, and where it comes within the seed all are T, for such a suffix is the last with its seed.
+# The symbols of rows are in the order of their suffixes: a separator and everything after it count as A,
+# because it sorts first; if it is within the seed, all are T, because such a suffix is the last with its
+# seed.
 
 KEY = 16  # symbols of a row
 SECTOR, REACH = 4, 96  # words of a sector; symbols that it holds from any position in its first word on
-BYTES = 9  # of a row and of a symbol's share of the sectors
+BYTES = 9  # of a row and of a symbol's part of the sectors
 _LAST = 2**32 - 1
 
 
@@ -205,7 +207,7 @@ class CutText(NamedTuple):
 
 
 def n_sectors(n: int) -> int:
-    """Sectors of a text of n symbols: there is one for each position up to 32 beyond its end."""
+    """Return the sectors of a text of n symbols: one for each position up to 32 beyond its end."""
     return (n + WORD - 1) // WORD + 1
 
 
@@ -216,18 +218,18 @@ def _position(sa, layout, row):
 
 @prefetch_position.register(WideRows)
 def _prefetch_position(sa, row):
-    """Nothing: they are on a GPU."""
+    """Do nothing: wide rows are used only on a GPU."""
 
 
 @inlined
 def position_in(rows, row):
-    """The text position of a row."""
+    """Return the text position of a row."""
     return np.int64(at(rows, row) & np.uint64(_LAST))
 
 
 @inlined
 def key_in(rows, row, k):
-    """The first k (1 to 16) symbols of a row after its seed, in the low bits."""
+    """Return the first k (1 to 16) symbols of a row after its seed, in the low bits."""
     return at(rows, row) >> np.uint64(64 - 2 * k)
 
 

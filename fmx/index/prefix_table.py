@@ -1,14 +1,14 @@
 """SA intervals of all strings of up to q symbols, so that a search starts q symbols deep.
 
-The levels 0, 1 ... q stand one after the other; level L holds 4^L pairs (lo, hi) of uint32:
+The levels 0, 1 ... q are stored one after another; level L holds 4^L pairs (lo, hi) of uint32:
 
     level     0        1                 2
     pair      0        1 2 3 4           5 ... 20
     string    (empty)  A C G T           AA AC ... TT
 
-A suffix that meets a separator after fewer than q symbols sorts before the longer strings that start with
-the same symbols, so an interval of level L does not end where the next one starts, and every level is kept:
-a read shorter than q, and the m mod k symbols that k-steps leave over, are looked up in their own level.
+A suffix that meets a separator after fewer than q symbols sorts before the longer strings that start with the
+same symbols, so an interval of level L does not end where the next one starts, and every level is kept: a
+read shorter than q, and the m mod k symbols that k-steps leave over, are looked up in their own level.
 """
 
 from typing import Any, NamedTuple
@@ -35,13 +35,13 @@ class PrefixTable(NamedTuple):
 
 @inlined
 def level_start(length):
-    """Index of the first pair of a level."""
+    """Return the index of the first pair of a level."""
     return ((np.int64(1) << (2 * length)) - 1) // 3
 
 
 @inlined
 def pair_index(words, first, i, length):
-    """Index of the pair of ``length`` packed symbols from symbol i."""
+    """Return the index of the pair of ``length`` packed symbols from symbol i."""
     if length == 0:
         return np.int64(0)
     return level_start(length) + np.int64(symbols(words, first, i, length))
@@ -49,12 +49,12 @@ def pair_index(words, first, i, length):
 
 @inlined
 def prefetch_pair(table, pair):
-    """Ask the memory system for a pair."""
+    """Prefetch a pair."""
     prefetch(table.pairs, 2 * pair)
 
 
 def default_length(n_text: int) -> int:
-    """The longest q up to 10 whose 4^q strings are at most a quarter of the text."""
+    """Return the longest q up to 10 whose 4^q strings are at most a quarter of the text."""
     q = MIN_LENGTH
     while q < 10 and 4 ** (q + 1) <= n_text // 4:
         q += 1
@@ -62,14 +62,14 @@ def default_length(n_text: int) -> int:
 
 
 def n_pairs(q: int) -> int:
-    """Pairs of all levels up to q."""
+    """Return the pairs of all levels up to q."""
     return (4 ** (q + 1) - 1) // 3
 
 
 def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
-    """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed.
+    """Count the strings of every length in ``text`` (uint8 codes, separator 0), without a suffix array.
 
-    Several threads count only in a text that is larger than the tables of all.
+    Several threads are used only if the text is larger than the tables of all threads.
     """
     cut = spans(text.size, max(1, min(n_threads, text.size // (8 * n_pairs(q)))))
     pairs = np.zeros((len(cut), 2 * n_pairs(q)), np.uint32)
@@ -83,7 +83,7 @@ def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
 
 
 class FindPairs(NamedTuple):
-    """``pairs`` of a prefix table by search in the suffix array."""
+    """Find the ``pairs`` of a prefix table by search in the suffix array."""
 
     text: Any
     sa: Any
@@ -91,7 +91,7 @@ class FindPairs(NamedTuple):
 
 
 def make_prefix_table(backend: Backend, text: Any, sa: Any, q: int) -> PrefixTable:
-    """The table on the backend: counted in the text, or by a GPU searched for in ``sa``."""
+    """Make the table on the backend: counted in the text, or on a GPU by search in ``sa``."""
     if backend.serial:
         return build_prefix_table(text, q, backend.n_threads)
     pairs = backend.empty(2 * n_pairs(q), np.uint32)
@@ -133,7 +133,7 @@ def _count(text, start, stop, q, pairs, ended):
 
 @compiled
 def _accumulate(q, pairs, ended):
-    """Sizes bottom up, then intervals top down: a string's own suffixes, then its four extensions."""
+    """Compute sizes bottom up, then intervals top down: a string's own suffixes, then its four extensions."""
     for length in range(q - 1, -1, -1):
         here, below = level_start(length), level_start(length + 1)
         for code in range(np.int64(1) << (2 * length)):

@@ -1,15 +1,15 @@
 """The reference: contigs, their names, groups and blocks, and the coordinates of text positions.
 
 Contigs are cut into blocks, the maximal runs of A, C, G, T.  The text is the blocks, each followed by a
-separator that sorts before A; runs of N cost nothing:
+separator that sorts before A; runs of N take no space:
 
     contigs   >x  ACGTNNNGGA      >y  TTT
     text          ACGT$GGA$TTT$       codes while building: $ 0, A C G T 1 2 3 4
     blocks        text start 0 5 9    contig 0 0 1    contig start 0 7 0    length 4 3 3
 
-A text beyond 32 bits is cut into parts along contigs, and each part is indexed by itself.  Rows and
-positions of a part are uint32.  Blocks of the whole reference, hits and writers speak of positions in the
-whole text (int64): a part's position and where the part starts.
+A text beyond 32 bits is cut into parts between contigs, and each part is indexed separately.  Rows and
+positions of a part are uint32.  Blocks of the whole reference, hits and writers use positions in the whole
+text (int64): the position in the part plus the start of the part.
 
     text     | contigs 0 to 6         | contigs 7 and 8      |     one table of contigs, one of blocks
     parts    | 0 1 2 ...     part 0   | 0 1 2 ...   part 1   |     each a suffix array, tables, layouts
@@ -30,7 +30,7 @@ from .contracts import MAX_ROWS
 
 _NEWLINE = 10
 
-# Names of contigs as bytes, from which str are made only for who asks: there may be a million.
+# Names of contigs as bytes; str objects are made only on request, because there may be a million names.
 
 
 class NameLines(NamedTuple):
@@ -44,7 +44,8 @@ class NameLines(NamedTuple):
 
 
 def names_of(lines: np.ndarray) -> NameLines:
-    """Of an array of names, uint8, each with a newline behind it, but perhaps the last."""
+    """Return the NameLines of an array of names, uint8, each followed by a newline; the last one is
+    optional."""
     ends = np.flatnonzero(lines == _NEWLINE)
     if lines.size and lines[-1] != _NEWLINE:
         ends = np.append(ends, lines.size)
@@ -52,15 +53,15 @@ def names_of(lines: np.ndarray) -> NameLines:
 
 
 def names_in(array: np.ndarray) -> list:
-    """The names, str, in an array of names, uint8, with newlines between them."""
+    """Return the names in an array of uint8, separated by newlines, as str."""
     return array.tobytes().decode().split("\n")
 
 
 class ContigNames(Sequence):
-    """Names of contigs by their number, each a str; ``held``: the Names that they are of."""
+    """Names of contigs by their number, each a str; ``held``: their NameLines."""
 
     def __init__(self, lines: np.ndarray) -> None:
-        """``lines`` uint8: the names, with newlines between them."""
+        """Use ``lines`` uint8: the names, separated by newlines."""
         self.held = names_of(lines)
 
     def __len__(self) -> int:
@@ -80,9 +81,9 @@ class ContigNames(Sequence):
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
 
-# Groups of contigs, each contig in one: the files that a reference was read of, or what a table says.
+# Groups of contigs, such as strains, species or hosts, by which reads are counted.
 #
-# A strain, a species, a host: whatever reads are counted by.
+# Each contig is in one group: the file that it was read from, or the group that a table assigns.
 
 
 class Groups(NamedTuple):
@@ -93,23 +94,23 @@ class Groups(NamedTuple):
 
 
 def grouped(names_of_contigs: Iterable[str]) -> Groups:
-    """Groups by the name of each contig's."""
+    """Make Groups from the name of each contig's group."""
     numbers: dict = {}
     of_contig = [numbers.setdefault(name, len(numbers)) for name in names_of_contigs]
     return Groups(list(numbers), np.array(of_contig, np.uint32))
 
 
 def are_names(names: Any) -> bool:
-    """Whether groups may be called so: what is printed, no two alike."""
+    """Return whether these can be names of groups: printable, all different."""
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
 
 
 def groups_of(index: Any) -> Groups:
-    """The Groups of an opened index.  Raises UnsupportedError where it has none."""
+    """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
-            f"{index.path} has no groups of contigs: build it of several files or with --groups, or add them "
-            f"with 'fmx index --add --groups TABLE {index.path}'"
+            f"{index.path} has no groups of contigs: build it from several files or with --groups, or add "
+            f"them with 'fmx index --add --groups TABLE {index.path}'"
         )
     return index.reference.groups
 
@@ -118,9 +119,9 @@ def groups_of(index: Any) -> Groups:
 
 
 class Blocks(NamedTuple):
-    """Where the blocks lie.  All int64[n_blocks]; ``text_start`` ascends.
+    """The places of the blocks.  All int64[n_blocks]; ``text_start`` ascends.
 
-    ``coarse`` int64: the block that holds text position i << shift; it makes the search for a block short.
+    ``coarse`` int64: the block that holds text position i << shift; it shortens the search for a block.
     """
 
     text_start: np.ndarray
@@ -137,7 +138,7 @@ COLUMNS = ("text_start", "contig", "contig_start", "length")  # what is stored o
 def make_blocks(
     text_start: np.ndarray, contig: np.ndarray, contig_start: np.ndarray, length: np.ndarray
 ) -> Blocks:
-    """Blocks from their four columns."""
+    """Make Blocks from their four columns."""
     n_text = int(text_start[-1] + length[-1]) + 1
     shift = max(6, (n_text >> 14).bit_length())
     starts = np.arange((n_text >> shift) + 2) << shift
@@ -149,8 +150,8 @@ def make_blocks(
 class Reference:
     """Contigs in file order.
 
-    ``names`` a list of str, or ContigNames; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16], of the
-    upper-case letters (the M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators
+    ``names``: a list of str, or ContigNames; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16] of the
+    upper-case bases (the M5 tag of SAM); ``blocks``: Blocks; ``n_text``: symbols in the text, separators
     included; ``groups`` of contigs, or None.
     """
 
@@ -164,14 +165,14 @@ class Reference:
 
 @inlined
 def find_block(blocks, position):
-    """Index of the block that holds a text position."""
+    """Return the index of the block that holds a text position."""
     cell = position >> blocks.shift
     low, high = at(blocks.coarse, cell), at(blocks.coarse, cell + 1) + 1
     return last_until(blocks.text_start, low, high, position)
 
 
 class Place(NamedTuple):
-    """Where a text position lies: the number of a contig, and the position in it, from 0."""
+    """The place of a text position: the number of a contig, and the position in it, from 0."""
 
     contig: int
     position: int
@@ -179,7 +180,7 @@ class Place(NamedTuple):
 
 @inlined
 def place_of(blocks, position):
-    """The Place of a text position."""
+    """Return the Place of a text position."""
     block = find_block(blocks, position)
     start = position - at(blocks.text_start, block) + at(blocks.contig_start, block)
     return Place(at(blocks.contig, block), start)
@@ -187,7 +188,7 @@ def place_of(blocks, position):
 
 @inlined
 def block_end(blocks, position):
-    """Text position of the separator that ends the block of a position."""
+    """Return the text position of the separator that ends the block of a position."""
     block = find_block(blocks, position)
     return at(blocks.text_start, block) + at(blocks.length, block)
 
@@ -196,9 +197,10 @@ MAX_SYMBOLS = MAX_ROWS  # of a part
 
 
 def cut(reference: Reference, part_size: int = MAX_SYMBOLS) -> list:
-    """(start, stop) of each part of the text: whole contigs, as many as make at most ``part_size`` symbols.
+    """Return (start, stop) of each part of the text: whole contigs, with at most ``part_size`` symbols in
+    total.
 
-    Raises UnsupportedError for a contig that is larger by itself.
+    Raises UnsupportedError if a single contig is larger.
     """
     blocks = reference.blocks
     ends = blocks.text_start + blocks.length + 1
@@ -218,7 +220,7 @@ def cut(reference: Reference, part_size: int = MAX_SYMBOLS) -> list:
 
 
 def part_of(reference: Reference, start: int, stop: int) -> Reference:
-    """The Reference with the blocks of one part alone, by their positions in it, and all contigs."""
+    """Return the Reference with only the blocks of one part, in positions of the part, and all contigs."""
     blocks = reference.blocks
     first, last = np.searchsorted(blocks.text_start, (start, stop))
     own = make_blocks(
@@ -230,11 +232,10 @@ def part_of(reference: Reference, start: int, stop: int) -> Reference:
     return replace(reference, blocks=own, n_text=stop - start)
 
 
-# A place as one number, in the order of places: in a text position << 1 | reverse (text_key), in a reference
+# A place as one number, in the order of places: text position << 1 | reverse (text_key), or in a reference
 # contig << 35 | position << 1 | reverse (place_key).
 #
-# Only of the latter is it plain how far two places lie apart in a contig: a text leaves out what is no A, C,
-# G, T.
+# Only place keys give the distance of two places in a contig: a text omits everything but A, C, G, T.
 
 _STRAND, _POSITION = 1, 34  # bits
 STEP = 1 << _STRAND  # from a position to the next
@@ -242,7 +243,7 @@ _LAST = (1 << _POSITION) - 1
 
 
 def can_hold(reference: Reference, beyond: int) -> bool:
-    """Whether a key holds each place of a Reference, and positions that many ``beyond`` its contigs' ends."""
+    """Return whether a key holds every place of a Reference, and positions ``beyond`` its contigs' ends."""
     most_contigs = 1 << (63 - _STRAND - _POSITION)
     return len(reference.names) < most_contigs and int(reference.lengths.max()) + beyond <= _LAST
 
@@ -279,25 +280,25 @@ def is_reverse(key):
 
 @inlined
 def forward(key):
-    """The same place on strand +."""
+    """Return the same place on strand +."""
     return key - (key & 1)
 
 
-# Letters of the reference, back from the packed text; what is none of A, C, G, T there reads N.
+# Bases of the reference, from the packed text; everything but A, C, G, T reads as N.
 
 _BASES = np.frombuffer(b"ACGT", np.uint8)
 
 
 class PackedLetters:
-    """The letters of the contigs of an FMIndex or a JoinedIndex that holds its text."""
+    """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
 
     def __init__(self, index: Any, part_starts: Sequence[int]) -> None:
-        """``part_starts``: where each part begins in the text."""
+        """Take ``part_starts``, where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
         self._words = [part.text_words for part in index.parts]
 
     def between(self, contig: int, start: int, end: int) -> bytes:
-        """Those of a contig from ``start`` to ``end``, half-open."""
+        """Return the bases of a contig from ``start`` to ``end``, half-open."""
         blocks, found = self._blocks, np.full(end - start, ord("N"), np.uint8)
         first, last = np.searchsorted(blocks.contig, (contig, contig + 1))
         begins = blocks.contig_start[first:last]
@@ -317,7 +318,7 @@ class PackedLetters:
 
 
 def blocks_by_group(reference: Reference) -> Blocks:
-    """The Blocks of a Reference, with the number of its group in the place of a contig's."""
+    """Return the Blocks of a Reference with group numbers instead of contig numbers."""
     blocks, groups = reference.blocks, reference.groups
     assert groups is not None
     return blocks._replace(contig=groups.of_contig[blocks.contig].astype(np.int64))

@@ -1,11 +1,11 @@
-"""The first row of every string of s symbols: where seed and verify begins.
+"""The seed table: the first row of every string of s symbols, where seed and verify begins.
 
     starts[c]      number of rows that sort before the string c followed by anything but a separator
     starts[4^s]    n
 
-The rows of string c lie in [starts[c], starts[c + 1]), together with the few suffixes between them that meet
-a separator within s symbols: who uses the table compares whole patterns and so leaves those out.
-A short suffix w sorts just before w AA...A.
+The rows of string c are in [starts[c], starts[c + 1]), together with the few suffixes between them that meet
+a separator within s symbols.  A search compares whole patterns and so excludes those.  A short suffix w sorts
+just before w AA...A.
 """
 
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ from ..machines.jobs import Backend, do
 from .reference import block_end
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
-_FAR = 256  # rows of a string, from which on a search takes less than a look at each of them
-_AHEAD = 32  # rows between asking for a text position and reading it
+_FAR = 256  # rows of a string from which on binary search is faster than a look at each row
+_AHEAD = 32  # rows between prefetching a text position and reading it
 
 
 class SeedTable(NamedTuple):
@@ -31,7 +31,7 @@ class SeedTable(NamedTuple):
 
 
 def default_length(n_text: int) -> int:
-    """The longest s with at most twice as many strings as the text has symbols."""
+    """Return the longest s with at most twice as many strings as the text has symbols."""
     s = MIN_LENGTH
     while s < MAX_LENGTH and 4 ** (s + 1) <= 2 * n_text:
         s += 1
@@ -39,12 +39,12 @@ def default_length(n_text: int) -> int:
 
 
 def longest_strings(n_text: int) -> int:
-    """The longest strings of which a table, or a layout, may have an entry for each: 10, or 4^s <= 4 n."""
+    """Return the longest strings for which a table or a layout may have an entry each: 10, or 4^s <= 4 n."""
     return max(10, (n_text.bit_length() + 1) // 2)
 
 
 class FindStarts(NamedTuple):
-    """``starts`` uint32[4^s + 1] by search in the suffix array."""
+    """Find ``starts`` uint32[4^s + 1] by search in the suffix array."""
 
     text: Any
     sa: Any
@@ -53,14 +53,14 @@ class FindStarts(NamedTuple):
 
 
 def first_rows(backend: Backend, text: Any, sa: Any, s: int) -> Any:
-    """The starts of a seed table, on the backend, by the suffix array ``sa`` of ``text``."""
+    """Return the starts of a seed table, on the backend, from the suffix array ``sa`` of ``text``."""
     starts = backend.empty(4**s + 1, np.uint32)
     backend.run(FindStarts(text, sa, s, starts), starts.size)
     return starts
 
 
 class Lengthen(NamedTuple):
-    """``starts`` uint32[4^s + 1] from a SeedTable of shorter strings, ``sa``, and the packed text."""
+    """Make ``starts`` uint32[4^s + 1] from a SeedTable of shorter strings, ``sa``, and the packed text."""
 
     known: SeedTable
     sa: Any
@@ -72,7 +72,7 @@ class Lengthen(NamedTuple):
 
 @do.register(Lengthen)
 def _lengthen(job, part, start, stop):
-    """A string's first row is among those of the shorter string that it begins with."""
+    """Find a string's first row among those of the shorter string that it begins with."""
     n_more = 2 * (job.s - job.known.s)
     for c in range(start, stop):
         low = np.int64(at(job.known.starts, c >> n_more))
@@ -109,14 +109,14 @@ def _find_starts(job, stretch, start, stop):
 
 @inlined
 def _first_row_of(job, c):
-    """starts[c]."""
+    """Return starts[c]."""
     is_last = c == np.int64(1) << (2 * job.s)
     return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s, False)
 
 
 @inlined
 def _next_string(job, row):
-    """The first string of s symbols (at most 16) that sorts behind the suffix of a row."""
+    """Return the first string of s symbols (at most 16) that sorts after the suffix of a row."""
     text, position = job.text, np.int64(at(job.sa, row))
     if row + _AHEAD < job.sa.size:
         prefetch(text, np.int64(at(job.sa, row + _AHEAD)))
@@ -136,13 +136,13 @@ def _next_string(job, row):
 
 @inlined
 def _holds_separator(x):
-    """Whether one of eight symbols is 0."""
+    """Return whether one of eight symbols is 0."""
     return ((x - np.uint64(0x0101010101010101)) & ~x & np.uint64(0x8080808080808080)) != 0
 
 
 @inlined
 def _pack(x):
-    """Eight symbols, 1 to 4 in a byte each, as 16 bits."""
+    """Pack eight symbols, 1 to 4 in a byte each, into 16 bits."""
     x -= np.uint64(0x0101010101010101)
     x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
     x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
@@ -151,7 +151,8 @@ def _pack(x):
 
 @inlined
 def first_row(text, sa, c, s, beyond):
-    """The first row that sorts not before the string c of s symbols, or ``beyond`` all that start with it."""
+    """Return the first row that does not sort before the string c of s symbols; if ``beyond``, the first
+    after all that start with it."""
     low, high = np.int64(0), np.int64(sa.size)
     while low < high:
         middle = (low + high) >> 1
@@ -164,7 +165,7 @@ def first_row(text, sa, c, s, beyond):
 
 @inlined
 def _sorts_before(text, position, c, s, or_same):
-    """Whether a suffix sorts before the string c of s symbols, or starts with it."""
+    """Return whether a suffix sorts before the string c of s symbols, or, if ``or_same``, starts with it."""
     for i in range(s):
         if position + i >= text.size:
             return True

@@ -165,7 +165,7 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     (folder / "r.fq").write_bytes(GOOD)
     assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
     assert "no.fmx: no index here" in complaint(command("search", "-x", "no.fmx", "r.fq"))
-    assert "r.fq: a file, no index: name the folder" in complaint(command("search", "-x", "r.fq", "r.fq"))
+    assert "r.fq: a file, not an index: name the folder" in complaint(command("search", "-x", "r.fq", "r.fq"))
     (folder / "some.fmx").mkdir()
     assert "is not an fmx index" in complaint(command("search", "r.fq"))
     (folder / "other.fmx").mkdir()
@@ -257,7 +257,7 @@ def test_a_wrong_version_or_a_broken_meta_json(full_index, command):
     parsed = json.loads(good)
     meta.write_text(json.dumps({**parsed, "format": 999}))
     message = complaint(command("search", "-x", path, "r.fq"))
-    assert "index format 999, this fmx reads " in message
+    assert "index format 999, but this fmx reads " in message
     assert "build the index again" in message
     meta.write_text(json.dumps({**parsed, "n_text": parsed["n_text"] + 1}))
     assert "meta.json: damaged (checksum differs)" in complaint(command("search", "-x", path, "r.fq"))

@@ -46,7 +46,7 @@ def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
         ("yeast.v2", "yeast.v2: no index here; did you mean yeast.fmx?"),
         ("mouse", "mouse: no index here; build one with 'fmx index REFERENCE.fa -o mouse'"),
         ("alone.fa", "alone.fa: a reference, not its index: build one with 'fmx index alone.fa'"),
-        ("r.fq", "r.fq: a file, no index: name the folder that 'fmx index' has written"),
+        ("r.fq", "r.fq: a file, not an index: name the folder that 'fmx index' wrote"),
     ],
 )
 def test_what_is_no_index_is_told(name, message, home, command):

@@ -74,7 +74,7 @@ def test_groups_of_a_table_may_come_later(home, command):
     assert arrays(home / "now.fmx") == arrays(home / "later.fmx")
     assert store.read_meta("later.fmx")["format"] == 2
     result = command("index", "--add", "later.fmx", "--groups", "groups.tsv")
-    assert "later.fmx has groups already: build it again with --groups groups.tsv" in result.err
+    assert "later.fmx already has groups: build it again with --groups groups.tsv" in result.err
 
 
 def test_names_of_files_precede_those_of_contigs(home, command):
@@ -84,7 +84,7 @@ def test_names_of_files_precede_those_of_contigs(home, command):
     result = command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx")
     assert (
         result.err
-        == "fmx: error: b/two.fa.gz: contig c0: is in two.fa too; --prefix-names calls it FILE#c0\n"
+        == "fmx: error: b/two.fa.gz: contig c0: is also in two.fa; use --prefix-names to name it FILE#c0\n"
     )
     assert command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx", "--prefix-names").code == 0
     stems = ["two", "b/two"]
@@ -97,10 +97,10 @@ def test_names_of_files_precede_those_of_contigs(home, command):
     ("table", "message"),
     [
         ("c0\tg\nc1\tg\nx\tg\n", "contig c9: has no line here: each contig needs a group"),
-        ("c0\tg\n", "contig c1: has no line here, nor have 2 more"),
-        ("c0\tg\nc0\th\n", "line 2: contig c0 is in group g already"),
-        ("c0\tg\nc1\t\n", "line 2: '' is no name of a group"),
-        ("c0\nc1\n", "line 1: a contig and its group are wanted, with a tab between them"),
+        ("c0\tg\n", "contig c1: has no line here, nor do 2 others"),
+        ("c0\tg\nc0\th\n", "line 2: contig c0 is already in group g"),
+        ("c0\tg\nc1\t\n", "line 2: '' is not a group name"),
+        ("c0\nc1\n", "line 1: expected a contig and its group, separated by a tab"),
         ("", "contig c0: has no line here"),
     ],
 )
@@ -123,8 +123,8 @@ def test_a_table_may_have_names_of_columns_and_lines_of_others():
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x: is in two.fna.xz too"),
-        (["two.fna.xz", "two.fna.xz", "-o", "x.fmx"], 1, "two.fna.xz: it is given twice"),
+        (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x: is also in two.fna.xz"),
+        (["two.fna.xz", "two.fna.xz", "-o", "x.fmx"], 1, "two.fna.xz: the file is given twice"),
         (["two.fna.xz", "strain.one.fa"], 2, "of several references, say where the index goes: -o NAME"),
         (["--add", "a.fmx", "b.fmx", "--groups", "groups.tsv"], 2, "--add needs --layout, --with-lcp or"),
         (["--add", "a.fmx", "--prefix-names", "--groups", "groups.tsv"], 2, "or --prefix-names"),

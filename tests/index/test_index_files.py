@@ -95,7 +95,9 @@ def test_another_folder_with_a_meta_json_is_never_erased(meta, home, command):
     (home / "site").mkdir()
     (home / "site" / "meta.json").write_text(meta)
     (home / "site" / "photo.jpg").write_text("mine")
-    assert "site exists and is not a whole fmx index" in error(command("index", "-q", "one.fa", "-o", "site"))
+    assert "site exists and is not a complete fmx index" in error(
+        command("index", "-q", "one.fa", "-o", "site")
+    )
     assert names(home / "site") == ["meta.json", "photo.jpg"]
 
 
@@ -315,10 +317,10 @@ def test_the_current_folder_is_not_replaced(home, command):
     for place, output in (("ref.fmx", "."), ("ref.fmx", "../ref.fmx")):
         with contextlib.chdir(home / place):
             message = error(command("index", "-q", "../two.fa", "-o", output))
-            assert "the folder that you are in" in message
+            assert "cannot replace the current folder" in message
             assert command("index", "-q", "--add", "--layout", "sampled", ".").code == 0
     assert "two.fa" in names(home)
-    assert ". exists and is not a whole fmx index" in error(command("index", "-q", "two.fa", "-o", "."))
+    assert ". exists and is not a complete fmx index" in error(command("index", "-q", "two.fa", "-o", "."))
 
 
 def test_a_reference_without_a_name(home, command):

@@ -99,7 +99,7 @@ def test_too_little_memory_is_an_error_that_says_so():
     text = np.ones(5000, np.uint8)
     with pytest.raises(DeviceError, match=r"5000 symbols needs .* raise --gpu-memory"):
         sort_suffixes(MACHINE, text, 17 * 5000)
-    with pytest.raises(DeviceError, match=r"suffixes begin alike and .* raise --gpu-memory"):
+    with pytest.raises(DeviceError, match=r"suffixes begin alike, but .* raise --gpu-memory"):
         sort_suffixes(MACHINE, text, memory_for(5000, 2))
 
 

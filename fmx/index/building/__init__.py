@@ -1,1 +1,1 @@
-"""How an index is made."""
+"""Building an index."""

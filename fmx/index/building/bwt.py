@@ -1,8 +1,8 @@
-"""What follows from a suffix array: k-step Burrows-Wheeler transform, the rank array, the LCP array.
+"""Arrays derived from a suffix array: the k-step Burrows-Wheeler transform, the rank array, the LCP array.
 
-The transform holds for each row the k symbols that precede its suffix.  A row whose k preceding symbols
-hold a separator (or the start of the text) has no k-symbol: it is NONE and is counted in no column of an
-occurrence table, which is what makes hi - lo the exact number of occurrences.
+The transform has, for each row, the k symbols before its suffix.  If these include a separator (or the start
+of the text), the row has no k-symbol: its code is NONE, and no column of an occurrence table counts it.  This
+makes hi - lo the exact number of occurrences.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ MAX_K = 3  # 4^3 codes and NONE fit in a byte
 
 
 class Transform(NamedTuple):
-    """``text`` uint8[n], ``sa`` uint32[n] -> ``codes`` uint8[n], see kmer_bwt."""
+    """``text`` uint8[n] and ``sa`` uint32[n] to ``codes`` uint8[n], as kmer_bwt returns them."""
 
     text: Any
     sa: Any
@@ -30,14 +30,15 @@ class Transform(NamedTuple):
 
 
 class CountCodes(NamedTuple):
-    """``totals`` int64[stretches, 4^k]: how often each code is in a stretch of ``codes``; zeros at first."""
+    """``totals`` int64[stretches, 4^k]: how often each code occurs in a stretch of ``codes``; initially
+    zero."""
 
     codes: Any
     totals: Any
 
 
 class FillRuns(NamedTuple):
-    """``codes`` into a ``layout``; ``before`` int64[stretches, 4^k]: C + Occ at the start of each stretch."""
+    """``codes`` to a ``layout``; ``before`` int64[stretches, 4^k]: C + Occ at the start of each stretch."""
 
     layout: Any
     codes: Any
@@ -45,7 +46,7 @@ class FillRuns(NamedTuple):
 
 
 def kmer_bwt(text: Any, sa: Any, k: int, backend: Backend = ONE_CORE) -> Any:
-    """uint8[n]: code of the k symbols before each suffix (first symbol highest), or NONE.
+    """Return uint8[n]: the code of the k symbols before each suffix (first symbol highest), or NONE.
 
     ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
     """
@@ -91,9 +92,9 @@ def _fill_runs(job, stretch, start, stop):
 def fill_layout(
     backend: Backend, layout: Any, text: Any, sa: Any, codes: Any, d: int, runs_together: int = 1
 ) -> None:
-    """Write a k-step BWT into the layout's arrays (zeros), n // d + 1 runs of d rows, the last one not full.
+    """Write a k-step BWT to the layout's arrays (zeros): n // d + 1 runs of d rows, the last one incomplete.
 
-    ``runs_together``: runs that share words.
+    ``runs_together``: number of runs that share words.
     """
     n_rows = (codes.size // d + 1) * d
     size = backend.stretch_size(n_rows, d * runs_together)
@@ -107,18 +108,18 @@ def fill_layout(
     backend.run(FillRuns(layout, codes, backend.take(before)), n_rows, size)
 
 
-# The inverse of a suffix array: the rank array, by text position the row of its suffix.
+# The rank array, the inverse of a suffix array: for each text position, the row of its suffix.
 
 
 class Invert(NamedTuple):
-    """``sa`` uint32[n] -> ``row_of`` uint32[n]."""
+    """``sa`` uint32[n] to ``row_of`` uint32[n]."""
 
     sa: Any
     row_of: Any
 
 
 def invert(backend: Backend, sa: Any) -> Any:
-    """The rank array of ``sa`` (uint32[n], on the backend), uint32[n]."""
+    """Return the rank array of ``sa`` (uint32[n], on the backend) as uint32[n]."""
     row_of = backend.empty(sa.size, np.uint32)
     backend.run(Invert(sa, row_of), sa.size)
     return row_of
@@ -132,23 +133,23 @@ def _invert(job, stretch, start, stop):
         job.row_of[job.sa[row]] = row
 
 
-# The LCP array, and the rank array: what takes a match from one suffix to its neighbours.
+# The LCP array and the rank array, which extend a match of one suffix to its neighbours.
 #
 #     lcp[row]        symbols that the suffixes of row - 1 and row share before a separator; lcp[0] = 0
 #     rank[position]  row of the suffix at a text position: the inverse of the suffix array
 #
-# A separator equals nothing, not even another separator, so no common prefix crosses the end of a block.  The
-# law of LCP arrays holds all the same: rows a < b have min(lcp[a + 1 .. b]) symbols in common.
+# A separator equals nothing, not even another separator, so no common prefix crosses the end of a block.  As
+# in any LCP array, the suffixes of rows a < b share min(lcp[a + 1 .. b]) symbols.
 #
-# Values below 255 take one byte each.  The others, rare in genomes, stand in a list sorted by row, and their
-# byte says 255.
+# Values below 255 take one byte each.  The others, rare in genomes, are in a list sorted by row, and their
+# byte is 255.
 
 LARGE = 255  # the byte of a value that is in the list
-_AHEAD = 24  # symbols between asking for a text position and comparing there
+_AHEAD = 24  # symbols between prefetching a text position and comparing there
 
 
 class LCP(NamedTuple):
-    """``small`` uint8[n], by row; ``rows`` uint32[m], ascending, and ``values`` uint32[m] of large ones."""
+    """``small`` uint8[n], by row; ``rows`` uint32[m], ascending, and ``values`` uint32[m] of large values."""
 
     small: np.ndarray
     rows: np.ndarray
@@ -157,7 +158,7 @@ class LCP(NamedTuple):
 
 @inlined
 def lcp_at(lcp, row):
-    """lcp[row] as int64."""
+    """Return lcp[row] as int64."""
     value = np.int64(at(lcp.small, row))
     if value < LARGE:
         return value
@@ -166,7 +167,7 @@ def lcp_at(lcp, row):
 
 @inlined
 def lcp_below(lcp, row, limit):
-    """min(lcp[row], limit), without a look at the list where it cannot matter."""
+    """Return min(lcp[row], limit); the list is searched only if it matters."""
     value = np.int64(at(lcp.small, row))
     if value < LARGE or limit <= LARGE:
         return min(value, limit)
@@ -174,10 +175,11 @@ def lcp_below(lcp, row, limit):
 
 
 def build_lcp(text: Any, sa: Any, n_threads: int = 1) -> LCP:
-    """The LCP array of ``text`` (uint8[n] codes, separator 0) and its suffix array ``sa`` (uint32[n]).
+    """Return the LCP array of ``text`` (uint8[n] codes, separator 0) with suffix array ``sa`` (uint32[n]).
 
-    The Phi algorithm (Karkkainen, Manzini, Puglisi 2009): values in the order of the text, where each is at
-    least its predecessor's less one, then moved to their rows.  Linear; takes 5 bytes a symbol, one stays.
+    The Phi algorithm (Karkkainen, Manzini, Puglisi 2009): compute values in text order, where each is at
+    least its predecessor less one, then move them to their rows.  Linear time; takes 5 bytes per symbol,
+    and the result 1.
     """
     n = sa.size
     permuted = np.empty(n, np.uint32)  # first phi, the suffix sorted before; then the values
@@ -198,7 +200,7 @@ def _link(sa, start, stop, phi):
 
 @compiled
 def _compare(text, first, start, stop, permuted):
-    """Put in place of the suffix before (``permuted[i]``) what suffix i has in common with it."""
+    """Replace the previous suffix (``permuted[i]``) by the number of symbols that suffix i shares with it."""
     common = np.int64(0)
     for i in range(start, stop):
         if i + _AHEAD < stop:
@@ -218,7 +220,7 @@ def _compare(text, first, start, stop, permuted):
 
 @compiled
 def _narrow(sa, permuted, start, stop, small):
-    """Values of rows start to stop as bytes; the number of large ones."""
+    """Write values of rows start to stop as bytes; return the number of large ones."""
     n_large = 0
     for row in range(start, stop):
         if row + _AHEAD < stop:

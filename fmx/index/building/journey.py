@@ -1,4 +1,4 @@
-"""Building an index: FASTA -> Reference, text -> SA -> tables, layouts -> ref.fmx/; additions to an index."""
+"""Building an index from FASTA: reference, suffix arrays, tables and layouts; additions to an index."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -42,11 +42,10 @@ def build_index(
     progress: Progress | None = None,
     device: Device = CPU,
 ) -> None:
-    """Index FASTA, a file or a list of files, into the directory ``path``, by IndexOptions; ``device`` makes
-    the arrays.
+    """Index FASTA, a file or a list of files, into the directory ``path``, with IndexOptions.
 
-    They do not depend on it.  Peak memory: docs/building.md.  Raises InputError, OutputError,
-    UnsupportedError, DeviceError.
+    ``device`` makes the arrays, which do not depend on it.  Peak memory: docs/building.md.  Raises
+    InputError, OutputError, UnsupportedError, DeviceError.
     """
     progress = progress or Progress(quiet=True)
     writer = IndexWriter(path, n_threads, waiting(path, progress))
@@ -56,11 +55,11 @@ def build_index(
 def build_into(
     writer: IndexSink, fasta: Any, options: IndexOptions, n_threads: int, progress: Progress, device: Device
 ) -> None:
-    """The same into an IndexWriter, or a MemoryIndex."""
+    """Index FASTA into an IndexWriter or a MemoryIndex; the other arguments are those of build_index."""
     if not options.by_size:
         named(options.layouts)
     if device.engine == "cuda":
-        choose_backend(device, n_threads)  # before the reference is read for nothing
+        choose_backend(device, n_threads)  # fail before the reference is read
     with writer:
         with progress.stage("read reference") as done:
             reference, text = read_fasta(
@@ -106,7 +105,7 @@ def build_into(
                         add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
                     del own_text
                 del arrays
-                del sa  # before the next part's
+                del sa  # before the next part's suffix array is made
         writer.commit(
             {
                 "fmx_version": __version__,
@@ -125,7 +124,7 @@ def build_into(
 
 
 def meta_of(groups: Groups | None, sparse: object) -> dict:
-    """What meta.json says of an index with Groups and a sparse suffix array, or None."""
+    """Return the entries of meta.json for Groups and a sparse suffix array, either of which may be None."""
     return {
         "format": SPARSE if sparse else GROUPED if groups else FORMAT,
         **({"n_groups": len(groups.names)} if groups else {}),
@@ -140,7 +139,7 @@ def choose_backend(
     tell: Callable[[str], None] = lambda where: None,
     sparse: tuple[int, SparseName] | None = None,
 ) -> Backend:
-    """Who makes the arrays of an index (jobs.Backend), and a suffix array of n_text symbols.
+    """Return the backend that makes the arrays of an index, including a suffix array of n_text symbols.
 
     ``sparse``: (symbols, SparseName) of a sparse suffix array, or None.  Raises DeviceError.
     """
@@ -168,7 +167,7 @@ def add_sparse_arrays(
     n_threads: int,
     progress: Progress,
 ) -> None:
-    """Make and write a sparse suffix array, by its SparseName, of a part whose Reference is given."""
+    """Make and write the sparse suffix array of a part with this Reference, as its SparseName states."""
     with progress.stage(f"layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
             made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
@@ -181,7 +180,7 @@ def add_sparse_arrays(
 
 
 def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
-    """What says that another one that changes an index is waited for."""
+    """Return a function that reports waiting for another process that changes the index."""
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
@@ -205,7 +204,7 @@ def _add_tables(
 
 
 def _sa_arrays(backend: Backend, sa: Any, block_starts: np.ndarray, options: IndexOptions) -> dict:
-    """What is kept of a suffix array, on the backend."""
+    """Return the arrays that are stored for a suffix array, on the backend."""
     if options.sa_rate == 1:
         return {"sa_positions": sa}
     k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
@@ -217,7 +216,7 @@ def _sa_arrays(backend: Backend, sa: Any, block_starts: np.ndarray, options: Ind
 def _written_meanwhile(
     writer: IndexSink, arrays: dict, backend: Backend, n_threads: int, progress: Progress
 ) -> Iterator[None]:
-    """Write the suffix array's arrays beside what is done meanwhile, if there is a thread for it."""
+    """Write the arrays of the suffix array in a second thread, if there is one, during the context."""
 
     def write() -> None:
         for name, array in arrays.items():
@@ -232,7 +231,7 @@ def _written_meanwhile(
 
 
 def add_lcp(writer: IndexSink, text: Any, sa: Any, n_threads: int, progress: Progress) -> None:
-    """Make and write the LCP and rank arrays of a part, by its text and suffix array."""
+    """Make and write the LCP and rank arrays of a part from its text and suffix array."""
     with progress.stage("LCP and rank arrays"):
         writer.add("lcp.rank", invert(Cores(n_threads), sa))
         for key, array in build_lcp(text, sa, n_threads)._asdict().items():
@@ -242,28 +241,28 @@ def add_lcp(writer: IndexSink, text: Any, sa: Any, n_threads: int, progress: Pro
 def add_layout_arrays(
     backend: Backend, writer: IndexSink, names: Sequence[LayoutName], text: Any, sa: Any, progress: Progress
 ) -> None:
-    """Make and write the layouts of a part, by its text and suffix array on the backend."""
+    """Make and write the layouts of a part from its text and suffix array on the backend."""
     for name in names:
         with progress.stage(f"layout {name}"):
             layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):
                     writer.add(f"{name}.{key}", value, backend)
-        del layout, value  # before the next one's
+        del layout, value  # before the next layout is made
 
 
-# Additions to an index that exists: layouts, LCP arrays, a sparse suffix array, groups.
+# Additions to an existing index: layouts, LCP arrays, a sparse suffix array, groups.
 
 
 def add_groups(path: str | os.PathLike, table: str, progress: Progress | None = None) -> int:
-    """Add groups, by a table of contigs and groups, to an index that has none; how many there are.
+    """Add groups from a table of contigs and groups to an index that has none; return their number.
 
     Raises InputError, IndexFileError, UnsupportedError.
     """
     progress = progress or Progress(quiet=True)
     with IndexExtender(path, waiting=waiting(path, progress)) as writer:
         if "n_groups" in writer.meta:
-            raise UnsupportedError(f"{path} has groups already: build it again with --groups {table}")
+            raise UnsupportedError(f"{path} already has groups: build it again with --groups {table}")
         names = names_in(read_checked(path, writer.meta, ["contig_names"])["contig_names"])
         groups = read_groups(table, names, progress.say)
         for key, array in group_arrays(groups).items():
@@ -280,7 +279,7 @@ def add_layouts(
     device: Device = CPU,
     with_lcp: bool = False,
 ) -> list:
-    """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+    """Add layouts to an index, all or none; return the names of those that it did not have.
 
     ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
 
@@ -293,16 +292,16 @@ def add_layouts(
         asked, sparse = named(layout_names, max(sizes))
         if sparse and writer.meta.get("sparse", str(sparse)) != str(sparse):
             raise UnsupportedError(
-                f"{path} has {writer.meta['sparse']} already, and may have one sparse suffix array only"
+                f"{path} already has {writer.meta['sparse']}, and can have only one sparse suffix array"
             )
         if writer.meta["sa_rate"] == 0 and (asked or with_lcp):
             raise UnsupportedError(
-                f"{path} has no suffix array, and additions need it: build the index again with --layout "
+                f"{path} has no suffix array, but additions need one: build the index again with --layout "
                 f"{','.join([writer.meta['sparse'], *layout_names])}"
             )
         if writer.meta["sa_rate"] != 1 and (asked or with_lcp):
             raise UnsupportedError(
-                f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, and additions "
+                f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, but additions "
                 f"need all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
         names = [name for name in asked if str(name) not in held]
@@ -339,7 +338,8 @@ def _add_sparse(
     n_threads: int,
     progress: Progress,
 ) -> None:
-    """Make and write a sparse suffix array, by its SparseName, of every part of an index at ``path``."""
+    """Make and write a sparse suffix array, as its SparseName states, for every part of an index at
+    ``path``."""
     meta = writer.meta
     reference = load_reference(path, meta, n_threads)
     for number, part in enumerate(part_writers(writer, len(part_sizes(meta)), progress)):

@@ -1,4 +1,4 @@
-"""An index on disk: where it lies; in its files how it is written, opened, checked and sealed."""
+"""An index on disk: its folder; the modules write, open, check and seal it."""
 
 import os
 import re
@@ -10,9 +10,9 @@ _FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
 
 
 def index_at(path: str | os.PathLike) -> Path:
-    """The folder of an index: ``path``, else NAME.fmx beside it where it is NAME, NAME.fa or the like.
+    """Return the folder of an index: ``path``, or NAME.fmx beside it if ``path`` is NAME, NAME.fa or similar.
 
-    Where there is none it is ``path``, which whoever opens it will refuse.
+    If there is none, returns ``path``, which is refused when it is opened.
     """
     name = os.fspath(path)
     beside = [f"{name.rstrip(os.sep)}.fmx", re.sub(_FASTA, ".fmx", name)]
@@ -22,11 +22,11 @@ def index_at(path: str | os.PathLike) -> Path:
 
 
 def what_is_there(path: Path) -> str:
-    """What to do where ``path`` is no index: named wrongly, or not yet built."""
+    """Describe what to do if ``path`` is no index: it is named wrongly, or not built yet."""
     if re.search(_FASTA, path.name) and path.is_file():
         return f"a reference, not its index: build one with 'fmx index {path}'"
     if path.is_file():
-        return "a file, no index: name the folder that 'fmx index' has written"
+        return "a file, not an index: name the folder that 'fmx index' wrote"
     try:
         names = [each.name for each in path.parent.iterdir() if each.suffix == ".fmx"]
     except OSError:
@@ -37,10 +37,11 @@ def what_is_there(path: Path) -> str:
 
 
 def default_index_path(reference: str | os.PathLike) -> str:
-    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
+    """Return the default place of the index of a reference: beside it, with .fmx instead of .fa.gz and the
+    like."""
     path = Path(reference)
     if not path.name:
-        path = path.resolve() / "index"  # of a folder, which reading it will refuse
+        path = path.resolve() / "index"  # a folder, which is refused when it is read
     if path.suffix in (".gz", ".bgz", ".bgzf", ".zst", ".xz", ".bz2"):
         path = path.with_suffix("")
     return str(path.with_suffix(".fmx"))

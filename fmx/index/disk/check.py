@@ -1,7 +1,7 @@
-"""What an index must be: the one table of its arrays, by what meta.json says, and what meta.json may say.
+"""Checks of an index: the allowed content of meta.json, and the form of each array that follows from it.
 
-Checksums tell what is damaged; this tells what cannot be true, so that compiled code never reads beyond an
-array whoever wrote the index.  All raise ValueError, which says what is wrong.
+Checksums detect damage; these checks detect what cannot be right, so that compiled code never reads outside
+an array, whoever wrote the index.  All raise ValueError with a description.
 """
 
 import re
@@ -29,17 +29,17 @@ _RANGES = {  # of the numbers in meta.json
     "prefix_length": (0, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
-GROUPED, SPARSE = 2, 3  # the formats of an index with groups of contigs, and with a sparse suffix array
+GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
 _LARGE = 255  # as in building/bwt.py
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
 
 def check_meta(meta: dict) -> None:
-    """Types and ranges of all that is said, and that just the arrays are listed that there must be."""
+    """Check types and ranges of all entries, and that exactly the required arrays are listed."""
     for key, (low, high) in _RANGES.items():
-        _need(_is_whole(meta.get(key), low, high), f"{key} is no number from {low} to {high}")
+        _need(_is_whole(meta.get(key), low, high), f"{key} is not a whole number from {low} to {high}")
     version = re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII)
-    _need(version is not None, "fmx_version is no version")
+    _need(version is not None, "fmx_version is not a version")
     n_groups, most = meta.get("n_groups"), min(meta["n_contigs"], 2**32 - 1)
     has_groups = "n_groups" in meta if meta["format"] == SPARSE else meta["format"] == GROUPED
     fits = _is_whole(n_groups, 1, most) if has_groups else "n_groups" not in meta
@@ -52,19 +52,19 @@ def check_meta(meta: dict) -> None:
     _need((meta["sa_rate"] > 0) == has_prefix, "prefix_length does not fit sa_rate")
     sizes = meta.get("parts", [meta["n_text"]])
     are_sizes = isinstance(sizes, list) and all(type(n) is int for n in sizes)
-    _need(are_sizes and ("parts" in meta) == (len(sizes) > 1), "parts is no list of numbers")
+    _need(are_sizes and ("parts" in meta) == (len(sizes) > 1), "parts is not a list of numbers")
     fit = all(2 <= n <= MAX_SYMBOLS for n in sizes) and sum(sizes) == meta["n_text"]
     _need(fit, "parts do not add up to n_text, or one is too large")
     names: Any = meta.get("layouts")
     are_layouts = isinstance(names, list) and all(_canonical(name) == _text(name) for name in names)
-    _need(are_layouts and (meta["sa_rate"] > 0) == bool(names), "layouts is no list of layouts")
+    _need(are_layouts and (meta["sa_rate"] > 0) == bool(names), "layouts is not a list of layouts")
     _need(names or is_sparse, "there is nothing to search")
     arrays: Any = meta.get("arrays")
     once = len(set(names)) == len(names) and isinstance(arrays, dict)
-    _need(once, "a layout is listed twice, or arrays is no table")
+    _need(once, "a layout is listed twice, or arrays is not a table")
     wanted = forms(meta)
-    _need(not wanted.keys() - arrays.keys(), "an array is not listed")
-    _need(not arrays.keys() - wanted.keys(), "an array is listed that has no place")
+    _need(not wanted.keys() - arrays.keys(), "a required array is not listed")
+    _need(not arrays.keys() - wanted.keys(), "an unknown array is listed")
     for name, form in wanted.items():
         _check_entry(name, arrays[name], form)
 
@@ -83,9 +83,9 @@ def _check_entry(name: str, entry: Any, form: ArraySpec) -> None:
     has_shape = isinstance(shape, list) and all(_is_whole(n, 0, _LARGEST - 1) for n in shape)
     _need(has_shape, f"{name} has no shape")
     fits = entry.get("dtype") == form.dtype and form.takes(shape)
-    _need(fits, f"{name} is not of the type and size that it must be")
+    _need(fits, f"{name} does not have the required type and size")
     n_bytes = np.dtype(form.dtype).itemsize * int(np.prod(shape, dtype=object))
-    _need(entry.get("bytes") == n_bytes, f"{name} is not as many bytes as its shape takes")
+    _need(entry.get("bytes") == n_bytes, f"{name} has a number of bytes that differs from its shape")
     _need(isinstance(entry.get("checksums"), list), f"{name} has no checksums")
 
 
@@ -94,7 +94,7 @@ def _text(value: object) -> str:
 
 
 def _canonical(name: object) -> str | None:
-    """The layout of that name, None if there is none."""
+    """Return the canonical name of a layout, None if there is no such layout."""
     try:
         return str(layouts.parse_name(_text(name)))
     except UnsupportedError:
@@ -102,7 +102,7 @@ def _canonical(name: object) -> str | None:
 
 
 def _sparse(name: object) -> SparseName | None:
-    """The sparse suffix array of just that name, None if there is none."""
+    """Return the sparse suffix array of exactly that name, None if there is none."""
     try:
         found = parse_sparse(_text(name))
     except UnsupportedError:
@@ -111,7 +111,7 @@ def _sparse(name: object) -> SparseName | None:
 
 
 def forms(meta: dict) -> dict:
-    """{name: Form} of every array of an index."""
+    """Return {name: ArraySpec} for every array of an index."""
     c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
     found = {
         "contig_names": ArraySpec("uint8", (None,), holds=_are_names),
@@ -129,7 +129,7 @@ def forms(meta: dict) -> dict:
 
 
 def _are_names(data: np.ndarray) -> bool:
-    """Whether bytes are names of contigs, by newlines: printable ASCII, none empty, no two alike."""
+    """Return whether bytes are names of contigs, one per line: printable ASCII, not empty, all different."""
     names = data.tobytes().decode("latin-1").split("\n")
     letters = "".join(names)
     printable = letters.isascii() and letters.isprintable() and " " not in letters
@@ -137,7 +137,7 @@ def _are_names(data: np.ndarray) -> bool:
 
 
 def _are_groups(n: int, data: np.ndarray) -> bool:
-    """Whether bytes are n names of groups, by newlines."""
+    """Return whether bytes are n names of groups, one per line."""
     try:
         names = data.tobytes().decode().split("\n")
     except UnicodeDecodeError:
@@ -146,7 +146,7 @@ def _are_groups(n: int, data: np.ndarray) -> bool:
 
 
 def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
-    """The same for a part of n symbols, by its own names."""
+    """Return {name: ArraySpec} for the arrays of a part of n symbols."""
     found = {"text_words": ArraySpec("uint64", (-(-n // WORD) + 3,))}
     if "sparse" in meta:
         name = sparse_named(meta["sparse"])
@@ -177,7 +177,7 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
 
 
 def is_array(name: str) -> bool:
-    """Whether an array of some index has this name."""
+    """Return whether an array of some index can have this name."""
     own = re.sub(r"^part\d+/", "", name)
     layout, _, field = own.partition(".")
     fixed = {"contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig",
@@ -191,11 +191,11 @@ def is_array(name: str) -> bool:
 
 
 def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: Any) -> None:
-    """Contigs and blocks: they make the text, in order, without a gap, and parts end where contigs do.
+    """Check contigs and blocks: they make up the text in order, without gaps; parts end where contigs end.
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.
     """
-    _need(len(names) == meta["n_contigs"], "there are not as many names as contigs")
+    _need(len(names) == meta["n_contigs"], "the numbers of names and contigs differ")
     fit = lengths.min() >= 1 and lengths.max() <= _LARGEST // lengths.size
     _need(fit and lengths.sum() == meta["n_bases"], "the lengths of contigs do not add up")
     text_start, contig, contig_start, length = columns
@@ -205,12 +205,12 @@ def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: A
     follow = np.array_equal(np.append(text_start[1:], n), text_start + length + 1)
     _need(follow, "blocks do not follow each other")
     known = contig[0] >= 0 and (contig[1:] >= contig[:-1]).all() and contig[-1] < lengths.size
-    _need(known, "a block is of no contig")
+    _need(known, "a block belongs to no contig")
     inside = contig_start.min() >= 0 and contig_start.max() <= _LARGEST
     _need(inside and (contig_start + length <= lengths[contig]).all(), "a block lies beyond its contig")
     same = contig[1:] == contig[:-1]
     over = same & (contig_start[1:] <= contig_start[:-1] + length[:-1])
-    _need(not over.any(), "blocks of a contig lie over each other")
+    _need(not over.any(), "blocks of a contig overlap")
     borders = np.cumsum(part_sizes(meta))[:-1]
     first = np.searchsorted(text_start, borders)
     at_contigs = np.array_equal(np.append(text_start, -1)[first], borders) and not same[first - 1].any()

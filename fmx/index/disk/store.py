@@ -1,9 +1,10 @@
-"""The seal of an index: which files were found right, so that the next open need not read them again.
+"""Reading an index from disk, and its seal, which records the files that were checked and need no second
+check.
 
-Of each array that was checked it holds device, inode, size, mtime and ctime, and of meta.json a digest.  The
-kernel sets ctime at every write, and nobody else can.  Seals lie with the machine code, in a folder that is
-the user's alone (compiler/object_cache.py), so nobody else makes them.  One of another fmx, which may check
-more, is not taken: the digest is of the sources of this room, too.
+For each checked array the seal has device, inode, size, mtime and ctime, and a digest for meta.json.  Only
+the kernel sets ctime, at every write.  Seals are kept with the machine code, in a folder that only the user
+can write (compiler/object_cache.py), so nobody else can make one.  A seal of another version of fmx, which
+may check more, is not accepted: the digest covers the sources of this room, too.
 """
 
 import functools
@@ -28,11 +29,11 @@ from ..arrays import ArraySpec, scan
 from . import META, what_is_there
 from .check import GROUPED, SPARSE, check_meta, forms
 
-_SETTLED = 2 * 10**9  # ns; a clock's grain is smaller, so two changes of older files have two times
+_SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older files have different times
 
 
 def state_of(file: int) -> list | None:
-    """What changes whenever the file of a descriptor does; None where no such thing is known."""
+    """Return values that change whenever the file of a descriptor does; None if there are none."""
     return _state(os.fstat(file)) if tells_changes(file) else None
 
 
@@ -41,7 +42,7 @@ def _state(found: os.stat_result) -> list:
 
 
 def read_seal(path: str | os.PathLike, meta: dict) -> dict:
-    """{name: state} of the arrays that the seal of an index vouches for; empty if it has none."""
+    """Return {name: state} of the arrays that the seal of an index covers; empty if there is no seal."""
     data = object_cache.read(_name(path))
     try:
         digest, states = json.loads(data) if data is not None else ("", {})
@@ -51,9 +52,9 @@ def read_seal(path: str | os.PathLike, meta: dict) -> dict:
 
 
 def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> None:
-    """Seal an index: arrays with these states, opened after ``since`` (ns of the epoch), are right.
+    """Seal an index: arrays with these states, opened after ``since`` (ns of the epoch), are correct.
 
-    One that changed meanwhile, or so shortly before that one more change might not show, is left out.
+    Arrays that changed meanwhile, or so recently that another change might go unnoticed, are left out.
     """
     held = {}
     for name, state in states.items():
@@ -77,16 +78,16 @@ def _digest(meta: dict) -> str:
     return hashlib.sha256(checks + json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
-# The index on disk: a directory of .npy arrays and meta.json, written aside and renamed when whole.
+# The index on disk: a directory of .npy arrays and meta.json, written beside its place and renamed when
+# complete.
 #
 #     ref.fmx/
-#       meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
+#       meta.json            format, versions, parameters, one entry per array: dtype, shape, bytes, checksums
 #       contig_names.npy ... opened with mmap_mode="r"
 #       part0/ part1/ ...    the arrays of each part, if there are several (index/reference.py)
 #
-# Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
-# arrays must be beside that tells check.py; arrays that were checked before are known by the seal.  Writing
-# is in writer.py.
+# Each array has one xxh3 checksum per PIECE bytes of its data, and meta.json has one of itself.  check.py has
+# the further checks of arrays; the seal records arrays that were already checked.  Writing is in writer.py.
 
 FORMAT = 1  # of an index with neither groups nor a sparse suffix array
 FORMATS = FORMAT, GROUPED, SPARSE
@@ -94,35 +95,36 @@ PIECE = 1 << 26
 
 
 def checksum(array: Any) -> str:
-    """Hexadecimal xxh3-64 of a flat array's data."""
+    """Return the hexadecimal xxh3-64 of a flat array's data."""
     return scan(array, 0, array.size, ArraySpec("", ()))[0]
 
 
 def _pieces(array: Any, form: ArraySpec) -> list:
-    """Arguments of form.scan for the array's data, PIECE bytes at a time."""
+    """Return the arguments of ``scan`` for the array's data, PIECE bytes at a time."""
     flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
     return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]
 
 
 def not_whole(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
-    """What is raised for an index, or a file of one, that cannot be used."""
+    """Return the error for an index, or a file of one, that cannot be used."""
     return IndexFileError(f"{path}: {wrong}; build the index again")
 
 
 def meta_checksum(meta: dict) -> str:
-    """Hexadecimal xxh3-64 of all that a meta.json says but this."""
+    """Return the hexadecimal xxh3-64 of everything in meta.json except this checksum."""
     body = {key: value for key, value in meta.items() if key != "checksum"}
     return xxhash.xxh3_64_hexdigest(json.dumps(body, sort_keys=True).encode())
 
 
 def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
-    """Names a reference by meta.json: its contigs, their letters and groups, whatever else an index holds."""
+    """Identify a reference by meta.json: its contigs, their bases and groups, regardless of the rest of the
+    index."""
     said = {key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith(of)}
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def _stamp(path: str | os.PathLike) -> tuple | None:
-    """What changes whenever a meta.json is put in the place of another; None where there is none."""
+    """Return values that change whenever meta.json is replaced; None if there is none."""
     try:
         state = (Path(path) / META).stat()
     except OSError:
@@ -131,7 +133,7 @@ def _stamp(path: str | os.PathLike) -> tuple | None:
 
 
 def settled(read: Callable) -> Callable:
-    """Of a function that reads an index of a path: once more where that fails as another index comes."""
+    """Wrap a function that reads an index: retry once if it fails while the index is replaced."""
 
     @functools.wraps(read)
     def read_settled(path, *arguments, **named):
@@ -148,14 +150,14 @@ def settled(read: Callable) -> Callable:
 
 @settled
 def read_meta(path: str | os.PathLike) -> dict:
-    """meta.json, checked, and of every array whether its file is as long as it must be.
+    """Return meta.json after checking it, and that every array file has the right length.
 
-    Raises IndexFileError: missing, damaged, of another format, or not what an index can be.
+    Raises IndexFileError if it is missing, damaged, of another format, or not a possible index.
     """
     path = Path(path)
     meta = read_any_meta(path)
     if meta["format"] not in FORMATS:
-        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT} to {SPARSE}")
+        raise not_whole(path, f"index format {meta['format']}, but this fmx reads {FORMAT} to {SPARSE}")
     try:
         check_meta(meta)
     except ValueError as error:
@@ -167,7 +169,7 @@ def read_meta(path: str | os.PathLike) -> dict:
 
 
 def read_any_meta(path: Path) -> dict:
-    """meta.json of an index of any format, its checksum right.  Raises IndexFileError."""
+    """Return meta.json of an index of any format if its checksum is right.  Raises IndexFileError."""
     file = path / META
     try:
         if not stat.S_ISDIR(path.stat().st_mode):
@@ -193,7 +195,7 @@ def read_any_meta(path: Path) -> dict:
 
 
 def _regular(file: Path) -> Path:
-    """The file, unless it is a pipe or a device, which could be waited for for ever."""
+    """Return the file unless it is a pipe or a device, where reading could wait forever."""
     if not stat.S_ISREG(file.stat().st_mode):
         raise OSError(f"{file.name} is not a regular file")
     return file
@@ -201,7 +203,7 @@ def _regular(file: Path) -> Path:
 
 @contextmanager
 def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[BinaryIO]:
-    """The opened file of an array, at its data.  Raises IndexFileError if it is not as meta.json says."""
+    """Open the file of an array at its data.  Raises IndexFileError if it does not match meta.json."""
     file, entry = Path(path) / f"{name}.npy", meta["arrays"][name]
     try:
         with open(_regular(file), "rb") as opened:
@@ -223,9 +225,9 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
 
 
 def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
-    """(array, state) of one array of an index, mapped from disk; ``state`` as of seal.state_of.
+    """Return (array, state) of one array of an index, mapped from disk; ``state`` is that of state_of.
 
-    Raises IndexFileError if it is not as meta.json says.
+    Raises IndexFileError if it does not match meta.json.
     """
     entry = meta["arrays"][name]
     with _array_file(path, meta, name) as file:
@@ -236,9 +238,9 @@ def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
 def read_checked(
     path: str | os.PathLike, meta: dict, names: Any, n_threads: int = 1, verify: bool = False
 ) -> dict:
-    """Arrays by name, mapped from disk, all of them right: the seal vouches for them, or they are checked.
+    """Return arrays by name, mapped from disk and checked now, unless the seal covers them.
 
-    ``verify``: whatever the seal says.  Raises IndexFileError for the first that differs.
+    ``verify``: ignore the seal.  Raises IndexFileError for the first array that differs.
     """
     start = time.time_ns()
     found = {name: read_array(path, meta, name) for name in names}
@@ -253,9 +255,9 @@ def read_checked(
 
 
 def _check(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: int) -> None:
-    """Compare every byte of arrays with its checksums, and values with their Form.
+    """Compare every byte of arrays with its checksums, and values with their ArraySpec.
 
-    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads
+    Raises IndexFileError for the first that differs.  The pieces of all arrays are distributed over threads
     together, the largest first.
     """
     wanted = forms(meta)

@@ -1,8 +1,8 @@
-"""Whether the arrays of an index agree with each other: more work than opening one should be.
+"""Consistency checks between the arrays of an index, which take too long for every open.
 
-Opening looks at shapes and ranges (check.py).  Here what layouts count is counted again, every row of a
-sampled suffix array is followed to its position, and positions must be a permutation.  That the suffix array
-is sorted, and the text's, is not looked at: whoever built an index is trusted with that.
+Opening checks shapes and ranges (check.py).  Here the counts of layouts are recounted, every row of a sampled
+suffix array is followed to its position, and positions must be a permutation.  Whether the suffix array is
+sorted, and belongs to the text, is not checked: the builder of an index is trusted with that.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ from ..sparse.building import build_sparse
 from ..sparse.table import sparse_named
 
 _UNKNOWN = 2**32 - 1
-_STRETCH = 1 << 20  # rows looked at together
+_STRETCH = 1 << 20  # rows checked together
 
 
 def contradictions(
     layouts: dict, sa: Any, lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1
 ) -> Iterator[str]:
-    """Yield what is wrong with a part of n symbols.
+    """Yield a description of each inconsistency of a part of n symbols.
 
     ``layouts`` by name; ``sa`` FullSA or SampledSA; ``lcp`` (LCP, rank array) or None.
     """
@@ -47,11 +47,11 @@ def contradictions(
             ):
                 yield f"rows of {name} do not lead to positions"
     if lcp is not None and not _lcp_holds(*lcp, sa.positions):
-        yield "its LCP and rank arrays are not of its suffix array"
+        yield "its LCP and rank arrays do not match its suffix array"
 
 
 def sparse_holds(name: str, arrays: dict, blocks: Blocks, n: int, n_threads: int = 1) -> bool:
-    """Whether the sparse suffix array of this name is that of a part of n symbols: it is made anew."""
+    """Return whether a sparse suffix array matches a part of n symbols, by building it again."""
     parsed = sparse_named(name)
     made, held = build_sparse(arrays["text_words"], blocks, n, parsed, n_threads), parsed.table(arrays)
     return np.array_equal(made.rows, held.rows) and np.array_equal(made.starts, held.starts)
@@ -73,7 +73,7 @@ def _lcp_holds(lcp: Any, rank: np.ndarray, sa: Any) -> bool:
 
 
 def _counts_hold(layout: Any, d: int, n: int, n_threads: int) -> bool:
-    """Whether each column begins where the one before has ended, and every row is counted once."""
+    """Return whether each column begins where the one before ends, and every row is counted once."""
     if units(layout) == 0:
         columns = spans(4**layout.k, n_threads)
         return all(
@@ -95,7 +95,8 @@ def _agree(layout, d, start, stop, counts):
 
 @compiled
 def _locate_all(layout, sa, walk, found):
-    """Write the position of every row; False if a walk leads out of the rows or the text, or nowhere."""
+    """Write the position of every row; return False if a walk leaves the rows or the text, or does not
+    end."""
     n = found.size
     for first in range(n):
         row, n_steps, step = np.int64(first), 0, np.int64(0)

@@ -1,6 +1,6 @@
-"""Writing an index: beside its final place, or beside what an index holds; either whole or not at all.
+"""Writing an index beside its final place, or additions beside its arrays; it appears complete or not at all.
 
-Who changes an index that exists holds a lock on its folder (flock), so that of two at once one waits.
+A process that changes an existing index holds a lock on its folder (flock), so that a second one waits.
 """
 
 import fcntl
@@ -23,14 +23,14 @@ from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
 from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 
-_DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # of an addition that was killed, in an index
+_DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an addition of a killed run
 
 
 class IndexSink(Protocol):
-    """Takes the arrays of an index, one after the other, and then what meta.json says: a context manager.
+    """Takes the arrays of an index, one after another, and then meta.json: a context manager.
 
-    To add one: write these, keep nothing of what was not committed, and let building/journey.py open it.
-    tests/index/test_sink_protocol.py runs over all of them.
+    To add a sink: implement these methods, keep nothing that was not committed, and let building/journey.py
+    open it.  tests/index/test_sink_protocol.py tests all sinks.
     """
 
     arrays: dict
@@ -40,16 +40,16 @@ class IndexSink(Protocol):
     def __exit__(self, *failure: object) -> None: ...
 
     def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
-        """Take one array of a backend."""
+        """Store one array of a backend."""
 
     def commit(self, meta: dict) -> None:
-        """The index is whole."""
+        """Complete the index."""
 
 
 class IndexWriter:
-    """Writes an index beside its final place; ``commit`` puts it there, anything else leaves nothing.
+    """Writes an index beside its final place; ``commit`` moves it there, any other exit removes it.
 
-    ``waiting`` is called before another one that changes the index is waited for.
+    ``waiting`` is called before waiting for another process that changes the index.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class IndexWriter:
             raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
 
     def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
-        """Write one array of a backend, piece by piece; a name with a slash goes into a folder."""
+        """Write one array of a backend, piece by piece; a name with a slash is a file in a folder."""
         digests, dtype, shape = [], array.dtype, tuple(array.shape)
         with self._told(f"write {name}"):
             file = self._draft.path / f"{name}.npy"
@@ -93,7 +93,7 @@ class IndexWriter:
         self.arrays[name] = {"dtype": str(dtype), "shape": list(shape), "bytes": size, "checksums": digests}
 
     def commit(self, meta: dict) -> None:
-        """Write meta.json and put the index in its place, replacing an older one."""
+        """Write meta.json and move the index to its place, replacing an older one."""
         self._write_meta({"format": FORMAT, **meta, "arrays": dict(sorted(self.arrays.items()))})
         with self._told("write"), _locked(self.path, self.waiting):
             refuse_unless_ours(self.path)
@@ -106,7 +106,8 @@ class IndexWriter:
 
 
 class IndexExtender(IndexWriter):
-    """Adds arrays to an index, alone at it.  They belong to it once meta.json is replaced, the last step."""
+    """Adds arrays to an index under a lock.  The last step, replacing meta.json, makes them part of the
+    index."""
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -121,7 +122,7 @@ class IndexExtender(IndexWriter):
         return self
 
     def commit(self, meta: dict) -> None:
-        """Move the arrays into the index and replace what ``meta`` names in meta.json."""
+        """Move the arrays into the index and replace the entries of ``meta`` in meta.json."""
         self._write_meta({**self.meta, **meta, "arrays": {**self.meta["arrays"], **self.arrays}})
         with self._told("write"):
             sync_tree(self._draft.path)
@@ -135,19 +136,19 @@ class IndexExtender(IndexWriter):
 
 
 def refuse_unless_ours(path: Path) -> None:
-    """Raise OutputError unless the place is free, or holds an index and no file that fmx did not write."""
+    """Raise OutputError unless the place is free, or has an index without files that fmx did not write."""
     if not path.exists():
         return
     try:
         listed = read_any_meta(path).get("arrays")
     except IndexFileError as error:
         raise OutputError(
-            f"{path} exists and is not a whole fmx index; remove it or choose another -o"
+            f"{path} exists and is not a complete fmx index; remove it or choose another -o"
         ) from error
-    with suppress(FileNotFoundError):  # of a current folder that is gone
+    with suppress(FileNotFoundError):  # the current folder was deleted
         if Path.cwd().is_relative_to(path.resolve()):
             raise OutputError(
-                f"{path}: cannot replace the folder that you are in; leave it, or choose another -o"
+                f"{path}: cannot replace the current folder; change to another one, or choose another -o"
             )
     for parent, folders, files in os.walk(path):
         inside = Path(parent).relative_to(path)
@@ -168,7 +169,7 @@ def _is_ours(name: str, listed: Any) -> bool:
 
 @contextmanager
 def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None) -> Iterator[None]:
-    """Alone at a folder, if there is one: whoever holds it is waited for.  Raises OSError."""
+    """Hold the lock of a folder, if it exists; wait for another holder.  Raises OSError."""
     descriptor = None
     try:
         while os.path.isdir(path):
@@ -195,13 +196,13 @@ def _lock(descriptor: int, waiting: Callable[[], object] | None) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-# An index that is kept in memory, and never was a file.
+# An index that is kept in memory and never written to a file.
 
 
 class MemoryIndex:
-    """An IndexSink in memory; afterwards ``meta`` and ``arrays`` are those of an index.
+    """An IndexSink in memory; after ``commit``, ``meta`` and ``arrays`` are those of an index.
 
-    fm_index.load opens it.
+    fm_index.take opens it.
     """
 
     def __init__(self) -> None:
@@ -212,16 +213,16 @@ class MemoryIndex:
         return self
 
     def __exit__(self, *failure: Any) -> None:
-        """There is nothing to tidy up."""
+        """Nothing to clean up."""
 
     def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
-        """Keep one array of a backend; as those that are mapped from disk, nobody may write to it."""
+        """Keep one array of a backend, read-only like arrays that are mapped from disk."""
         held = np.ascontiguousarray(backend.to_host(array)).view()
         held.flags.writeable = False
         self.arrays[name] = held
 
     def commit(self, meta: dict) -> None:
-        """Note what is said of the index beside its arrays."""
+        """Keep the metadata of the index."""
         entries = {
             name: {"dtype": str(held.dtype), "shape": list(held.shape), "bytes": held.nbytes}
             for name, held in sorted(self.arrays.items())
@@ -230,7 +231,7 @@ class MemoryIndex:
 
 
 class PartWriter:
-    """Adds the arrays of one part to an index_writer.IndexWriter."""
+    """Adds the arrays of one part to an IndexSink."""
 
     def __init__(self, writer: IndexSink, number: int) -> None:
         self.writer, self.number = writer, number
@@ -241,7 +242,7 @@ class PartWriter:
 
 
 def part_writers(writer: IndexSink, n_parts: int, progress: Progress) -> Iterator[Any]:
-    """Yield what writes each part in turn: the writer itself if there is only one."""
+    """Yield a writer for each part in turn: the writer itself if there is only one."""
     if n_parts == 1:
         yield writer
         return

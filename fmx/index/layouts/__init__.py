@@ -1,9 +1,9 @@
-"""How occurrences are stored: one file a layout.
+"""Layouts of the occurrence table, one file each.
 
-To add a layout: write its file, which ends in a Family, and add that to REGISTRY (docs/adding.md).  All else,
-the protocol tests included, finds it there.
+To add a layout, write its file, which ends in a Family, and add that to REGISTRY (docs/adding.md).  All other
+code, including the protocol tests, finds it there.
 
-A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has no d; k and d may be left out.
+A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has no d; k and d may be omitted.
 """
 
 import re
@@ -18,7 +18,7 @@ from ..contracts import units
 
 
 class _Registry(UserDict):
-    """The Family of each name; of one that is "FILE.NAME" the file is imported when it is asked for."""
+    """The Family of each name; an entry "FILE.NAME" is imported when it is first used."""
 
     def __getitem__(self, name: str) -> "Family":
         family = super().__getitem__(name)
@@ -51,12 +51,12 @@ class LayoutName:
 
     @property
     def kind(self) -> "Family":
-        """Its entry of the registry."""
+        """The Family of the layout."""
         return REGISTRY[self.family]
 
     @property
     def k_ahead(self) -> int:
-        """Symbols of a step forwards, 0 if ``neighbour`` walks backwards."""
+        """Symbols of a forward step, 0 if ``neighbour`` walks backwards."""
         return self.k if self.kind.walks_forward else 0
 
     @property
@@ -65,23 +65,23 @@ class LayoutName:
         return units(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
 
     def forms(self, n_text: int) -> dict:
-        """What the arrays must be (form.Form), by their names in an index."""
+        """Return the form (ArraySpec) of each array, by its name in an index."""
         found = self.kind.forms(self.k, self.d, n_text)
         return {f"{self}.{field}": form for field, form in found.items()}
 
     def bytes_per_symbol(self, n_text: int) -> float:
-        """Size by the paper's formula, in a text of n_text symbols."""
+        """Return the size by the paper's formula, in a text of n_text symbols."""
         return self.kind.bytes_per_symbol(self.k, self.d, n_text)
 
 
 def parse_name(name: str, n_text: int | None = None) -> LayoutName:
-    """Complete and check a layout name, for a text of n_text symbols; UnsupportedError lists what exists."""
+    """Complete and check a layout name for a text of n_text symbols; UnsupportedError lists the layouts."""
     found = matching(name)
     return next((x for x in found if n_text is None or x.kind.fits(x.k, n_text)), found[0])
 
 
 def matching(name: str) -> list:
-    """Every layout that a name with k or d left out may mean, the default first, as LayoutName."""
+    """Return every LayoutName that a name without k or d may mean, the default first."""
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
@@ -98,31 +98,31 @@ def matching(name: str) -> list:
 
 
 def all_names() -> list:
-    """Every layout there is, as LayoutName."""
+    """Return the LayoutName of every layout."""
     return [LayoutName(name, k, d) for name, family in REGISTRY.items() for k, d in family.types]
 
 
 def layout_from_arrays(name: LayoutName, arrays: dict) -> Any:
-    """The layout's NamedTuple from its stored arrays (name of field -> array)."""
+    """Return the layout's NamedTuple from its stored arrays (field name to array)."""
     return name.kind.types[name.k, name.d](**arrays | {"k": name.k})
 
 
-_NARROW = 33  # steps after which an interval of any text has one row, each of a symbol or more
+_NARROW = 33  # steps after which an interval of any text has one row; each step is a symbol or more
 
 
 @dataclass(frozen=True)
 class Family:
-    """One kind of layout: its builder, its arrays, its size by the paper's formula, its types, its speed.
+    """A kind of layout: its builder, arrays, size by the paper's formula, types, and speed.
 
-    ``build(text, sa, k, d, backend)``; ``forms(k, d, n)`` what its arrays must be, by field;
-    ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
-    (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
-    ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
+    ``build(text, sa, k, d, backend)`` makes its arrays; ``forms(k, d, n)`` returns their ArraySpec by field;
+    ``bytes_per_symbol(k, d, n)`` is its size in a text of n symbols; ``types`` by (k, d), the default first:
+    for a text of n symbols it is the first that ``fits(k, n)``.  ``walks_forward``: its ``neighbour`` is k
+    symbols after a row, not before it.
 
-    For ``fmx tune``: ``cpu_share`` is what the CPU's engine reaches of its ceiling.  Entries of so many units
-    lie at multiples of ``apart(k, units)`` bytes.  A layout without units says itself what a search fetches,
-    ``fetches(n, length, k, looked_up, table)`` with the Fetches of its prefix table, and what an engine of a
-    GPU reaches of the ceilings of its memory and of its cache (``gpu_shares``).
+    For ``fmx tune``: ``cpu_share`` is the fraction of its ceiling that the CPU's engine reaches.  Entries of
+    ``units`` are at multiples of ``apart(k, units)`` bytes.  A layout without units has ``fetches(n, length,
+    k, looked_up, table)``, the Fetches of a search, including ``table``, those of its prefix table, and
+    ``gpu_shares``, the fractions of the ceilings of memory and cache that a GPU engine reaches.
     """
 
     build: Callable
@@ -138,7 +138,7 @@ class Family:
 
 
 class Fetches(NamedTuple):
-    """Fetches of ``entry`` bytes from random places in ``footprint`` bytes, so many times a read."""
+    """Fetches of ``entry`` bytes from random places in ``footprint`` bytes, ``times`` per read."""
 
     times: float
     entry: float
@@ -146,10 +146,10 @@ class Fetches(NamedTuple):
 
 
 def width(n: int, length: int) -> float:
-    """Rows of the interval of a string of so many symbols in a random text of n, at least one."""
+    """Return the rows of the interval of a string of ``length`` in a random text of n, at least one."""
     return max(1, n / 4**length)
 
 
 def sum_over(steps: range, n: int, cost: Callable[[float], float]) -> float:
-    """Of ``cost(width)`` of the interval after each of these lengths (a range); it is 1 in the end."""
+    """Sum ``cost(width)`` of the interval after each of these lengths (a range); the width becomes 1."""
     return sum(cost(width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)

@@ -1,22 +1,22 @@
 """Alternate counters: half of the counters in every other entry (Chacon et al. 2015, section 2.3).
 
-Rows are cut into runs of d.  At the even borders between runs stand the counters of the lower half of the
-k-symbols, at the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
+Rows are cut into runs of d.  The even borders between runs have the counters of the lower half of the
+k-symbols, the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
 ends, and an LF mapping counts the planes from there: forwards, or backwards from the border after the run.
-Either way it reads one entry of a few units, which starts at the counters or ends with them.  k = 2, d = 64:
+Either way it reads one entry of a few units, which starts or ends with the counters.  k = 2, d = 64:
 
     [low][low][0-31][32-63]  [high][high][0-31][32-63]  [low][low] ...
      border 0  run 0          border 1    run 1          border 2
 
       An entry is 4 units: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
 
-k = 1 has but 8 bytes of counters at a border, which share their unit with 32 positions of an even run (word:
+k = 1 has only 8 bytes of counters at a border, which share their unit with 32 positions of an even run (word:
 plane 0 in the low half, plane 1 in the high).  d = 64:
 
     [A C counters | 0-31]  [32-63 | G T counters]  [0-63]  [A C counters | 0-31] ...
      border 0, run 0        run 0, border 1        run 1    border 2, run 2
 
-Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
+Size: (2 * 4^k + 2k d / 8) / d bytes per symbol.
 """
 
 from typing import Any
@@ -30,18 +30,18 @@ from ..bits import write_counters
 from ..contracts import NONE, ROW, address, fill, occ, preceding, prefetch_extend, share, units
 from .entries import family_of_entries, missing_between, or_none
 
-# ``entries`` uint64, two words a unit; ``missing`` uint32, the rows without k-symbol (entries.py).
+# ``entries`` uint64, two words per unit; ``missing`` uint32, the rows without k-symbol (entries.py).
 TYPES = {
     (k, d): static_type(f"Alternate{k}D{d}", "entries missing k", __name__)
     for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
 }
 
-# What address packs into the offset beside the row within the run: counted backwards; in an odd run.
+# Flags that address packs into the offset with the row within the run: counted backwards; in an odd run.
 _BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)
 
 
 def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """The size as above."""
+    """Return (2 * 4^k + 2k d / 8) / d bytes per symbol."""
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
@@ -53,7 +53,7 @@ def _n_words(k: int, d: int, n: int) -> int:
 
 @inlined
 def _plane_bits(row, d):
-    """For k = 1, the bits of ``entries`` that are planes 0 and 1 of a row."""
+    """Return, for k = 1, the bits of ``entries`` that are planes 0 and 1 of a row."""
     pair = row // (2 * d)
     bit, i = pair * 128 * (d // 32 + 1), row - pair * 2 * d
     if i < 32:
@@ -67,7 +67,7 @@ def _plane_bits(row, d):
 
 @inlined
 def _count_last_run(codes, stop, d, counts):
-    """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
+    """Count the padding of the last run (planes 0) if it ends at ``stop``; return whether it does."""
     if stop != (codes.size // d + 1) * d:
         return False
     counts[0] += stop - codes.size
@@ -76,7 +76,10 @@ def _count_last_run(codes, stop, d, counts):
 
 @inlined
 def _counted(misses, after, n, offset):
-    """What n positions add: those on the counter's side of the row, where ``after`` begins, less misses."""
+    """Return what n positions add: those on the counter's side of the row, less the misses.
+
+    ``after``: bits of the positions from the row on.
+    """
     backward = np.int32((offset & _BACKWARD) != 0)
     others = misses | (after ^ np.uint64(np.int64(-backward)))
     counted = n - popcount(np.uint32(others) if n == 32 else others)
@@ -102,7 +105,7 @@ def _register(cls: type, k: int, d: int) -> None:
     def address_alternate(layout, c, i):
         word, row, backward, odd = entry(c, i)
         offset, surplus = row | _BACKWARD if backward else row, np.int64(0)
-        if c == 0:  # what is subtracted may be too much as well
+        if c == 0:  # the subtracted positions may include rows without k-symbol
             start, stop = (i, i - row + d) if backward else (i - row, i)
             surplus = missing_between(layout.missing, start, stop)
             surplus = -surplus if backward else surplus
@@ -211,7 +214,7 @@ def _register_one_step(cls: type, d: int) -> Any:
 
     @share.register(cls)
     def share_one_step(layout, unit, a, b, c, offset):
-        # An end unit: the counter in one word, 32 positions in the other, both of use for an even run only.
+        # An end unit: the counter in one word, 32 positions in the other; both belong to an even run.
         row, backward = offset & ROW, (offset & _BACKWARD) != 0
         start = 64 * unit
         if offset & _ODD:

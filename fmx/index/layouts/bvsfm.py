@@ -1,12 +1,12 @@
 """bvSFM: for each k-symbol a counter next to a bit vector (Langarita et al. 2020, sections 2.4 and 2.5).
 
-Rows are cut into runs of d; each run has 4^k entries, one a k-symbol, C[c] already added to the counters:
+Rows are cut into runs of d; each run has 4^k entries, one per k-symbol, and C[c] is included in the counters:
 
     run 0: [AA: counter|bits] [AC: counter|bits] ... [TT: counter|bits]   run 1: ...
 
-An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bits.py), and for d = 64 the
-paper's 16 bytes, a word of counter and a word of bits.
-Size: 4^k * (entry) / d bytes a symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
+An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bits.py), and for d = 64 the paper's
+16 bytes, a word of counter and a word of bits.
+Size: 4^k * (entry) / d bytes per symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ from ..bits import low_bits
 from ..contracts import NONE, address, fill, preceding, prefetch_extend, share, units
 from .entries import family_of_entries
 
-# One type a d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words an
-# entry.
+# One type per d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words
+# per entry.
 _BY_D = {d: static_type(f"BvSFM{d}", "entries k", __name__) for d in (96, 224, 64)}
 TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
 
@@ -29,7 +29,7 @@ def _bytes(d: int) -> int:
 
 
 def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """The size as above."""
+    """Return 4^k * (bytes of an entry) / d bytes per symbol."""
     return 4**k * _bytes(d) / d
 
 

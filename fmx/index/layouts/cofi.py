@@ -1,21 +1,21 @@
 """COFI, the compressed sparse FM-index for large k-steps (Langarita et al. 2020, section 4).
 
     offsets    first row of every k-symbol: where its column starts in changes; then n
-    changes    changes[j] is the j-th row that a k-symbol precedes, the columns one after the other
+    changes    changes[j] is the j-th row that a k-symbol precedes, one column after another
 
-Within a column the rows ascend, so LF(c, i) is the place of i in column c: two lower-bound searches take an
-interval (lo, hi) k symbols back, the second one among the hi - lo elements from where the first ended.
-The row at place j of changes is the suffix at row j less its first k symbols: changes[j] = ISA[SA[j] + k].
+Within a column the rows ascend, so LF(c, i) is the place of i in column c: two lower-bound searches extend an
+interval (lo, hi) by k symbols, the second one among the hi - lo elements from the end of the first.  The row
+at place j of changes is the suffix at row j less its first k symbols: changes[j] = ISA[SA[j] + k].
 
-Suffixes that meet a separator after l < k symbols belong to no column, but stand between two.  They keep
-their rows, with changes = HOLE + l: more than any row, so that every search ends before them, and an order
-that finds the rows of strings shorter than k:
+Suffixes that meet a separator after l < k symbols belong to no column, but are between two.  They keep their
+rows, with changes = HOLE + l: more than any row, so that every search ends before them, and in an order that
+finds the rows of strings shorter than k:
 
     row        0 1 2 ...
     changes    HOLE+0 | column AA: 3 9 17 | HOLE+1 (C$) | column CA: ...
                offsets:  ^ AA, also of AC, AG, AT if absent: ^      ^ CA
 
-Size: 4 bytes a symbol (changes) and 4 (4^k + 1) bytes (offsets).
+Size: 4 bytes per symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
 from math import log2
@@ -56,24 +56,26 @@ class Cofi(NamedTuple):
     k: int
 
 
-# Cofi whose searches branch (for GPUs, and for measurement); that searches the whole column twice (for that).
+# Variants of Cofi: with branching searches (for GPUs and measurements); with two whole-column searches (for
+# measurements).
 CofiBranching = static_type("CofiBranching", Cofi._fields, __name__)
 CofiWhole = static_type("CofiWhole", Cofi._fields, __name__)
 TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
 def bytes_per_symbol(k: int, d: int | None, n: int) -> float:
-    """The size as above."""
+    """Return 4 + 4 (4^k + 1) / n bytes per symbol."""
     return 4 + 4 * (4**k + 1) / n
 
 
 def fits(k: int, n: int) -> bool:
-    """Whether the offsets are no bigger than the changes, or cannot be smaller."""
+    """Return whether the offsets are no larger than the changes, or cannot be smaller."""
     return k == 2 or 4**k + 1 <= n
 
 
 def fetches(n: int, length: int, k: int, looked_up: int, table: Fetches) -> list:
-    """Offsets, and lines of changes: a search in a column, 16 rows a line, then on to the interval's end."""
+    """Return Fetches: offsets, and lines of changes: a search in a column, 16 rows per line, up to the
+    interval's end."""
     column = width(n, k)
     search, first = 1 + max(0, log2(column / 16)), [table]
     if looked_up < 0:  # both borders of its strings are sought in the layout
@@ -85,7 +87,7 @@ def fetches(n: int, length: int, k: int, looked_up: int, table: Fetches) -> list
 
 
 def forms(k: int, d: int | None, n: int) -> dict:
-    """What the arrays must be."""
+    """Return the ArraySpec of each array."""
     return {
         "offsets": ArraySpec("uint32", (4**k + 1,), n, ascends=True),
         "changes": ArraySpec("uint32", (n,)),
@@ -102,11 +104,12 @@ class FindChanges(NamedTuple):
 
 
 def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
-    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) with its suffix array
+    (uint32[n])."""
     n = text.size
     if n > HOLE:
         raise UnsupportedError(
-            f"cofi holds at most {HOLE} symbols of text, and this one has {n}: take another --layout"
+            f"cofi holds at most {HOLE} symbols of text, but this text has {n}: choose another --layout"
         )
     row_of, changes = invert(backend, sa), backend.empty(n, np.uint32)
     backend.run(FindChanges(text, row_of, k, changes), n)
@@ -130,9 +133,9 @@ def _find_changes(job, stretch, start, stop):
 
 @inlined
 def _lower_bound(changes, left, right, row):
-    """Index of the first element of changes[left:right] that is not less than ``row`` (left > 0).
+    """Return the index of the first element of changes[left:right] not less than ``row`` (left > 0).
 
-    Four halvings do for most columns: they run whatever the size, so that nothing is left to predict.
+    Four halvings suffice for most columns; they always run, so that there are no branches to mispredict.
     """
     n = right - left
     while n >> 4 > 0:
@@ -144,7 +147,7 @@ def _lower_bound(changes, left, right, row):
 
 @inlined
 def _lower_bound_of_few(changes, left, right, row):
-    """The same where there is mostly one element: as many halvings as it takes."""
+    """Return the result of _lower_bound, for ranges of mostly one element: halve only as often as needed."""
     n = right - left
     while n > 1:
         left, n = _halved(changes, left, n, row)
@@ -153,14 +156,14 @@ def _lower_bound_of_few(changes, left, right, row):
 
 @inlined
 def _halved(changes, left, n, row):
-    """One step of a search among n elements, without a branch; no step for n < 2."""
+    """Do one branch-free step of a search among n elements; no step for n < 2."""
     half = n >> 1
     return left + (half & -np.int64(np.int64(at(changes, left + half - 1)) < row)), n - half
 
 
 @inlined
 def _border(layout, c, value):
-    """The first row from the column before c on whose changes are ``value`` or more, up to that of c."""
+    """Return the first row, from the column before c up to that of c, whose changes are ``value`` or more."""
     left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
     return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
@@ -227,7 +230,7 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
 
 @on_device.register(Cofi)
 def on_device_cofi(layout):
-    return CofiBranching(*layout)  # a GPU guesses nothing, and reads no more than it must
+    return CofiBranching(*layout)  # a GPU does not speculate, and branching reads less
 
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)

@@ -1,11 +1,12 @@
-"""Rows without a k-symbol (a separator is among the k symbols before them): how many lie before a row.
+"""Layouts of entries, and the rows without a k-symbol (the k symbols before them include a separator).
 
-Bit planes have no code for such a row and show it as the k-symbol 0, so who counts 0 takes them off again.
-One array of uint32 holds a shift, then for each run of 2^shift rows where its rows start, then the rows:
+Bit planes have no code for such a row and show it as the k-symbol 0, so a count of 0 subtracts them.  One
+array of uint32 holds a shift, then for each run of 2^shift rows the start of its rows, then the rows:
 
     shift | start of run 0, of run 1 ... end | row row row ...
 
-There are about as many runs as rows, but thousands at least, so that most have none and are told at a glance.
+There are about as many runs as rows, but at least some thousand, so that most runs are empty, which is seen
+at once.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from ..arrays import ArraySpec
 from ..contracts import NONE, ROW
 from . import Family
 
-_BEYOND = ROW + 1  # rows after the last that may be asked for: no entry is longer
+_BEYOND = ROW + 1  # rows after the last that may be requested: no entry is longer
 _MIN_RUNS = 4096
 
 
@@ -37,7 +38,7 @@ def _choose_without_symbol(choice, row):
 
 
 def build_missing(codes: Any, backend: Backend) -> Any:
-    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
+    """Return the array for a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
     rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
     shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
     starts = _starts(rows, codes.size, shift)
@@ -50,7 +51,7 @@ def _starts(rows: Any, n: int, shift: int) -> np.ndarray:
 
 
 def form_of_missing(n: int) -> ArraySpec:
-    """What the array must be for a BWT of n rows."""
+    """Return the ArraySpec of the array for a BWT of n rows."""
 
     def holds(missing):
         shift = int(missing[0]) if missing.size else 64
@@ -66,7 +67,7 @@ def form_of_missing(n: int) -> ArraySpec:
 
 @inlined
 def missing_between(missing, start, stop):
-    """Number of rows without k-symbol in [start, stop)."""
+    """Return the number of rows without k-symbol in [start, stop)."""
     shift = np.int64(at(missing, 0))
     first_run, last_run = 1 + (start >> shift), 1 + (stop >> shift)
     if at(missing, first_run) == at(missing, last_run + 1):
@@ -76,17 +77,17 @@ def missing_between(missing, start, stop):
 
 @inlined
 def _index(missing, run, row):
-    """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
+    """Return the index in the array of the first row that is not before ``row``, which is in run ``run``."""
     return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)
 
 
 @inlined
 def or_none(layout, c, row):
-    """c, the k-symbol that planes show before a row, or -1 if it is none."""
+    """Return c, the k-symbol that planes show before a row, or -1 if the row has none."""
     return np.int64(-1) if c == 0 and missing_between(layout.missing, row, row + 1) > 0 else c
 
 
-# Layouts of entries, runs of rows with counters and bits: their arrays, how they are made, their kind.
+# Layouts of entries, which are runs of rows with counters and bits: their arrays, builder and Family.
 
 
 def family_of_entries(
@@ -96,10 +97,11 @@ def family_of_entries(
     runs_together: int = 1,
     **speed: Any,
 ) -> Family:
-    """The Family of layouts whose ``entries`` take ``n_words(k, d, n)`` uint64, and which register ``fill``.
+    """Return the Family of layouts whose ``entries`` take ``n_words(k, d, n)`` uint64 and that register
+    ``fill``.
 
-    ``types`` by (k, d); one with a field ``missing`` shows rows without k-symbol as the k-symbol 0
-    (entries.py).  ``runs_together``: runs of d rows that share words.  ``speed`` is for fmx tune.
+    ``types`` by (k, d); a type with a field ``missing`` shows rows without k-symbol as the k-symbol 0.
+    ``runs_together``: number of runs of d rows that share words.  ``speed`` is for fmx tune.
     """
 
     def forms(k, d, n):
@@ -107,7 +109,7 @@ def family_of_entries(
         return {field: found[field] for field in types[k, d]._fields if field in found}
 
     def build(text, sa, k, d, backend=ONE_CORE):
-        from ..building.bwt import fill_layout, kmer_bwt  # of no use to a search
+        from ..building.bwt import fill_layout, kmer_bwt  # not needed for a search
 
         codes = kmer_bwt(text, sa, k, backend)
         arrays = {"entries": backend.zeros(n_words(k, d, codes.size), np.uint64)}

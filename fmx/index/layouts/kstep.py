@@ -1,14 +1,14 @@
 """The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
-Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
-added, then the 2k bit planes of the run (index/bits.py); in units of 16 bytes, for k = 1, d = 192:
+Rows are cut into runs of d.  An entry has the counts before its run, 4^k counters of 4 bytes with C[c]
+included, then the 2k bit planes of the run (index/bits.py); in units of 16 bytes, for k = 1, d = 192:
 
     unit 0                    unit 1                        unit 2            unit 3
     | A | C | G | T |         | plane 0, plane 1: 0-63 |    | 64-127 |        | 128-191 |
       counters                  positions of the run
 
 An LF mapping reads one counter and the planes before its row.
-Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each unit are spare.
+Size: (4 * 4^k + 2k d / 8) / d bytes per symbol; for k = 3 two bits of each unit are unused.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from .entries import family_of_entries, missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
-# One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a unit;
-# ``missing`` uint32, the rows without k-symbol (entries.py).
+# One type per (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words per
+# unit; ``missing`` uint32, the rows without k-symbol (entries.py).
 TYPES = {
     (k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in _ONE_STEP + _MORE_STEPS
 }
 
 
 def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """The size as above."""
+    """Return (4 * 4^k + 2k d / 8) / d bytes per symbol."""
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
@@ -74,7 +74,7 @@ def _register(cls: type, k: int, d: int) -> None:
 
     @occ.register(cls)
     def occ_kstep(layout, c, i):
-        # One counter, and the planes up to the row only.
+        # One counter, and only the planes up to the row.
         entries = layout.entries
         word, stop, surplus = address(layout, c, i)
         total = bits.counter(at(entries, word + (c >> 1)), c) - surplus

@@ -1,10 +1,12 @@
-"""Text -> sparse suffix array: sample positions, put their rows into parts of the buckets, order each part.
+"""Building a sparse suffix array: sample positions, distribute their rows to parts of the buckets, order each
+part.
 
-    sample   a bit for each position of the text; how many rows each stretch has for each part
-    place    rows, by part, and in a part in the order of the text
+    sample   a bit for each position of the text; the number of rows of each stretch in each part
+    place    rows, by part, and within a part in text order
     order    a part: by buckets, and rows of large buckets by the text
 
-A part is PART_BITS bits of buckets, which lie in a core's cache.  The rows do not depend on the threads.
+A part is PART_BITS bits of buckets, which fit a core's cache.  The rows do not depend on the number of
+threads.
 """
 
 from collections.abc import Callable
@@ -48,7 +50,7 @@ class Text(NamedTuple):
 
 
 class SamplePositions(NamedTuple):
-    """``sampled`` uint64, zeros at first: a bit for each position of a Text.
+    """``sampled`` uint64, initially zero: a bit for each position of a Text.
 
     ``counts`` int64[stretches, parts]: their rows; ``room`` int32[stretches, ROOM].
     """
@@ -77,7 +79,8 @@ def build_sparse(
     n_threads: int = 1,
     done: Callable[[float], object] = lambda share: None,
 ) -> SparseTable:
-    """The SparseTable of a part of the text, n_text symbols packed in ``words``, by a SparseName."""
+    """Build the SparseTable of a part of the text, n_text symbols packed in ``words``, as a SparseName
+    states."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
     text = Text(words, blocks, name.k, name.w, n_bits)
     size = cores.stretch_size(n_text, 64)
@@ -103,7 +106,7 @@ def build_sparse(
 def _order_part(
     text: Any, rows: np.ndarray, low: np.ndarray, starts: np.ndarray, borders: np.ndarray, part: int
 ) -> None:
-    """Order the rows of a part, and note where its buckets start."""
+    """Order the rows of a part, and record where its buckets start."""
     span = int(borders[part]), int(borders[part + 1])
     n_buckets = 1 << min(text.n_bits, PART_BITS)
     own = starts[part * n_buckets : (part + 1) * n_buckets]
@@ -115,7 +118,8 @@ def _order_part(
 
 @inlined
 def _span_of(text, block, start, stop):
-    """(begin, end) of a block, and the first and last of its k-mers that start from ``start`` to ``stop``."""
+    """Return (begin, end) of a block, and the first and last of its k-mers that start from ``start`` to
+    ``stop``."""
     begin = at(text.blocks.text_start, block)
     end = begin + at(text.blocks.length, block)
     if end - begin < text.k + text.w - 1:
@@ -148,10 +152,10 @@ def _sample(job, stretch, start, stop):
 
 @inlined
 def _put_bits(bits, i, found):
-    """Set bits i and on, where ``found`` has its up to 32."""
+    """Set bits from i on where ``found`` has its bits, up to 32."""
     shift = np.uint64(i & 63)
     bits[i >> 6] |= found << shift
-    if (i & 63) > 32 and found >> (np.uint64(64) - shift):  # else the next word may be another thread's
+    if (i & 63) > 32 and found >> (np.uint64(64) - shift):  # it may belong to another thread
         bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
 
 
@@ -178,7 +182,7 @@ def _place(job, stretch, start, stop):
 
 @compiled
 def _to_buckets(spare, low, first, rows, starts):
-    """Put a part's rows, from ``first`` on, in the order of buckets; the size of the largest."""
+    """Put a part's rows, from ``first`` on, in the order of buckets; return the size of the largest."""
     for i in range(low.size):
         starts[low[i]] += np.uint32(1)
     most, to = np.int64(0), first
@@ -205,7 +209,7 @@ def _order_buckets(text, rows, starts, stop, desk):
             order_bucket(text, rows[first : first + n], desk)
 
 
-# The rows of a large bucket in the order of the text, WORD symbols of all that are still alike at a time.
+# The rows of a large bucket in text order, by WORD symbols of all rows that are still equal at a time.
 
 _SMALL = 64  # rows that are sorted by insertion
 _AHEAD = 8
@@ -214,8 +218,8 @@ _AHEAD = 8
 class Desk(NamedTuple):
     """A thread's memory for up to n rows.
 
-    ``keys`` and ``spare_keys`` int64[n]; ``spare`` uint64[n]; ``ends`` int64[n]: of the first of rows that
-    are alike, where these end; ``counts`` int64[N_DIGITS].
+    ``keys`` and ``spare_keys`` int64[n]; ``spare`` uint64[n]; ``ends`` int64[n]: at the first of a run of
+    equal rows, the end of the run; ``counts`` int64[N_DIGITS].
     """
 
     keys: np.ndarray
@@ -226,14 +230,14 @@ class Desk(NamedTuple):
 
 
 def make_desk(n: int) -> Desk:
-    """A Desk for buckets of up to n rows."""
+    """Allocate a Desk for buckets of up to n rows."""
     keys, spare_keys, ends, counts = (np.empty(m, np.int64) for m in (n, n, n, N_DIGITS))
     return Desk(keys, spare_keys, np.empty(n, np.uint64), ends, counts)
 
 
 @inlined
 def order_bucket(text, rows, desk):
-    """Order rows by DEPTH symbols; equal ones stay as they are."""
+    """Order rows by DEPTH symbols; equal rows stay in their order."""
     desk.ends[0] = rows.size
     for depth in range(0, DEPTH, WORD):
         n_alike, i = np.int64(0), np.int64(0)
@@ -248,7 +252,7 @@ def order_bucket(text, rows, desk):
 
 @inlined
 def _order_run(text, rows, start, stop, depth, desk):
-    """Order rows start to stop by the symbols from ``depth`` on; how many of them are still alike."""
+    """Order rows start to stop by the symbols from ``depth`` on; return how many of them are still equal."""
     keys, ends = desk.keys, desk.ends
     for i in range(start, stop):
         if i + _AHEAD < stop:
@@ -272,7 +276,7 @@ def _order_run(text, rows, start, stop, depth, desk):
 
 @inlined
 def _sort(rows, start, stop, desk):
-    """Sort rows start to stop by their keys, which are not negative; equal ones stay in their order."""
+    """Sort rows start to stop by their keys, which are not negative; equal rows stay in their order."""
     keys, differ = desk.keys, differing(desk.keys, start, stop)
     if differ == 0:
         return

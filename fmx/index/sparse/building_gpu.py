@@ -1,8 +1,8 @@
-"""Text -> sparse suffix array by a GPU; the rows are those of building.py, bit for bit.
+"""Building a sparse suffix array on a GPU; the rows are identical to those of building.py.
 
 sample    a bit for each position, by blocks of threads that share the hashes of a stretch
 buckets   the sampled positions, sorted by the buckets of their k-mers; their rows
-order     rows of large buckets: sorted by WORD symbols of the text, and what is still alike by the next ones
+order     rows of large buckets: sorted by WORD symbols of the text; rows that are equal, by the next ones
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .table import SparseName
 
 _N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
-_BYTES = 32  # for each row while these are sorted, 40 at a time for those of large buckets
+_BYTES = 32  # for each row while sorting by buckets; later, rows of large buckets take 40
 
 
 class GpuText(NamedTuple):
@@ -71,7 +71,7 @@ class FindBucketStarts(NamedTuple):
 
 
 class InLarge(NamedTuple):
-    """Chooses the rows that share a bucket, by ``keys``, with more than FEW - 1 others."""
+    """Chooses the rows that share a bucket, by ``keys``, with at least FEW others."""
 
     keys: Any
     starts: Any
@@ -87,7 +87,7 @@ class FindGroups(NamedTuple):
 
 
 class ReadText(NamedTuple):
-    """``read`` uint64: what the text has from ``depth`` on for rows ``slots``; ``order`` uint32: 0, 1, ..."""
+    """``read`` uint64: text from ``depth`` on for rows ``slots``; ``order`` uint32: 0, 1, ..."""
 
     text: GpuText
     rows: Any
@@ -123,14 +123,14 @@ class PutRows(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """Chooses those of a group that ``read`` the same as another one beside it, and go on."""
+    """Chooses the rows that ``read`` the same as a neighbour in their group, and whose blocks go on."""
 
     groups: Any
     read: Any
 
 
 class Narrow(NamedTuple):
-    """What is chosen of ``slots``, and as its group the first one that reads the same: of those that stay."""
+    """The chosen ``slots``, each with the first row that reads the same as its new group."""
 
     alike: Alike
     slots: Any
@@ -141,10 +141,10 @@ class Narrow(NamedTuple):
 
 @kernel
 def sample_kernel(text, steps, n_threads, bits):
-    """A bit in ``bits`` (uint32) for each position of a Text: is its k-mer the smallest of a window?
+    """Set a bit in ``bits`` (uint32) for each position of a Text whose k-mer is the smallest of a window.
 
-    A block of n_threads hashes n_threads * _ROLLED k-mers and tells it of all but MAX_W of them at both ends.
-    Shared memory: 17 / 16 of 4 bytes for each.
+    A block of n_threads hashes n_threads * _ROLLED k-mers and decides for all but MAX_W of them at both ends.
+    Shared memory: 4 bytes for each, times 17 / 16.
     """
     own, hashes, k = thread_in_block(), cuda.shared.array(0, UINT32), text.k
     n_told = n_threads * _ROLLED - 2 * MAX_W
@@ -180,13 +180,14 @@ def sample_kernel(text, steps, n_threads, bits):
 
 @inlined
 def _hash_at(hashes, i):
-    """Hash i: after each _ROLLED of them one place is left, so that threads meet other banks."""
+    """Return the index of hash i: one place is unused after each _ROLLED hashes, to avoid bank conflicts."""
     return at(hashes, i + i // _ROLLED)
 
 
 @inlined
 def _is_smallest(hashes, i, w, before, after):
-    """Whether hash i is the smallest of a window of w in a block, which has so many before and after it."""
+    """Return whether hash i is the smallest of a window of w in a block, with so many hashes before and after
+    it."""
     own, left, right = _hash_at(hashes, i), np.int64(0), np.int64(0)
     before, after = min(before, w - 1), min(after, w - 1)
     while left < before and _hash_at(hashes, i - left - 1) >= own:
@@ -271,7 +272,7 @@ def _put_rows(job, stretch, start, stop):
 
 @inlined
 def _is_alike(alike, i, j):
-    """Whether i and j are of one group, read the same, and their blocks go on."""
+    """Return whether i and j are in one group, read the same, and their blocks go on."""
     own = at(alike.read, i)
     goes_on = np.int64(own & np.uint64(63)) == WORD
     return goes_on and own == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
@@ -302,7 +303,7 @@ def _narrow(job, stretch, start, stop):
 
 
 def check_memory(n_text: int, name: "SparseName", memory: int) -> None:
-    """Raise DeviceError where ``memory`` bytes are too few to build one of a text of n_text symbols."""
+    """Raise DeviceError if ``memory`` bytes are too few to build one for a text of n_text symbols."""
     n_rows = 2 * n_text // (name.w + 1)
     fixed = n_text // 4 + n_text // 8 + 4 * (1 << bucket_bits(n_text, name.w))
     memory_beside(memory, fixed, _BYTES * n_rows, f"{name} of {n_text} symbols")
@@ -312,7 +313,7 @@ def build_sparse(
     backend: "Backend", words: np.ndarray, blocks: "Blocks", n_text: int, name: "SparseName",
     done: Callable[[float], Any] = lambda share: None,
 ) -> SparseTable:  # fmt: skip
-    """The SparseTable, on a Gpu, of a part of the text, n_text symbols packed in ``words``, by its name."""
+    """Build the SparseTable of a part, n_text symbols packed in ``words``, on a Gpu, as its name states."""
     n_bits = bucket_bits(n_text, name.w)
     text = GpuText(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
     bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
@@ -328,7 +329,7 @@ def build_sparse(
 
 
 def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any]:
-    """(rows, starts) of the sampled positions, uint32 ascending, on the backend."""
+    """Return (rows, starts) of the sampled positions, uint32 ascending, on the backend."""
     n = positions.size
     keys, starts = backend.empty(n, np.uint64), backend.empty((1 << text.n_bits) + 1, np.uint32)
     backend.run(FindBuckets(text, positions, keys), n)
@@ -349,7 +350,8 @@ def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any
 
 
 def _order(backend: "Backend", text: GpuText, rows: Any, slots: Any, groups: Any) -> None:
-    """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, their first ones."""
+    """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, the first row of
+    each."""
     for depth in range(0, DEPTH, WORD):
         n = slots.size
         if n == 0:

@@ -1,11 +1,12 @@
-"""Minimizers: which k-mers of a text, or of a read, are the smallest of a window of w neighbours.
+"""Minimizers: the k-mers of a text or a read that are the smallest in a window of w neighbours.
 
-k-mers are compared by a hash of 32 bits that is the same for a k-mer and its reverse complement (ntHash,
-Mohamadi et al. 2016): the bits of each base, rotated by its place, exclusive or; of both strands, added.  All
-of the smallest ones of a window count, so that both strands of a text have the same minimizers.
+k-mers are compared by a 32-bit hash that is equal for a k-mer and its reverse complement (ntHash, Mohamadi et
+al. 2016): the bits of each base, rotated by its place, combined by exclusive or; the hashes of both strands
+are added.  All k-mers with the smallest hash of a window count, so both strands of a text have the same
+minimizers.
 
-Nothing is rolled: hashes of 2p symbols come of two of p, and minima of 2p places of two of p, for 32 places
-at a time.
+Nothing is rolled: hashes of 2p symbols are made from two of p, and minima of 2p places from two of p, for 32
+places at a time.
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ from .table import MAX_W
 SPAN = 1024  # symbols that are hashed together
 _WIDTH = SPAN + 4 * MAX_W
 _HASH, _FORWARD, _REVERSE, _OTHER = 0, _WIDTH, 2 * _WIDTH, 3 * _WIDTH
-ROOM = 4 * _WIDTH  # int32 that compiled code here is given
+ROOM = 4 * _WIDTH  # int32 of working memory for the compiled code here
 _A, _C, _G = 0x3C8BFBB3, 0x1CB6E4A9, 0x6C53A7E1  # bits of the bases
 _T = _A ^ _C ^ _G
 BASES = _A, _C, _G, _T
@@ -68,7 +69,7 @@ def hash_kmers(words, first, start, n, k, room):
 
 @inlined
 def _append(room, size, p, done):
-    """Hashes of ``done`` symbols become those of p more, by the hashes of p."""
+    """Extend hashes of ``done`` symbols by p more, using the hashes of p."""
     for i in range(0, size, LANES):
         forward, reverse = load(room, _FORWARD + i + done), load(room, _REVERSE + i + done)
         if done:
@@ -80,7 +81,7 @@ def _append(room, size, p, done):
 
 @inlined
 def _double(room, size, p):
-    """Hashes of p symbols become those of 2p."""
+    """Turn hashes of p symbols into those of 2p."""
     for i in range(0, size, LANES):
         forward = differ(rotate(load(room, _FORWARD + i), p), load(room, _FORWARD + i + p))
         reverse = differ(load(room, _REVERSE + i), rotate(load(room, _REVERSE + i + p), p))
@@ -90,7 +91,7 @@ def _double(room, size, p):
 
 @inlined
 def find_minimizers(room, n, w):
-    """Note which of n hashed k-mers are the smallest of a window of w among them (``minimizers``)."""
+    """Mark which of n hashed k-mers are the smallest of a window of w among them (``minimizers``)."""
     base, n_windows = _FORWARD + MAX_W, n - w + 1
     for i in range(0, n, LANES):
         store(room, base + i, load(room, _HASH + i))
@@ -126,15 +127,15 @@ def _most_of_two(room, base, n, p):
 
 @inlined
 def minimizers(room, i, w):
-    """A uint32: bit j is set where k-mer i + j of those hashed is the smallest of a window."""
+    """Return a uint32: bit j is set if k-mer i + j of those hashed is the smallest of a window."""
     return equal_bits(load(room, _HASH + i), load(room, _FORWARD + MAX_W + i - w + 1))
 
 
 @inlined
 def smallest_kmers(words, first, start, k, w, room):
-    """Of LANES packed strings at words first[i]: which of the w k-mers from symbol start[i] on is smallest.
+    """Find, in LANES packed strings at words first[i], the smallest of the w k-mers from symbol start[i] on.
 
-    A lane a string, symbol by symbol; room[i] gets its number, 0 to w - 1, that of the first one if there are
+    One lane per string, symbol by symbol; room[i] gets its number, 0 to w - 1, the first one if there are
     several.
     """
     both = fill(room, _C ^ _G)
@@ -164,7 +165,7 @@ def smallest_kmers(words, first, start, k, w, room):
 
 @inlined
 def _sixteen(words, first, start, i, room):
-    """The 16 symbols i after start[lane] of each string, as lanes, the first in the highest bits."""
+    """Return the 16 symbols i after start[lane] of each string, as lanes, the first in the highest bits."""
     for lane in range(LANES):
         room[lane] = np.int32(np.uint32(symbols(words, first[lane], start[lane] + i, 16)))
     return load(room, 0)
@@ -172,6 +173,6 @@ def _sixteen(words, first, start, i, room):
 
 @inlined
 def _bits_of(room, v):
-    """The bits of the base that is in the highest two bits of each lane."""
+    """Return the hash bits of the base in the highest two bits of each lane."""
     first, second = common(signs(v), fill(room, _A ^ _G)), common(signs(shifted(v, 1)), fill(room, _A ^ _C))
     return differ(differ(first, second), fill(room, _A))

@@ -1,8 +1,8 @@
-"""Hashes of k-mers, as minimizers.py has them, by a thread of a GPU, base by base.
+"""Hashes of k-mers, equal to those of minimizers.py, by a thread of a GPU, base by base.
 
-The hash of the next k-mer is that of the last one, rotated, with what enters and what leaves: both bases tell
-by which bits it changes, of both strands at once, in a table of 16 numbers.  In shared memory each of them
-lies in banks of its own.
+The hash of the next k-mer is the last one, rotated, and changed by the base that enters and the base that
+leaves.  A table of 16 numbers has the change for each pair of bases, for both strands at once.  In shared
+memory, each number is in separate banks.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ N_STEPS = 16
 
 
 def make_steps(k: int) -> np.ndarray:
-    """The steps of k-mers, uint64[N_STEPS + 1]: by which bits hashes change where base e enters and g leaves.
+    """Return the steps of k-mers, uint64[N_STEPS + 1]: how hashes change if base e enters and g leaves.
 
-    At e | g << 2, those of the forward strand in the high half; then the hashes of k times A.
-    Below, ``room`` is the table in shared memory.
+    The step is at e | g << 2, with the forward strand in the high half; the last element has the hashes of k
+    times A.  In the functions below, ``room`` is this table in shared memory.
     """
     steps, begin = np.empty(N_STEPS + 1, np.uint64), 0
     for bases in range(N_STEPS):
@@ -39,7 +39,7 @@ def _rotated(x: int, n: int) -> int:
 
 @device
 def next_hashes(room, forward, reverse, bases):
-    """Both hashes one base further."""
+    """Advance both hashes by one base."""
     step = at(room, bases)
     forward = np.uint32(np.uint32(forward << np.uint32(1)) | np.uint32(forward >> np.uint32(31)))
     reverse = np.uint32(np.uint32(reverse << np.uint32(31)) | np.uint32(reverse >> np.uint32(1)))
@@ -48,14 +48,14 @@ def next_hashes(room, forward, reverse, bases):
 
 @device
 def _next_two(room, forward, reverse, bases, shift):
-    """The same, two bases further, which are ``shift`` bits up in ``bases`` (in_turn)."""
+    """Advance both hashes by two bases, which are ``shift`` bits up in ``bases`` (in_turn)."""
     forward, reverse = next_hashes(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
     return next_hashes(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
 
 
 @device
 def _try_two(room, state, bases, shift, place):
-    """The same, where each is tried for the smallest one: (forward, reverse, smallest, its place)."""
+    """Advance by two bases and compare each k-mer: (forward, reverse, smallest, its place)."""
     forward, reverse, best, best_place = state
     for_first, for_second = bases
     forward, reverse = next_hashes(room, forward, reverse, (for_first >> shift) & np.uint32(15))
@@ -67,7 +67,7 @@ def _try_two(room, state, bases, shift, place):
 
 @device
 def _better(forward, reverse, place, best, best_place):
-    """(the smaller one of a k-mer's hash and the best one so far, its place)."""
+    """Return (the smaller one of a k-mer's hash and the best one so far, its place)."""
     own = np.int32(np.uint32(forward + reverse))
     if own < best:
         return own, place
@@ -76,7 +76,7 @@ def _better(forward, reverse, place, best, best_place):
 
 @device
 def in_turn(enters, leaves):
-    """What enters and what leaves, 16 bases each, by steps: (of the first of each two, of the second)."""
+    """Return the 16 bases that enter and leave, by steps: (of the first of each two, of the second)."""
     low, high = np.uint32(0x33333333), np.uint32(0xCCCCCCCC)
     first = np.uint32(np.uint32(np.uint32(enters >> np.uint32(2)) & low) | np.uint32(leaves & high))
     second = np.uint32(np.uint32(enters & low) | np.uint32(np.uint32(leaves << np.uint32(2)) & high))
@@ -85,13 +85,13 @@ def in_turn(enters, leaves):
 
 @device
 def _half(words, first, i):
-    """The 16 symbols from 16i on of the packed string at word ``first``."""
+    """Return the 16 symbols from 16i on of the packed string at word ``first``."""
     return np.uint32(at(words, first + (i >> 1)) >> np.uint64(0 if i & 1 else 32))
 
 
 @device
 def _begin(k, steps, room, words, first, half):
-    """The hashes (forward, reverse) of an A and k - 1 symbols of a string, from 16 * ``half`` on."""
+    """Return the hashes (forward, reverse) of an A and k - 1 symbols of a string, from 16 * ``half`` on."""
     word = np.uint64(_half(words, first, half)) << np.uint64(32) | np.uint64(_half(words, first, half + 1))
     n, i = k - 1, np.int64(0)
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
@@ -114,7 +114,8 @@ def _begin(k, steps, room, words, first, half):
 
 @device
 def smallest_kmer(k, steps, room, words, first, begin, n):
-    """Where the first of the smallest of n k-mers of a string begins, from symbol 16 * ``begin`` on."""
+    """Return where the first of the smallest of n k-mers of a string begins, from symbol 16 * ``begin``
+    on."""
     last = np.uint32(0)
     ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
     forward, reverse = _begin(k, steps, room, words, first, begin)

@@ -1,19 +1,19 @@
 """The sparse suffix array: rows of sampled text positions, in buckets by their canonical k-mers.
 
-A position is sampled where its k-mer is the smallest of some window of w neighbours (minimizers.py), so every
-stretch of k + w - 1 bases holds a sampled one, on either strand the same.  Of a k-mer and its reverse
-complement the *canonical* one is the smaller; k is odd, so they differ.  A row is 8 bytes:
+A position is sampled if its k-mer is the smallest of some window of w neighbours (minimizers.py), so every
+stretch of k + w - 1 bases has a sampled position, the same on either strand.  Of a k-mer and its reverse
+complement, the *canonical* one is the smaller; k is odd, so they differ.  A row is 8 bytes:
 
     bit 63 ... 32 | 31     | 30   | 29 ... 0
         position  | strand | near | the 15 symbols left of the k-mer, the next one to it in the lowest bits
 
-All but the position is as the canonical k-mer reads: where that is on the reverse strand (strand 1), left
-of it are the complements of the symbols after it.  ``near``: the block ends within REACH symbols of it.
+All fields but the position refer to the canonical k-mer: if that is on the reverse strand (strand 1), left of
+it are the complements of the symbols after it.  ``near``: the block ends within REACH symbols of it.
 
-Rows of a bucket with more than FEW are in the order of the text from the k-mer on, as the canonical strand
-reads, DEPTH symbols of it, where the end of a block sorts before A; else, and among equal ones, they are in
-the order of positions.  So k-mers that share a bucket are kept apart, and a string of at most DEPTH symbols
-that begins with the k-mer has a range of rows, which binary search finds.
+In a bucket of more than FEW rows, they are in the order of the text from the k-mer on, on the canonical
+strand, by DEPTH symbols, where the end of a block sorts before A.  Otherwise, and among equal rows, they are
+in the order of positions.  So k-mers that share a bucket are kept separate, and a string of at most DEPTH
+symbols that begins with the k-mer has a range of rows, which binary search finds.
 """
 
 import re
@@ -32,7 +32,7 @@ FEW = 8  # rows of a bucket that are compared one by one
 LEFT = 15  # symbols of a row
 REACH = 256  # symbols within which a row is near the end of its block
 WORD = 28  # symbols that are compared at a time
-DEPTH = 9 * WORD  # symbols that order rows; less than REACH, so that only rows that are near may end within
+DEPTH = 9 * WORD  # symbols that order rows; less than REACH, so only near rows may end within
 MAX_K, MAX_W = 31, 64
 DEFAULT = 21, 16
 _POSITION, _STRAND, _NEAR = np.uint64(32), np.uint64(31), np.uint64(30)
@@ -58,13 +58,13 @@ class SparseName(NamedTuple):
 
     @property
     def shortest(self) -> int:
-        """Bases of the shortest reads that are found."""
+        """Bases of the shortest reads that can be mapped."""
         return self.k + self.w - 1
 
     def forms(self, n_text: int, n_rows: int | None) -> dict:
-        """What the arrays must be (form.Form), by their names in an index, of a part of n_text symbols.
+        """Return the ArraySpec of each array of a part of n_text symbols, by its name in an index.
 
-        ``n_rows``: as many as meta.json says, None if it does not.
+        ``n_rows``: the number in meta.json, None if it has none.
         """
         last_row = max(n_text - 1 - self.k, 0) << 32 | 2**32 - 1
         n_starts = (1 << bucket_bits(n_text, self.w)) + 1
@@ -76,61 +76,62 @@ class SparseName(NamedTuple):
         }
 
     def bytes_per_symbol(self, n_text: int) -> float:
-        """Size in a random text of n_text symbols."""
+        """Return the bytes per symbol in a random text of n_text symbols."""
         return 16 / (self.w + 1) + 4 * ((1 << bucket_bits(n_text, self.w)) + 1) / n_text
 
     def table(self, arrays: dict) -> SparseTable:
-        """The SparseTable of an index, from its arrays by their names."""
+        """Return the SparseTable of an index, from its arrays by their names."""
         return SparseTable(arrays[f"{self}.rows"], arrays[f"{self}.starts"], self.k, self.w)
 
 
 def parse_sparse(name: str) -> SparseName | None:
-    """The sparse suffix array of that name, in which k and w may be left out; None for another name.
+    """Parse the name of a sparse suffix array, where k and w may be omitted; return None for another name.
 
-    Raises UnsupportedError where k or w cannot be.
+    Raises UnsupportedError if k or w is out of range.
     """
     match = re.fullmatch(r"sparse(?:-k(\d+))?(?:-w(\d+))?", name)
     if match is None:
         return None
     k, w = (int(own) if own else usual for own, usual in zip(match.groups(), DEFAULT, strict=True))
     if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
-        raise UnsupportedError(f"no layout {name!r}: k is odd, 3 to {MAX_K}, and w is 1 to {MAX_W}")
+        raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
     return SparseName(k, w)
 
 
 def sparse_named(name: str) -> SparseName:
-    """The same of the name of one."""
+    """Parse the name of a sparse suffix array, which must be one."""
     found = parse_sparse(name)
     assert found is not None
     return found
 
 
 def bucket_bits(n_text: int, w: int) -> int:
-    """b of 2^b buckets: one to two rows a bucket, if 2 in w + 1 positions are sampled."""
+    """Return b for 2^b buckets: one to two rows per bucket, if 2 in w + 1 positions are sampled."""
     return max((2 * n_text // (w + 1)).bit_length() - 1, 1)
 
 
 @inlined
 def position_in(row):
-    """The text position of a row."""
+    """Return the text position of a row."""
     return np.int64(row >> _POSITION)
 
 
 @inlined
 def strand_in(row):
-    """The strand of a row's canonical k-mer."""
+    """Return the strand of a row's canonical k-mer."""
     return np.int64(row >> _STRAND) & 1
 
 
 @inlined
 def is_near(row):
-    """Whether the block of a row ends within REACH symbols of its k-mer."""
+    """Return whether the block of a row ends within REACH symbols of its k-mer."""
     return np.int64(row >> _NEAR) & 1
 
 
 @inlined
 def canonical(words, first, i, k):
-    """(the canonical k-mer, its strand) of symbols i to i + k of the packed string at word ``first``."""
+    """Return (the canonical k-mer, its strand) of symbols i to i + k of the packed string at word
+    ``first``."""
     forward = symbols(words, first, i, k)
     reverse = reverse_complement(forward, k)
     return min(forward, reverse), np.int64(reverse < forward)
@@ -138,7 +139,7 @@ def canonical(words, first, i, k):
 
 @inlined
 def bucket_of(kmer, n_bits):
-    """The bucket of a canonical k-mer among 2^n_bits."""
+    """Return the bucket of a canonical k-mer among 2^n_bits."""
     x = kmer ^ (kmer >> np.uint64(31))
     x *= np.uint64(0x9E3779B97F4A7C15)
     x ^= x >> np.uint64(29)
@@ -149,7 +150,8 @@ def bucket_of(kmer, n_bits):
 
 @inlined
 def row_of(words, position, strand, k, begin, end):
-    """The row of a position in a block from ``begin`` to ``end``, whose canonical k-mer has this strand."""
+    """Return the row of a position in a block from ``begin`` to ``end``, whose canonical k-mer has this
+    strand."""
     n = min(position, np.int64(LEFT))
     if strand:
         left = reverse_complement(symbols(words, 0, position + k, LEFT), LEFT)
@@ -164,16 +166,17 @@ def row_of(words, position, strand, k, begin, end):
 
 @inlined
 def left_key(left, n):
-    """What rows hold of the n symbols ``left`` of a k-mer, at most LEFT: (bits, mask of these bits)."""
+    """Return (bits, mask) that rows have for the n symbols ``left`` of a k-mer, at most LEFT."""
     mask = low_bits(np.int32(2 * n))
     return left & mask, mask
 
 
 @inlined
 def text_key(words, blocks, row, k, depth):
-    """WORD symbols of a row, from ``depth`` after the start of its k-mer, as a number that sorts as they do.
+    """Return WORD symbols of a row, from ``depth`` after the start of its k-mer, as a number that sorts like
+    them.
 
-    In it the number of symbols before the end of the block follows them, in six bits.
+    The six bits below them hold the number of symbols before the end of the block.
     """
     position, reverse = position_in(row), strand_in(row)
     begin, end = max(position + k - DEPTH, 0), min(position + DEPTH, 32 * words.size - 96)
@@ -189,9 +192,10 @@ def text_key(words, blocks, row, k, depth):
 
 @inlined
 def packed_key(words, first, i, n, reverse):
-    """The same of the n symbols (WORD, if there are more) from i on of the packed string at word ``first``.
+    """Return the key of text_key for the n symbols (WORD, if more) from i on of the packed string at
+    ``first``.
 
-    ``reverse``: of the reverse complement of those before i.
+    ``reverse``: of the reverse complement of the symbols before i.
     """
     n = min(n, np.int64(WORD))
     if n <= 0:

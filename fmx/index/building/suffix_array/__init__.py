@@ -1,4 +1,4 @@
-"""Suffix arrays: text -> SA, in buckets or by divsufsort on the CPU, by radix on a GPU; LCP array."""
+"""Suffix arrays: built in buckets or by divsufsort on the CPU, by radix sort on a GPU."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +19,9 @@ def make_suffix_array(
     progress: Progress | None = None,
     done: Callable[[float], object] = lambda share: None,
 ) -> Any:
-    """uint32[n] on the backend, of a text (uint8[n] codes) that is there.  Raises DeviceError.
+    """Return the suffix array uint32[n] of a text (uint8[n] codes), both on the backend.  Raises DeviceError.
 
-    ``done`` is told which share is sorted, where that is known.
+    ``done`` gets the fraction that is sorted, if it is known.
     """
     if not backend.serial:
         return radix.sort_suffixes(backend, text, backend.memory, progress)[0]

@@ -1,15 +1,15 @@
-"""Suffix array by all cores of a CPU: suffixes go to buckets that fit a cache, and a thread sorts each.
+"""Suffix arrays on all CPU cores: suffixes are distributed to buckets that fit a cache; threads sort these.
 
-    scan    the text, from its end; a suffix goes, as an item, to the bucket of its first c symbols:
+    scan    the text from its end; a suffix is added, as an item, to the bucket of its first c symbols:
 
             0 | the next 13 symbols, 2 bits each | symbols before a separator, 31 if more | position, 32 bits
 
-    sort    the items of a bucket, and suffixes that are alike by more of their symbols (in_bucket.py)
-    ties    what is alike in its first LIMIT symbols by ranks (ties.py)
+    sort    the items of a bucket, and suffixes that share more symbols (in_bucket.py)
+    ties    suffixes that share their first LIMIT symbols, by ranks (ties.py)
 
-A separator, or the end of the text, is filled up with A, the least symbol, and the number of symbols before
-it puts its suffix before those that go on.  The text is scanned for half of the buckets at a time: then
-their items take the memory that the ranks take later.
+A separator or the end of the text is padded with A, the smallest symbol; the number of symbols before it
+sorts the suffix before longer ones.  The text is scanned for half of the buckets at a time: the items of a
+half take the memory that the ranks take later.
 """
 
 import os
@@ -30,13 +30,13 @@ from ....machines.threads import run_all, spans, start
 from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_room, sort_buckets
 from .ties import no_ties, sort_ties
 
-_BUCKET = 1 << 16  # suffixes of a bucket: fewer on average, so that they and a copy fit a core's cache
+_BUCKET = 1 << 16  # suffixes per bucket: fewer on average, so that they and a copy fit a core's cache
 _SCANS = 2
-_PARTS = 16  # a thread's pieces of work, for those that are done early
-_TRIED = 8  # one of so many pieces is sorted first, to see whether the others should be
-_TIED = 1 / 8  # share of the rows that a thread may find tied, to be faster than divsufsort
+_PARTS = 16  # pieces of work per thread, for load balancing
+_TRIED = 8  # one of so many pieces is sorted first, to decide whether to sort the others
+_TIED = 1 / 8  # fraction of tied rows up to which a thread is faster than divsufsort
 _DESK = 14  # bytes of a desk for each suffix of the largest bucket
-_LEAST_DESKS = 1 << 26  # bytes that desks may take in any text; beyond, one for each symbol
+_LEAST_DESKS = 1 << 26  # bytes that desks may take for any text; beyond that, one per symbol
 _LINE = 8  # items of a cache line
 
 
@@ -47,9 +47,9 @@ class Count(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """``items`` uint64[m]: of the buckets from ``low`` up to ``high``, each from ``first`` int64[4^c] on.
+    """``items`` uint64[m] of the buckets from ``low`` up to ``high``, each from ``first`` int64[4^c] on.
 
-    ``first`` of the other buckets is a place that is written and never read, so that nothing is decided.
+    ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
     """
 
     items: Any
@@ -60,7 +60,7 @@ class Fill(NamedTuple):
 
 @by_type
 def take(into, bucket, item):
-    """Take the item of a suffix, by the thread that scans it."""
+    """Add the item of a suffix, in the thread that scans it."""
 
 
 @take.register(Count)
@@ -76,7 +76,7 @@ def _take_fill(into, bucket, item):
 
 
 def symbols_of_bucket(n: int) -> int:
-    """The least c for which 4^c buckets of _BUCKET suffixes hold a text of n symbols."""
+    """Return the smallest c for which 4^c buckets of _BUCKET suffixes hold a text of n symbols."""
     c = 1
     while n > _BUCKET << 2 * c:
         c += 1
@@ -86,11 +86,11 @@ def symbols_of_bucket(n: int) -> int:
 def sort_suffixes(
     text: Any, n_threads: int, c: int | None = None, done: Callable[[float], object] = lambda share: None
 ) -> np.ndarray | None:
-    """uint32[n], the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32), or None.
+    """Return the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32) as uint32[n], or None.
 
-    None where repeats keep many rows tied, or many suffixes start with the same ``c`` symbols: then
-    divsufsort is the one to ask.  ``done`` is told which share is sorted.  Takes 12 bytes a symbol at most,
-    text included, and 200 MB for desks.
+    None if repeats keep many rows tied, or if many suffixes start with the same ``c`` symbols: divsufsort is
+    then faster.  ``done`` gets the fraction that is sorted.  Takes at most 12 bytes per symbol, text
+    included, and 200 MB for desks.
     """
     n, c = text.size, c or symbols_of_bucket(text.size)
     cut = spans(n, n_threads)
@@ -121,12 +121,12 @@ def sort_suffixes(
             if sum(own.n for own in ties) > _TIED * n_threads * sum(own.stop - own.start for own in ties):
                 return None
     sa = made.sa
-    del items, fills, desks, made  # before the ranks
+    del items, fills, desks, made  # before the ranks are made
     return sort_ties(sa, ties, LIMIT, n_threads)
 
 
 def _make_desks(n: int, largest: int, n_threads: int) -> SimpleQueue | None:
-    """A queue of desks for buckets of up to ``largest`` suffixes, as many as should be; None if not one."""
+    """Return a queue of desks for buckets of up to ``largest`` suffixes; None if there is no room for one."""
     n_desks = min(n_threads, max(n, _LEAST_DESKS) // (_DESK * largest))
     if n_desks == 0:
         return None
@@ -137,7 +137,7 @@ def _make_desks(n: int, largest: int, n_threads: int) -> SimpleQueue | None:
 
 
 def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple[np.ndarray, list]:
-    """(items of some buckets, a Fill for each row of ``firsts``: where a thread begins to write)."""
+    """Return (items of some buckets, a Fill for each row of ``firsts``, where a thread begins to write)."""
     m = starts[high] - starts[low]
     items, fills = np.empty(m + _LINE * len(firsts), np.uint64), []
     for i, own in enumerate(firsts):
@@ -148,7 +148,8 @@ def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple
 
 
 def _sort_part(made: Any, first: int, last: int, items: np.ndarray, low: int, desks: SimpleQueue) -> Any:
-    """Sort the buckets from ``first`` up to ``last``; their Ties.  ``items`` are those from ``low`` on."""
+    """Sort the buckets from ``first`` up to ``last`` and return their Ties; ``items`` start with bucket
+    ``low``."""
     start, stop, base = made.starts[first], made.starts[last], made.starts[low]
     ties, desk = no_ties(start, stop), desks.get()
     try:
@@ -162,7 +163,7 @@ def _sort_part(made: Any, first: int, last: int, items: np.ndarray, low: int, de
 def _scan(text, start, stop, c, into):
     """Take the suffixes [start, stop) of ``text`` (uint8[n]) into Count or Fill, the last one first."""
     i = min(stop + c + SYMBOLS, np.int64(text.size))
-    end, first = i, np.uint64(2 * (c + SYMBOLS - 1))  # the next separator; where the first symbol is
+    end, first = i, np.uint64(2 * (c + SYMBOLS - 1))  # the next separator; place of the first symbol
     window = np.uint64(0)  # the c + SYMBOLS symbols from i on
     while i > start:
         i -= 1
@@ -181,29 +182,29 @@ def _scan(text, start, stop, c, into):
             take(into, np.int64(held >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))
 
 
-# Suffix array on the CPU by divsufsort (pydivsufsort): 5 bytes a symbol below 2^31 symbols, 9 above.
+# Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.
 
 
 def suffix_array(text: Any, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
-    """Rows of the suffix array of ``text`` (uint8[n] codes) as uint32[n].
+    """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n].
 
-    The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) divsufsort's
-    64-bit form is used and narrowed.  ``n_threads`` None: OpenMP chooses.  No more than there are cores are
-    taken: where OpenMP cannot start one it ends the process.
+    The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) the 64-bit form
+    of divsufsort is used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  At most as many
+    threads as cores are used, because OpenMP ends the process if it cannot start a thread.
     """
-    # OpenMP keeps its threads for the thread that asked for them, and a forked process waits for ever for
-    # those of its parent: so a thread of its own asks, which ends with the sort.
+    # OpenMP keeps its threads for the thread that called it, and a forked process would wait forever for
+    # those of its parent.  So a new thread makes the call, and ends with the sort.
     rows = start(2, _sort, text, force64, n_threads)()
     return rows.view(np.uint32) if rows.dtype == np.int32 else rows.astype(np.uint32)
 
 
 def _sort(text: Any, force64: bool, n_threads: int | None) -> np.ndarray:
-    set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # of the thread that calls it
+    set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # for the thread that calls it
     if n_threads and set_threads:
         set_threads(min(n_threads, os.cpu_count() or 1))
     try:
         return pydivsufsort.divsufsort(text, force64=force64)
     except Exception as error:
         if error.args == ("libdivsufsort error", -2):
-            raise MemoryError("no room to sort the suffixes") from error
+            raise MemoryError("not enough memory to sort the suffixes") from error
         raise

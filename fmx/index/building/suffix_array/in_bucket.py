@@ -1,7 +1,7 @@
-"""Sorting the suffixes of a bucket by one thread, in memory of its own: what buckets.py gives its threads.
+"""Sorting the suffixes of a bucket by one thread in its own memory; buckets.py runs the threads.
 
-The items of a bucket are sorted by radix.  A group of suffixes that are alike so far gets new items, of its
-next 10 symbols, and is sorted in the same way, until nothing is alike or LIMIT symbols are:
+The items of a bucket are sorted by radix.  A group of suffixes with equal items gets new items, from its next
+10 symbols, and is sorted in the same way, until no suffixes are equal or they share LIMIT symbols:
 
     0 | the next 10 symbols, 3 bits each (input/dna.py) | 0 | position, 32 bits
 
@@ -19,18 +19,18 @@ from ....input.dna import PER_KEY, key_at
 from .ties import tie
 
 LIMIT = 100  # symbols by which suffixes are compared before ranks are made
-SYMBOLS = 13  # of an item, behind those of its bucket
+SYMBOLS = 13  # of an item, after those of its bucket
 FULL = 31  # in an item: no separator within its symbols and those of the bucket
 _MORE = 10  # symbols of the items of a group
-_FEW = 24  # suffixes of a group that is sorted by insertion, by 21 symbols at a time
-_FEW_ITEMS = 60  # items that are sorted by comparing them
-_SHIFTS = (31, 39, 47, 55)  # bits that the passes of a radix sort begin at; the first takes one of a position
+_FEW = 24  # suffixes of a group that is sorted by insertion, 21 symbols at a time
+_FEW_ITEMS = 60  # items that are sorted by comparison
+_SHIFTS = (31, 39, 47, 55)  # first bits of the passes of a radix sort; the first has one bit of the position
 _N_DIGITS = 256
 _OF_ITEM = -1
 
 
 class Sorted(NamedTuple):
-    """``words`` of the text (input/dna.py) -> ``sa`` uint32[n]; buckets of the first c symbols.
+    """``words`` of the text (input/dna.py) to ``sa`` uint32[n]; buckets of the first c symbols.
 
     ``starts`` int64[4^c + 1]: their first rows.
     """
@@ -44,8 +44,8 @@ class Sorted(NamedTuple):
 class SortRoom(NamedTuple):
     """A thread's memory for up to m items.
 
-    ``spare`` uint64[m]; ``counts`` int64[4, 256]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of
-    rows, symbols that they share.
+    ``spare`` uint64[m]; ``counts`` int64[4, 256]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of rows,
+    symbols that they share.
     """
 
     spare: Any
@@ -54,7 +54,7 @@ class SortRoom(NamedTuple):
 
 
 def make_room(m: int) -> SortRoom:
-    """A SortRoom for buckets of up to m suffixes."""
+    """Allocate a SortRoom for buckets of up to m suffixes."""
     counts = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
     return SortRoom(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
 
@@ -88,7 +88,7 @@ def sort_buckets(made, buckets, items, desk, ties):
 
 @inlined
 def _read_items(made, first, alike, items):
-    """Items of the rows from ``first`` on, of the symbols behind those ``alike``."""
+    """Read items of the rows from ``first`` on, from the symbols after the ``alike`` shared ones."""
     for j in range(items.size):
         position = np.int64(at(made.sa, first + j))
         items[j] = key_at(made.words, position + alike, _MORE) << np.uint64(33) | np.uint64(position)
@@ -96,9 +96,9 @@ def _read_items(made, first, alike, items):
 
 @inlined
 def _place(made, first, items, desk, n_groups, alike):
-    """Sort items into the rows from ``first`` on; groups that share the symbols ``alike`` join the desk's.
+    """Sort items into the rows from ``first`` on; push groups that share the symbols ``alike`` on the desk.
 
-    ``alike`` _OF_ITEM: the items say it.  Returns the number of groups.
+    If ``alike`` is _OF_ITEM, the items contain it.  Returns the number of groups.
     """
     _sort_items(items, desk)
     j = np.int64(0)
@@ -119,7 +119,7 @@ def _place(made, first, items, desk, n_groups, alike):
 
 @inlined
 def _place_few(made, first, m, alike, desk, n_groups):
-    """Sort m rows from ``first`` on by their next 21 symbols; groups and result as of _place."""
+    """Sort m rows from ``first`` on by their next 21 symbols; push groups, and return their number."""
     keys = desk.spare
     for j in range(m):
         position, i = at(made.sa, first + j), j
@@ -140,7 +140,7 @@ def _place_few(made, first, m, alike, desk, n_groups):
 
 @inlined
 def _push(desk, n_groups, first, m, alike):
-    """Put a group upon the desk's; their number."""
+    """Push a group on the desk; return the number of groups."""
     group = desk.groups[n_groups]
     group[0], group[1], group[2] = first, m, alike
     return n_groups + 1
@@ -160,7 +160,7 @@ def _sort_items(items, desk):
     spare = desk.spare[: items.size]
     is_back = True
     for i in range(len(_SHIFTS)):
-        if counts[i, _digit(items[0], i)] < items.size:  # else the pass would change nothing
+        if counts[i, _digit(items[0], i)] < items.size:  # otherwise the pass would change nothing
             if is_back:
                 _pass(items, spare, counts[i], i)
             else:
@@ -173,13 +173,13 @@ def _sort_items(items, desk):
 
 @inlined
 def _digit(item, i):
-    """The digit that pass i sorts an item by."""
+    """Return the digit by which pass i sorts an item."""
     return np.int64((item >> np.uint64(_SHIFTS[i])) & np.uint64(_N_DIGITS - 1))
 
 
 @inlined
 def _pass(source, target, counts, i):
-    """Pass i of a radix sort; ``counts`` int64[256]: how often each digit occurs, then where it goes."""
+    """Do pass i of a radix sort; ``counts`` int64[256]: how often each digit occurs, then where it goes."""
     total = np.int64(0)
     for digit in range(_N_DIGITS):
         counts[digit], total = total, total + counts[digit]

@@ -1,13 +1,13 @@
-"""Suffix array by radix sort and prefix doubling, in the stretches of machines/jobs.py: what a GPU does.
+"""Suffix arrays by radix sort and prefix doubling, in the stretches of machines/jobs.py, as used on a GPU.
 
-    passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory asks for;
-             the rank of a suffix is the first row of those that look the same so far
-    rounds   h = 21, 42, 84 ...: sort those still tied by their rank and the rank of the suffix h further on;
-             what is alike afterwards shares its first 2 h symbols
+    passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory requires;
+             the rank of a suffix is the first row of those with the same symbols so far
+    rounds   h = 21, 42, 84 ...: sort tied suffixes by their rank and the rank of the suffix h further on;
+             suffixes that remain tied share their first 2 h symbols
 
-A round touches the tied rows only, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster
-suffix sorting"), so that repeats of m symbols end after log2(m / 21) rounds.  The tied rows are kept in
-order, and the rank of a group is its first row: a sort by rank puts each suffix into a row of its own group.
+A round touches only the tied rows, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster
+suffix sorting"), so repeats of m symbols end after log2(m / 21) rounds.  The tied rows are kept in order, and
+the rank of a group is its first row: a sort by rank puts each suffix in a row of its group.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,8 @@ from ....machines.jobs import Backend, choose, do
 from ....machines.progress import Progress
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
-# Bytes a symbol: text, its words, rows, ranks, tied rows before and after a round; bytes a suffix to sort.
+# Bytes per symbol: text, its words, rows, ranks, tied rows before and after a round; bytes per suffix to
+# sort.
 _STANDING, _SORTED = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
 
 
@@ -37,7 +38,7 @@ class InRange(NamedTuple):
 
 
 class FirstKeys(NamedTuple):
-    """The first symbols of suffixes: ``positions`` uint32 -> ``keys`` uint64."""
+    """The first symbols of suffixes: ``positions`` uint32 to ``keys`` uint64."""
 
     words: Any
     positions: Any
@@ -51,13 +52,13 @@ class RowRange(NamedTuple):
 
 
 class RowList(NamedTuple):
-    """These rows, uint32, ascending."""
+    """A list of rows, uint32, ascending."""
 
     rows: Any
 
 
 class RankKeys(NamedTuple):
-    """What a round sorts: the rank of each row's suffix and that of the suffix h further, ``n_bits`` each."""
+    """Keys of a round: the rank of each row's suffix and that of the suffix h further on, ``n_bits`` each."""
 
     rows: Any
     sa: Any
@@ -69,7 +70,7 @@ class RankKeys(NamedTuple):
 
 
 class PlaceSorted(NamedTuple):
-    """Sorted ``keys`` and ``positions`` of some rows into ``sa`` and ``rank``."""
+    """Sorted ``keys`` and ``positions`` of some rows to ``sa`` and ``rank``."""
 
     keys: Any
     positions: Any
@@ -79,7 +80,7 @@ class PlaceSorted(NamedTuple):
 
 
 class Tied(NamedTuple):
-    """Chooses the rows whose key another row has too."""
+    """Chooses the rows whose key another row also has."""
 
     keys: Any
     rows: Any
@@ -87,7 +88,7 @@ class Tied(NamedTuple):
 
 @by_type
 def row_of(rows, j):
-    """The row of thing j."""
+    """Return the row of thing j."""
 
 
 @row_of.register(RowRange)
@@ -102,7 +103,7 @@ def _row_of_listed(rows, j):
 
 @inlined
 def _first_like(keys, j):
-    """The first index whose key is that of j; keys ascend.  Near ones are found at once."""
+    """Return the first index with the key of j; keys ascend.  Fast if it is near."""
     wanted, step = at(keys, j), np.int64(1)
     while step <= j and at(keys, j - step) == wanted:
         step <<= 1
@@ -141,7 +142,7 @@ def _rank_keys(job, stretch, start, stop):
     for j in range(start, stop):
         position = np.int64(at(job.sa, np.int64(at(job.rows, j))))
         further = position + job.h
-        second = np.uint64(0)  # nothing is left: before all others
+        second = np.uint64(0)  # nothing is left: sorts before all others
         if further < job.sa.size:
             second = np.uint64(at(job.rank, further)) + np.uint64(1)
         job.keys[j] = (np.uint64(at(job.rank, position)) << np.uint64(job.n_bits)) | second
@@ -157,7 +158,7 @@ def _place(job, stretch, start, stop):
 
 
 class Sorter:
-    """Buffers for sorting up to ``limit`` suffixes of n at a time on a backend."""
+    """Buffers to sort up to ``limit`` of n suffixes at a time on a backend."""
 
     def __init__(self, backend: Backend, n: int, limit: int) -> None:
         self.backend, self.sa, self.rank = backend, backend.empty(n, np.uint32), backend.empty(n, np.uint32)
@@ -165,11 +166,12 @@ class Sorter:
         self.positions = [backend.empty(limit, np.uint32) for _ in range(2)]
 
     def keys_and_positions(self, m: int) -> tuple:
-        """The first m places of the buffers."""
+        """Return the first m places of the buffers."""
         return self.keys[0][:m], self.positions[0][:m]
 
     def sort(self, m: int, n_bits: int, rows: Any) -> Any:
-        """Sort the first m places of the buffers into ``rows`` (RowRange or RowList); the rows still tied."""
+        """Sort the first m places of the buffers into ``rows`` (RowRange or RowList); return the rows still
+        tied."""
         backend = self.backend
         keys, positions = self.keys_and_positions(m)
         spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
@@ -179,14 +181,15 @@ class Sorter:
 
 
 def plan_passes(n: int, memory: int) -> int:
-    """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
+    """Return how many passes sort n suffixes within ``memory`` bytes.  Raises DeviceError if that is too
+    little."""
     least = _SORTED * max(n // 64, 1)
     left = memory_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
     return -(-_SORTED * n // left)
 
 
 def _cuts(backend: Backend, words: Any, n: int, n_passes: int) -> list:
-    """Ranges of keys (low, high) with about as many suffixes each, by a sample of the text."""
+    """Return ranges of keys (low, high) with about as many suffixes each, from a sample of the text."""
     everything = np.uint64(1 << 63)
     if n_passes == 1:
         return [(np.uint64(0), everything)]
@@ -194,15 +197,15 @@ def _cuts(backend: Backend, words: Any, n: int, n_passes: int) -> list:
     keys = backend.empty(chosen.size, np.uint64)
     backend.run(FirstKeys(words, backend.take(chosen), keys), chosen.size)
     ascending = np.sort(backend.to_host(keys))
-    n_ranges = n_passes + -(-n_passes // 4)  # some room for what the sample does not tell
+    n_ranges = n_passes + -(-n_passes // 4)  # a margin for the error of the sample
     highs = np.unique(ascending[np.arange(1, n_ranges) * chosen.size // n_ranges])
     return list(zip([np.uint64(0), *(highs + np.uint64(1))], [*highs, everything], strict=True))
 
 
 def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress | None = None) -> tuple:
-    """(sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the backend.
+    """Return (sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the backend.
 
-    The end of the text sorts before every symbol, as divsufsort has it.  ``memory`` in bytes, text included.
+    The end of the text sorts before every symbol, as in divsufsort.  ``memory`` in bytes, text included.
     Raises DeviceError if that is too little.
     """
     n = text.size
@@ -216,7 +219,7 @@ def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress |
         m = int(ends[-1])
         if m > limit:
             raise DeviceError(
-                f"{m} suffixes begin alike and {limit} can be sorted at once: raise --gpu-memory, or take "
+                f"{m} suffixes begin alike, but only {limit} fit in memory: raise --gpu-memory, or use "
                 "--engine cpu"
             )
         if m == 0:
@@ -231,7 +234,7 @@ def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress |
 
 
 def _double(sorter: Sorter, tied: list, progress: Progress | None) -> int:
-    """Rounds until no rows are tied; the number of rounds."""
+    """Double until no rows are tied; return the number of rounds."""
     backend, n = sorter.backend, sorter.sa.size
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
     while tied:

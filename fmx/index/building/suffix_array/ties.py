@@ -1,9 +1,9 @@
-"""The rows that are still tied are sorted by ranks, by all cores: the end of what buckets.py begins.
+"""Sorting rows that are still tied by their ranks, on all cores: the last step of buckets.py.
 
-A row's rank is the first row of those that it is tied with.  In rounds that double h, each group of tied rows
-is sorted by the rank of the suffix h further on, so that what is tied afterwards shares 2 h symbols (Larsson
-and Sadakane 2007, "Faster suffix sorting").  Nobody writes ranks while others read them: in a round, the keys
-of many groups are made first, then these groups are sorted.
+A row's rank is the first row of its group of tied rows.  In rounds that double h, each group is sorted by the
+rank of the suffix h further on, so that rows still tied share 2 h symbols (Larsson and Sadakane 2007, "Faster
+suffix sorting").  No thread writes ranks while others read them: in a round, the keys of many groups are made
+first, then these groups are sorted.
 
     rows    0 1 2 3 4 5 6 7
     bits    0 0 1 0 0 1 1 0     tied with the row before: two groups, rows 1 to 2 and 4 to 6
@@ -20,13 +20,13 @@ from ....compiler.primitives import at, prefetch, trailing_zeros
 from ....compiler.sorting import sort
 from ....machines.threads import run_all
 
-_AHEAD = 32  # rows between asking for a rank and writing it
+_AHEAD = 32  # rows between prefetching a rank and writing it
 
 
 class Ties(NamedTuple):
     """Which of the rows from ``start`` to ``stop`` are tied with the row before: ``bits`` uint64, low first.
 
-    No group goes on beyond; ``n`` rows are in groups.
+    Groups end within these rows; ``n`` rows are in groups.
     """
 
     start: int
@@ -36,19 +36,19 @@ class Ties(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """``sa`` and ``rank`` uint32[n]: of each position, the rank of its suffix."""
+    """``sa`` and ``rank`` uint32[n]: for each position, the rank of its suffix."""
 
     sa: Any
     rank: Any
 
 
 def no_ties(start: int, stop: int) -> Ties:
-    """Ties of some rows, none of them tied."""
+    """Return Ties of some rows, none of them tied."""
     return Ties(start, stop, np.zeros((stop - start) // 64 + 1, np.uint64))
 
 
 def sort_ties(sa: Any, ties: Any, h: int, n_threads: int) -> np.ndarray:
-    """Sort ``sa`` (uint32[n]) to its end; the ``ties`` of all rows share h symbols or more."""
+    """Finish sorting ``sa`` (uint32[n]); the rows in ``ties`` share h symbols or more."""
     if not any(own.n for own in ties):
         return sa
     made = Ranked(sa, np.empty(sa.size, np.uint32))
@@ -71,7 +71,7 @@ def _batches(ties: list, room: int) -> Iterator[list]:
 
 
 def _round(made: Any, h: int, ties: Any, n_threads: int) -> list:
-    """Sort the groups of some Ties by the ranks h further on; what is left of them."""
+    """Sort the groups of some Ties by the ranks h further on; return those that are left."""
     keys = [np.empty(own.n, np.uint64) for own in ties]
     run_all(_look_further, [(made, h, own, to) for own, to in zip(ties, keys, strict=True)], n_threads)
     left = run_all(_sort_groups, [(made, own, by) for own, by in zip(ties, keys, strict=True)], n_threads)
@@ -80,7 +80,7 @@ def _round(made: Any, h: int, ties: Any, n_threads: int) -> list:
 
 @inlined
 def tie(ties, row):
-    """Note that a row is tied with the one before."""
+    """Mark a row as tied with the one before."""
     i = np.uint64(row - ties.start)
     ties.bits[i >> np.uint64(6)] |= np.uint64(1) << (i & np.uint64(63))
 
@@ -93,14 +93,15 @@ def _untie(ties, row):
 
 @inlined
 def _is_tied(ties, row):
-    """Whether a row, which may be the one behind the last, is tied with the one before."""
+    """Return whether a row, or the one after the last, is tied with the one before."""
     i = np.uint64(row - ties.start)
     return (at(ties.bits, i >> np.uint64(6)) >> (i & np.uint64(63))) & np.uint64(1) != 0
 
 
 @inlined
 def _next_group(ties, row):
-    """(first row, the one behind the last) of the first group from a row on; (stop, stop): there is none."""
+    """Return (first row, row after the last) of the first group from a row on; (stop, stop) if there is
+    none."""
     i = row - ties.start
     word = i >> 6
     found = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
@@ -130,9 +131,10 @@ def _rank(made, ties):
 
 @compiled
 def _look_further(made, h, ties, keys):
-    """``keys`` uint64: of each row in a group the rank of the suffix h further on, and its own position.
+    """Write ``keys`` uint64: for each row in a group the rank of the suffix h further on, and its own
+    position.
 
-    The rank counts from 1; 0 is that of nothing, where the text ends.
+    Ranks count from 1; 0 is the rank beyond the end of the text.
     """
     j = np.int64(0)
     row, stop = _next_group(ties, ties.start)
@@ -149,7 +151,7 @@ def _look_further(made, h, ties, keys):
 
 @compiled
 def _sort_groups(made, ties, keys):
-    """Sort each group by its ``keys``; the number of rows that are still in groups."""
+    """Sort each group by its ``keys``; return the number of rows that are still in groups."""
     n_tied = j = np.int64(0)
     row, stop = _next_group(ties, ties.start)
     while row < ties.stop:
