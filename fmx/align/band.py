@@ -1,8 +1,8 @@
-"""One pair: its score and one best path, along anti-diagonals of a band.
+"""One pair: its score and one best path, along the anti-diagonals of a band.
 
-Cell (i, j) of the difference matrix (sequences.py) lies on diagonal d = i + j, and needs only diagonal d - 1.
-``down`` is indexed by row and ``across`` by column from the right, so that a diagonal is one run of both, 32
-cells a vector:
+Cell (i, j) of the difference matrix (sequences.py) is on diagonal d = i + j and needs only diagonal d - 1.
+``down`` is indexed by row and ``across`` by column from the right, so a diagonal is one contiguous run of
+both, with 32 cells per vector:
 
           j  1 2 3 4 5                 down    [ pad | row 1 .. row m | pad ]      i ascending
       i 1    2 3 4 5 .                 across  [ pad | column n .. column 1 | pad ]   i ascending too
@@ -10,13 +10,13 @@ cells a vector:
         3    4 5 . . .   d             band    low <= i - j <= high
         4    5 . . . .
 
-Where a vector hangs over the matrix or a neighbour lies outside the band the gain or the difference is 0: an
-allowed lower bound (H never falls), so the result is exact whenever all best paths lie in the band, which
-bounds.most_gaps guarantees.  Two bits a cell say where it came from: diagonal before up before left, so the
-path does not depend on the band.
+Where a vector extends beyond the matrix, or a neighbour is outside the band, the gain or the difference is 0:
+a valid lower bound, because H never falls. So the result is exact if all best paths are in the band, which
+bounds.most_gaps guarantees. Two bits per cell record where it came from: diagonal before up before left, so
+the path does not depend on the band.
 
-Bits of a long pair would not fit: then the two arrays are saved every STEP diagonals, and the trace-back
-recomputes one stretch at a time, of which only STEP rows can matter.
+The bits of a long pair would not fit into memory. Then the two arrays are saved every STEP diagonals, and the
+trace-back recomputes one stretch of diagonals at a time, of which at most STEP rows are needed.
 """
 
 from typing import NamedTuple
@@ -32,9 +32,12 @@ MATCH, MISMATCH, INSERT, DELETE = range(4)  # =, X, I (query only), D (target on
 
 
 class Work(NamedTuple):
-    """Scratch of one thread: ``query``, ``target`` uint8 codes with pads; ``down``, ``across`` differences;
-    ``bits`` uint32, two words a block of 32 cells; ``saved`` arrays at every ``step`` diagonals; ``runs``
-    int64 of a path, length * 4 + operation, last first."""
+    """Scratch of one thread.
+
+    ``query``, ``target`` uint8: codes with pads. ``down``, ``across``: differences. ``bits`` uint32: two
+    words per block of 32 cells. ``saved``: the arrays at every ``step`` diagonals. ``runs`` int64: runs of a
+    path, length * 4 + operation, last first.
+    """
 
     query: np.ndarray
     target: np.ndarray
@@ -47,7 +50,10 @@ class Work(NamedTuple):
 
 
 def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 24) -> Work:
-    """Scratch for sequences up to m and n letters; at most ``n_bits`` words of bits (64 MB) in one piece."""
+    """Return scratch for sequences of up to m and n bases.
+
+    ``n_bits`` words of bits (64 MB) at most in one piece.
+    """
     whole = (m + n) * (((m + n) // 2 + LANES) // LANES) * 2
     piece = step * (step // LANES + 3) * 2
     n_saved = 0
@@ -67,10 +73,10 @@ def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 
 
 
 class Band(NamedTuple):
-    """The band of a pair of lengths ``m`` and ``n``: of each diagonal ``rows`` rows, whole blocks of 32, from
-    where i - j is ``low``.
+    """The band of a pair of lengths ``m`` and ``n``.
 
-    A row or column that was left out once and taken up again would see differences of two different places.
+    Each diagonal has ``rows`` rows, whole blocks of 32, from where i - j is ``low``. The band never drops a
+    row or column and takes it up again: the differences would belong to two different places.
     """
 
     m: int
@@ -80,8 +86,10 @@ class Band(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Diagonals ``first`` + 1 to ``last`` and of them the rows ``floor`` to ``ceiling``; bits, where they are
-    recorded, have room for ``n_blocks`` of 32 rows a diagonal."""
+    """Diagonals ``first`` + 1 to ``last``, and their rows ``floor`` to ``ceiling``.
+
+    If bits are recorded, they have room for ``n_blocks`` blocks of 32 rows per diagonal.
+    """
 
     first: int
     last: int
@@ -92,7 +100,7 @@ class Stretch(NamedTuple):
 
 @inlined
 def _copy_codes(task, query, target, work):
-    """Codes into the scratch; what must never be equal gets different codes on the two sides."""
+    """Copy the codes to the scratch; codes that must never be equal differ on the two sides."""
     start, m = extent(task.queries, query)
     work.query[:PAD] = 6
     for i in range(m):
@@ -109,15 +117,18 @@ def _copy_codes(task, query, target, work):
 
 @inlined
 def _first_block(d, low, floor):
-    """(first row of diagonal d in the band, first of its blocks that reaches row ``floor``)."""
+    """Return (first row of diagonal d in the band, first of its blocks that reaches row ``floor``)."""
     base = (d + low + 1) >> 1
     return base, max(0, floor - base) >> 5
 
 
 @inlined
 def _sweep(work, band, stretch, gains, record):
-    """Compute a Stretch, and its bits if ``record``; returns the sum of differences, int64, along the
-    staircase nearest to the straight line, which over all diagonals is H."""
+    """Compute a Stretch, and its bits if ``record``; return its part of H, int64.
+
+    The part is the sum of differences along the staircase nearest to the straight line; over all diagonals it
+    is H.
+    """
     down, across, bits = work.down, work.across, work.bits
     m, n, first = band.m, band.n, stretch.first
     match, mismatch = fill(down, gains[0]), fill(down, gains[1])
@@ -151,7 +162,7 @@ def _sweep(work, band, stretch, gains, record):
 
 @inlined
 def push(runs, n_runs, operation, length):
-    """Add to a path of ``n_runs`` runs, int64 length * 4 + operation; their number then."""
+    """Add a run to a path of ``n_runs`` runs, int64 length * 4 + operation; return the new number."""
     if length > 0:
         if n_runs and (runs[n_runs - 1] & 3) == operation:
             runs[n_runs - 1] += length << 2
@@ -163,7 +174,10 @@ def push(runs, n_runs, operation, length):
 
 @inlined
 def _walk(work, band, stretch, diagonal, i, j, n_runs):
-    """Follow the bits of a Stretch from (i, j) to its first diagonal or an edge: (i, j, n_runs) there."""
+    """Follow the bits of a Stretch from (i, j) to its first diagonal or an edge.
+
+    Return (i, j, n_runs) there.
+    """
     while i > 0 and j > 0 and i + j > stretch.first:
         d = i + j
         base, block = _first_block(d, band.low, stretch.floor)
@@ -191,7 +205,7 @@ def _copy(source, start, target, to, size):
 
 @inlined
 def _save(work, band, slot, restore):
-    """Keep both arrays of differences in a slot, or bring them back."""
+    """Save both arrays of differences in a slot, or restore them."""
     size_m, size_n = band.m + 2 * PAD, band.n + 2 * PAD
     at = slot * (size_m + size_n)
     if restore:
@@ -204,7 +218,7 @@ def _save(work, band, slot, restore):
 
 @inlined
 def align_pair(task, query, target, work, low, high, least):
-    """(H, number of runs in work.runs) of a pair of a Task; no path (0 runs) where H < ``least``.
+    """Return (H, number of runs in work.runs) of a pair of a Task; no path (0 runs) if H < ``least``.
 
     ``low``, ``high``: the band, low <= min(0, m - n), high >= max(0, m - n).
     """

@@ -1,8 +1,8 @@
-"""Counts of q-grams: a distance of two sequences that costs nanoseconds.
+"""Bounds: what an identity requires of a pair, and a distance of q-gram counts that takes nanoseconds.
 
-Each sequence gets 4^q counters of a byte (q = 6: 4096 bytes, 128 vector loads).  An edit changes few q-grams,
-so a pair whose counts differ by more than ``bounds.most_differing_grams`` cannot reach the identity: no
-alignment is needed.  Both shortcuts make distances smaller, never larger, so no pair is lost:
+Each sequence has 4^q counters of one byte (q = 6: 4096 bytes, 128 vector loads). An edit changes few q-grams,
+so a pair whose counts differ by more than ``most_differing_grams`` cannot reach the identity and needs no
+alignment. Both simplifications make distances smaller, never larger, so no pair is lost:
 
     counters stop at 255          |min(x, 255) - min(y, 255)| <= |x - y|
     grams with a letter that is not A, C, G, T are not counted
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 Q = 6
 N_GRAMS = 4**Q
-BLOCK = 64  # targets whose counts (4 kB each) stay in the cache while the queries pass
+BLOCK = 64  # targets whose counts (4 kB each) stay in the cache while all queries are compared
 
 
 def count_grams(sequences: "Sequences") -> np.ndarray:
-    """Counts of q-grams, uint8[n * 4^Q]: a row of 4^Q for each of n sequences."""
+    """Return counts of q-grams, uint8[n * 4^Q]: one row of 4^Q for each of n sequences."""
     counts = np.zeros(sequences.n * N_GRAMS, np.uint8)
     _count(sequences, counts)
     return counts
@@ -47,18 +47,18 @@ def _count(sequences, counts):
 
 @inlined
 def distance(a, b, i, j):
-    """L1 distance, int64, of row i of ``a`` and row j of ``b``, both as ``count_grams`` gives them."""
+    """Return the L1 distance, int64, of row i of ``a`` and row j of ``b``, both from ``count_grams``."""
     sums = zero_sums()
     for k in range(0, N_GRAMS, LANES):
         sums = add_difference(sums, load(a, i * N_GRAMS + k), load(b, j * N_GRAMS + k))
     return np.int64(total(sums))
 
 
-# What an identity of at least p asks of a pair, before it is aligned.
+# What an identity of at least p requires of a pair before it is aligned.
 #
-# An alignment of lengths m and n has D diagonal columns, M of them matches, and m + n - 2 D gap symbols.  So
-# its score is M match + (D - M) mismatch + (m + n - 2 D) gap, linear in (D, M), and "identity >= p" cuts a
-# polygon out of the (D, M) plane:
+# An alignment of lengths m and n has D diagonal columns, M of them matches, and m + n - 2 D gap symbols. So
+# its score is M match + (D - M) mismatch + (m + n - 2 D) gap, linear in (D, M), and "identity >= p" is a
+# polygon in the (D, M) plane:
 #
 #     M ^        / M = D             identity    M at least               D at least
 #       |      /|                    0           p min(m, n)              p min(m, n)
@@ -69,15 +69,18 @@ def distance(a, b, i, j):
 #          min(m, n)
 #
 # The least score, the most differing q-grams and the most gap symbols are linear too, so each is extreme at a
-# corner.  If the polygon is empty the pair cannot reach p (this is the length filter).  Corners are taken
-# without rounding to whole columns: a bound may be a little loose, never wrong.
+# corner. If the polygon is empty the pair cannot reach p (this is the length filter). Corners are not rounded
+# to whole columns: a bound may be slightly loose, but never wrong.
 
 _SLACK = 1e-6
 
 
 class AlignmentCounts(NamedTuple):
-    """What an alignment consists of: ``matches``, ``mismatches``; ``length``, its columns; ``terminal`` gap
-    symbols (those at its ends); gap ``openings``."""
+    """Counts of an alignment.
+
+    ``matches``, ``mismatches``; ``length``: columns; ``terminal``: gap symbols at its ends; ``openings`` of
+    gaps.
+    """
 
     matches: int
     mismatches: int
@@ -88,7 +91,7 @@ class AlignmentCounts(NamedTuple):
 
 @inlined
 def identity(definition, m, n, counts):
-    """Identity of an alignment of lengths m and n from its AlignmentCounts; 0 / 0 is 0.  By ``definition``:
+    """Return the identity of an alignment of lengths m and n from its AlignmentCounts; 0 / 0 is 0.
 
     0  matching columns / length of the shorter sequence
     1  matching columns / length of the alignment; 4 is the same (BLAST's, for global alignments)
@@ -108,7 +111,7 @@ def identity(definition, m, n, counts):
 
 @inlined
 def _corners(definition, p, m, n):
-    """(is there any, the five corners (D, M) of the polygon above, some twice)."""
+    """Return (whether there are any, the five corners (D, M) of the polygon above, some twice)."""
     short, long = float(min(m, n)), float(max(m, n))
     low, low_m, high_m = 0.0, 0.0, p * short
     if definition == 0:
@@ -126,9 +129,9 @@ def _corners(definition, p, m, n):
 
 @compiled
 def least_score(definition, p, m, n, scores):
-    """(can the pair reach identity p at all, the score below which it cannot, int64).
+    """Return (whether the pair can reach identity p at all, the score below which it cannot, int64).
 
-    ``scores`` (match, mismatch, gap), here and below.
+    ``scores``: (match, mismatch, gap), also below.
     """
     match, mismatch, gap = scores
     possible, corners = _corners(definition, p, m, n)
@@ -142,7 +145,7 @@ def least_score(definition, p, m, n, scores):
 
 @compiled
 def most_gaps(definition, p, m, n, least, scores):
-    """Gap symbols, int64, that an alignment of identity >= p and score >= ``least`` can hold."""
+    """Return the most gap symbols, int64, of an alignment with identity >= p and score >= ``least``."""
     match, mismatch, gap = scores
     low = _corners(definition, p, m, n)[1][0][0]
     gain = max(match, mismatch) - 2 * gap
@@ -160,8 +163,11 @@ def _differing(corner, m, n, q):
 
 @compiled
 def most_differing_grams(definition, p, m, n, q):
-    """The largest L1 distance of q-gram counts, int64, that identity >= p allows: a mismatch replaces q of
-    them in each sequence, a gap symbol q in one and q - 1 in the other.  -1: the pair cannot reach p."""
+    """Return the largest L1 distance of q-gram counts, int64, that identity >= p allows.
+
+    A mismatch replaces q q-grams in each sequence, a gap symbol q in one and q - 1 in the other. -1: p cannot
+    be reached.
+    """
     possible, corners = _corners(definition, p, m, n)
     if not possible:
         return np.int64(-1)

@@ -1,9 +1,9 @@
 """Scores on a GPU: the fastest kernel of Truong et al. 2014, its packed successor, and a GPU as a worker.
 
-Both kernels compute H (sequences.py) from one cell on a batch of pairs and keep last columns only:
-LazyRScan-mNW gives a thread a pair and shares a row; the packed kernel gives a thread two pairs of 16 bits
-and keeps the row in registers.  The paper's other three, which write whole matrices, are measured by fmx
-bench pairwise.
+Both kernels compute H (sequences.py) of a batch of pairs cell by cell and keep only last columns.
+LazyRScan-mNW has one thread per pair and keeps a row in shared memory. The packed kernel has one thread per
+two pairs of 16 bits and keeps the row in registers. fmx bench pairwise measures the paper's other three,
+which write whole matrices.
 """
 
 from collections import deque
@@ -35,8 +35,11 @@ from .sequences import Sequences
 
 
 class Batch(NamedTuple):
-    """``query``, ``target`` uint8 codes and their ``*_starts`` int64[n + 1]; ``pair_query``, ``pair_target``
-    int32[batch]; ``gains`` int32[2], what a match and a mismatch add."""
+    """A batch of pairs.
+
+    ``query``, ``target`` uint8: codes; their ``*_starts`` int64[n + 1]. ``pair_query``, ``pair_target``
+    int32[batch]. ``gains`` int32[2]: what a match and a mismatch add.
+    """
 
     query: np.ndarray
     query_starts: np.ndarray
@@ -49,7 +52,7 @@ class Batch(NamedTuple):
 
 @device_function
 def extent(batch, pair):
-    """(first code of the query, its length m, first code of the target, its length n)."""
+    """Return (first code of the query, its length m, first code of the target, its length n)."""
     query, target = batch.pair_query[pair], batch.pair_target[pair]
     a, b = batch.query_starts[query], batch.target_starts[target]
     m, n = batch.query_starts[query + 1] - a, batch.target_starts[target + 1] - b
@@ -58,32 +61,35 @@ def extent(batch, pair):
 
 @device_function
 def query_code(batch, i):
-    """The query's code at i; a letter that equals nothing gets a code that no target has."""
+    """Return the query's code at i; a letter that equals nothing gets a code that no target has."""
     code = batch.query[i]
     return code if code < 4 else np.uint8(8)
 
 
 @device_function
 def cell(a, b, match, mismatch, diagonal, up, left):
-    """One cell of H, for the query's letter a (from ``query_code``) and the target's b."""
+    """Return a cell of H, for code a of the query (from ``query_code``) and code b of the target."""
     gain = match if a == b else mismatch
     return max(diagonal + gain, max(up, left))
 
 
-# LazyRScan-mNW: a thread a pair, in slices of k columns, of which only the last column is kept.
+# LazyRScan-mNW: one thread per pair, in slices of k columns, of which only the last column is kept.
 #
 #     slice 0       slice 1             hybrid row   h[0..c-1] already of this row, h[c..k-1] of the row above
 #     . . . .#|     . . . .#|           diagonal     in a register: what h[c - 1] held before
 #     . . . .#|     . . . .#|           column       #: int32 [row][thread], so a warp's accesses are one line
 #                                       codes        of the slice, in shared memory
 #
-# Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come back.
+# Global memory: batch x l ints. Shared memory: (k ints, k codes) x block. Only scores are copied back.
 
 
 @kernel
 def lazy_kernel(batch, column, out, k, n_pairs):
-    """H of each pair of a Batch by a thread of its own (Truong et al. 2014: LazyRScan-mNW), ``k`` columns at
-    a time: ``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]; shared memory: ``shared_bytes``."""
+    """Compute H of each pair of a Batch, one thread per pair (Truong et al. 2014: LazyRScan-mNW).
+
+    ``k`` columns at a time. ``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]. Shared memory:
+    ``shared_bytes``.
+    """
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     pair = cuda.blockIdx.x * block + t
     if pair >= n_pairs:
@@ -119,39 +125,40 @@ def lazy_kernel(batch, column, out, k, n_pairs):
 
 
 def shared_bytes(k: int, block: int) -> int:
-    """Shared memory of a block (the paper's Table 1): k values of int32 and k codes a thread."""
+    """Return the shared memory of a block (the paper's Table 1): k values of int32 and k codes per thread."""
     return 5 * k * block
 
 
 def run_lazy(
     batch: Batch, column: Any, out: Any, n_pairs: int, block: int = 64, k: int = 16, stream: Any = 0
 ) -> None:
-    """Start ``lazy_kernel`` for all pairs of a Batch."""
+    """Launch ``lazy_kernel`` for all pairs of a Batch."""
     grid, shared = -(-n_pairs // block), shared_bytes(k, block)
     lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)
 
 
-# LazyRScan with two pairs a thread in 16-bit halves: three instructions for two cells.
+# LazyRScan with two pairs per thread in 16-bit halves: three instructions for two cells.
 #
 #     gain      one byte permutation: the query's letter gives a word of four bytes (what it gains against A,
-#     C,
-#               G, T), the target's two letters give the selector   0x5050 | first | second << 8
+#               C, G, T), the target's two letters give the selector   0x5050 | first | second << 8
 #               (digit 4: the mismatch byte, for letters that equal nothing; digit 5: a zero byte)
 #     best      max(diagonal + gain, above), one fused instruction on sm_90
 #     value     max(best, left)
 #
-# The slice's row and selectors live in registers (k of each).  The halves share the query.  H never exceeds
-# larger gain x shorter length, so 16 bits are exact up to 65,535 / gain bases (8,191 at the default scores);
-# columns past a target's end may wrap, but nothing to their left sees them.
+# The slice's row and selectors are in registers (k of each). Both halves have the same query. H never exceeds
+# larger gain x shorter length, so 16 bits are exact up to 65,535 / gain bases (8,191 with the default
+# scores). Columns beyond a target's end may wrap, but they do not affect the columns to their left.
 
 LIMIT = 65535
 SLICE, BLOCK, REGISTERS = 48, 384, 168  # measured: docs/align-benchmarks.md
 
 
 class Doubles(NamedTuple):
-    """A batch of threads, each one query and two targets: ``words`` uint32, gains of every query letter
-    against A, C, G, T (lowest byte first), and a spare one; ``target`` uint8 codes; int64 ``*_starts``;
-    int32 per thread ``query``, ``first``, ``second``."""
+    """A batch of threads, each with one query and two targets.
+
+    ``words`` uint32: gains of every base of the queries against A, C, G, T (lowest byte first), and a spare
+    word. ``target`` uint8: codes. ``*_starts`` int64. ``query``, ``first``, ``second`` int32: per thread.
+    """
 
     words: np.ndarray
     query_starts: np.ndarray
@@ -163,13 +170,13 @@ class Doubles(NamedTuple):
 
 
 def fits(queries: Sequences, targets: Sequences, gains: tuple[int, int]) -> bool:
-    """Are 16 bits exact for every pair of these sets?"""
+    """Return whether 16 bits are exact for every pair of these sets."""
     longest = min(int(queries.lengths().max(initial=0)), int(targets.lengths().max(initial=0)))
     return max(gains) <= 255 and max(gains) * longest <= LIMIT
 
 
 def gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
-    """uint32 of each query letter: a byte a target letter."""
+    """Return a uint32 per base of a query: one byte per base of a target."""
     match, mismatch = gains
     rows = np.full((5, 4), mismatch, np.uint8)
     rows[:4][np.eye(4, dtype=bool)] = match
@@ -178,12 +185,13 @@ def gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
 
 @cache
 def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
-    """The kernel for slices of k columns, with at most so many registers a thread (None: as it likes)."""
+    """Return the kernel for slices of k columns; ``registers`` per thread at most (None: no limit)."""
 
     def run(doubles, mismatch, column, out, n_work):
-        """Both H of a work item of Doubles by a thread, for items more than there are threads one after
-        the other: ``mismatch`` uint32, its gain; ``column`` uint32[(longest m + 1) x threads]; ``out``
-        uint32[n_work]."""
+        """Compute both H of each work item of Doubles; threads take items in turn.
+
+        ``mismatch`` uint32: its gain. ``column`` uint32[(longest m + 1) x threads]. ``out`` uint32[n_work].
+        """
         thread, stride = cuda.grid(1), cuda.gridsize(1)
         row = cuda.local.array(k, np.uint32)
         selector = cuda.local.array(k, np.uint32)
@@ -233,9 +241,9 @@ def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
 def pair_up(
     pair_query: np.ndarray, pair_target: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Two pairs of one query to a thread; pairs must be ordered by query.
+    """Assign two pairs of one query to each thread; pairs must be sorted by query.
 
-    Returns (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
+    Return (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
     """
     n = pair_query.size
     new = np.ones(n, bool)
@@ -250,27 +258,27 @@ def pair_up(
     return query, first, second, 2 * thread + half
 
 
-# A GPU as a worker (machines/pipeline.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
+# A GPU as a worker (machines/pipeline.py): takes chunks, scores their pairs, and leaves the paths to the CPU.
 #
-# GpuStreams alternate (machines/gpu_session.py): while one computes, the other's pairs are copied in and
-# its scores out. A stream gathers chunks until it can fill the GPU.
+# GpuStreams alternate (machines/gpu_session.py): while one computes, the other copies pairs in and scores
+# out. A stream collects chunks until it can fill the GPU.
 
 N_STREAMS = 2
-PAIRS = 1 << 19  # in a stream, as long as chunks are there
+PAIRS = 1 << 19  # per stream, as long as there are chunks
 
 
 class Scorer:
-    """The sequences of a job on a GPU, and H of lists of pairs of them, one list a stream.
+    """The sequences of a job on a GPU, and H of lists of their pairs, one list per stream.
 
-    A block of BLOCK threads on each multiprocessor; packed where 16 bits are enough (gpu.py).
+    A block of BLOCK threads per multiprocessor; packed if 16 bits are enough.
     """
 
     def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
-        """Raises DeviceError, UnsupportedError where they do not fit."""
+        """Copy the sequences to the GPU. Raises DeviceError, UnsupportedError if they do not fit."""
         self.job, self.session, queries, targets = job, session, job.queries, job.targets
         gains, self.packed = job.scoring.gains, fits(queries, targets, job.scoring.gains)
         if not self.packed and max(gains) * min(queries.longest, targets.longest) > 2**31 - 1:
-            raise UnsupportedError("scores of these sequences need more than 32 bits: take --engine cpu")
+            raise UnsupportedError("scores of these sequences need more than 32 bits: use --engine cpu")
         codes = gain_words(queries.codes, gains) if self.packed else queries.codes
         arrays = [
             np.append(codes, codes.dtype.type(0)), queries.starts,
@@ -284,7 +292,7 @@ class Scorer:
         self._gains = gpu.to_device(arrays[4])
 
     def start(self, stream: GpuStream, pairs: PairList) -> None:
-        """Send the pairs and begin; returns at once."""
+        """Send the pairs and launch the kernel; do not wait."""
         order = self.job.order(pairs)
         query, target = pairs.query[order], pairs.target[order]
         if self.packed:
@@ -318,7 +326,7 @@ class Scorer:
         run_lazy(batch, column, out, n, stream=stream.handle)
 
     def finish(self, stream: GpuStream) -> np.ndarray:
-        """H of the pairs that the stream was started with, int64, in their order."""
+        """Return H of the pairs that the stream was started with, int64, in their order."""
         stream.wait()
         out, slot = cast(tuple[np.ndarray, np.ndarray], stream.holds)
         return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
@@ -334,7 +342,7 @@ class GpuEngine:
         self._session.run(self._score, queue, pack)
 
     def _score(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
-        """Pull groups of chunks, keep some in flight, hand scores on."""
+        """Take groups of chunks, keep some in flight, and pass the scores on."""
         scorer = Scorer(self._job, self._session)
         idle = deque(self._session.stream() for _ in range(N_STREAMS))
         flying: deque = deque()
@@ -354,7 +362,7 @@ class GpuEngine:
 
 
 def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
-    """Some chunks and their pairs: [(slot, PairList)]."""
+    """Return some chunks and their pairs: [(slot, PairList)]."""
     group: list = []
     n = 0
     while n < PAIRS and (taken := queue.take(continuations=False, wait=wait and not group)) is not None:
@@ -367,7 +375,7 @@ def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
 def _hand_on(
     queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], group: list, h: np.ndarray
 ) -> None:
-    """Scores are results; paths are left to whoever takes them."""
+    """Finish chunks that need only scores; queue the paths of others for any worker."""
     for slot, pairs in group:
         values, h = h[: pairs.query.size], h[pairs.query.size :]
         if job.paths:

@@ -1,4 +1,4 @@
-"""What is to be aligned, cut into chunks, and the steps from a chunk of pairs to records.
+"""Alignment jobs: what is aligned, in chunks, and the steps from a chunk of pairs to records.
 
 chunk (some queries x all later targets)
   1 close      lengths and q-grams: which pairs can reach the identity           bounds.py
@@ -21,9 +21,9 @@ from .bounds import BLOCK, Q, count_grams, distance, least_score, most_differing
 from .records import Records, align_list, by_pair, empty_records, first_of, joined
 from .sequences import Scoring, Sequences, Weights, extent
 
-N_CHUNKS = 64  # at least so many where there are enough pairs, so that workers share evenly
-CLOSE_PAIRS, ALL_PAIRS = 1 << 20, 1 << 14  # pairs in a chunk at most, with and without the filter
-CELLS = 1 << 36  # matrix cells in a chunk at most (unless one query has more)
+N_CHUNKS = 64  # at least, if there are enough pairs, so that workers share evenly
+CLOSE_PAIRS, ALL_PAIRS = 1 << 20, 1 << 14  # most pairs of a chunk, with and without the filter
+CELLS = 1 << 36  # most matrix cells of a chunk (unless one query has more)
 
 
 class PairList(NamedTuple):
@@ -34,8 +34,11 @@ class PairList(NamedTuple):
 
 
 class Task(NamedTuple):
-    """An AlignmentJob as compiled code takes it; ``grams_query``, ``grams_target``: counts of q-grams
-    (bounds.py), flat uint8, or nothing where no pair is ruled out by them."""
+    """An AlignmentJob for compiled code.
+
+    ``grams_query``, ``grams_target``: counts of q-grams (bounds.py), flat uint8; empty if they exclude no
+    pair.
+    """
 
     queries: Sequences
     targets: Sequences
@@ -50,15 +53,18 @@ class Task(NamedTuple):
 
 @inlined
 def first_target(job, query):
-    """The first target of a query, of an AlignmentJob or a Task."""
+    """Return the first target of a query, of an AlignmentJob or a Task."""
     return query + (0 if job.diagonal else 1) if job.half else 0
 
 
 @dataclass(frozen=True)
 class AlignmentJob:
-    """What is to be done.  ``half``: all pairs i < j of one set (``targets`` is ``queries``), with
-    ``diagonal`` also i = j.  ``identity`` p keeps pairs at or above it; ``paths`` False: scores suffice.
-    ``prefilter`` False: no pair is ruled out before its score is known."""
+    """What is aligned.
+
+    ``half``: all pairs i < j of one set (``targets`` is ``queries``), with ``diagonal`` also i = j.
+    ``identity`` p keeps pairs at or above it. ``paths`` False: only scores are needed. ``prefilter`` False:
+    score every pair.
+    """
 
     queries: Sequences
     targets: Sequences
@@ -71,18 +77,18 @@ class AlignmentJob:
     prefilter: bool = True
 
     def n_pairs(self, first: int, last: int) -> int:
-        """Pairs of queries first..last-1."""
+        """Return the number of pairs of queries first to last - 1."""
         n_queries, firsts = last - first, first_target(self, first) + first_target(self, last - 1)
         return n_queries * self.targets.n - firsts * n_queries // 2
 
     @property
     def filtered(self) -> bool:
-        """Is any pair ruled out before its score is known?"""
+        """Whether pairs may be excluded before they are scored."""
         return self.prefilter and self.paths and self.identity > 0
 
     @cached_property
     def task(self) -> Task:
-        """This for compiled code; the q-grams are counted at the first call."""
+        """This job for compiled code; the first call counts the q-grams."""
         queries = targets = np.empty(0, np.uint8)
         if self.filtered:
             queries = count_grams(self.queries)
@@ -93,21 +99,21 @@ class AlignmentJob:
         )  # fmt: skip
 
     def totals(self, pairs: PairList | Records, h: np.ndarray) -> np.ndarray:
-        """Scores, int64[n], of pairs whose H is known."""
+        """Return scores, int64[n], of pairs whose H is known."""
         letters = self.queries.lengths()[pairs.query] + self.targets.lengths()[pairs.target]
         return self.scoring.score(h, letters)
 
     @cached_property
     def _place(self) -> np.ndarray:
-        """The place of each target in the order of lengths, int64[n_targets]."""
+        """The rank of each target by length, int64[n_targets]."""
         return np.argsort(np.argsort(self.targets.lengths()))
 
     def order(self, pairs: PairList) -> np.ndarray:
-        """The order of pairs by query, then by length of the target, so that neighbours take as long."""
+        """Return the order of pairs by query, then by target length, so that neighbours take equally long."""
         return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
 
     def digest(self) -> str:
-        """Names the job: the sequences and every option that can change a record."""
+        """Return a digest of the sequences and of every option that can change a record."""
         state = hashlib.sha256(repr((self.half, self.diagonal, self.paths, self.scoring)).encode())
         state.update(repr((self.definition, self.identity)).encode())
         for sequences in (self.queries, self.targets):
@@ -117,7 +123,7 @@ class AlignmentJob:
 
 
 def cut(job: AlignmentJob) -> list:
-    """The chunks of a job, as (first query, last query + 1); the same on every machine."""
+    """Return the chunks of a job, as (first query, last query + 1); they do not depend on the machine."""
     n_queries, n_letters = job.queries.n, int(job.targets.starts[-1])
     lengths = job.queries.lengths().tolist()
     goal = -(-job.n_pairs(0, n_queries) // N_CHUNKS)
@@ -136,16 +142,15 @@ def cut(job: AlignmentJob) -> list:
 
 
 DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
-FOREVER = 1 << 62  # a score nobody reaches
+FOREVER = 1 << 62  # a score that no pair reaches
 AT_A_TIME = 4096  # pairs whose records are allocated together
 
 
 @compiled
 def _close_pairs(task, first, last, out):
-    """Pairs of queries first..last-1 of a Task that can reach its identity, into ``out`` PairList; their
-    number.
+    """Write the pairs of queries first to last - 1 that can reach the identity to ``out`` PairList.
 
-    Targets come in blocks whose counts of q-grams stay in the cache.
+    Return their number. Targets come in blocks whose counts of q-grams stay in the cache.
     """
     n_out, n_targets, filtered = 0, task.targets.starts.size - 1, task.grams_query.size > 0
     for block in range(0, n_targets, BLOCK):
@@ -165,7 +170,7 @@ def _close_pairs(task, first, last, out):
 
 
 def select(job: "AlignmentJob", chunk: tuple[int, int]) -> PairList:
-    """Step 1: the pairs of a chunk, without those that cannot reach the identity."""
+    """Step 1: return the pairs of a chunk, without those that cannot reach the identity."""
     n = job.n_pairs(*chunk)
     query, target = found = PairList(np.empty(n, np.int64), np.empty(n, np.int64))
     n = _close_pairs(job.task, *chunk, found)
@@ -175,7 +180,7 @@ def select(job: "AlignmentJob", chunk: tuple[int, int]) -> PairList:
 
 @compiled
 def _plan(task, pairs, least, blocks):
-    """Step 2, into ``least`` and ``blocks``, int64[n]: see ``plan``."""
+    """Step 2: fill ``least`` and ``blocks``, int64[n], the results of ``plan``."""
     scores = task.weights.scores
     for k in range(pairs.query.size):
         m, n = extent(task.queries, pairs.query[k])[1], extent(task.targets, pairs.target[k])[1]
@@ -189,14 +194,14 @@ def _plan(task, pairs, least, blocks):
 
 
 def plan(job: "AlignmentJob", pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
-    """(least score, blocks of 32 rows in the band), int64[n] each."""
+    """Return (least score, blocks of 32 rows in the band), int64[n] each."""
     least, blocks = np.empty(pairs.query.size, np.int64), np.empty(pairs.query.size, np.int64)
     _plan(job.task, pairs, least, blocks)
     return least, blocks
 
 
 class Worker:
-    """One CPU thread's scratch and the steps it does."""
+    """Scratch of one CPU thread, and the steps that it does."""
 
     def __init__(self, job: "AlignmentJob") -> None:
         self.job, self._task, self._work = job, job.task, None
@@ -204,7 +209,7 @@ class Worker:
         self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
 
     def chunk(self, chunk: tuple[int, int]) -> "Records | np.ndarray":
-        """All steps of one chunk: Records, or (no ``paths``) scores in the order of its pairs."""
+        """Do all steps of a chunk: return Records, or without ``paths`` scores in the order of its pairs."""
         pairs = select(self.job, chunk)
         if not self.job.paths:
             return self.job.totals(pairs, self.score(pairs))
@@ -217,15 +222,17 @@ class Worker:
         return by_pair(joined(found))
 
     def score(self, pairs: PairList) -> np.ndarray:
-        """Step 3: H of each pair, int64[n]."""
+        """Step 3: return H of each pair, int64[n]."""
         h, order = np.empty((2, pairs.query.size), np.int64), self.job.order(pairs)
         score_lanes(self._task, PairList(pairs.query[order], pairs.target[order]), self._lanes, h[0])
         h[1, order] = h[0]
         return h[1]
 
     def align(self, pairs: PairList, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
-        """Step 4: Records of the pairs whose score (of H, where known) is at least ``least``, int64[n]; of
-        those, identity >= p."""
+        """Step 4: return Records of the pairs with identity >= p.
+
+        Only pairs whose score (of H, if known) is at least ``least``, int64[n], are aligned.
+        """
         if self._work is None:
             self._work = make_work(*self._longest, self.job.scoring.dtype)  # type: ignore[assignment]
         known = np.empty(0, np.int64) if h is None else h, least
@@ -238,26 +245,27 @@ class Worker:
         return joined(parts)
 
 
-# Scores of one sequence (the query) against many, 32 at a time, one pair a lane.
+# Scores of one sequence (the query) against many, 32 at a time, one pair per lane.
 #
-# The matrix of differences of H (see sequences.py) is computed in slices of SLICE columns, as in the paper's
-# LazyRScan-mNW: a slice keeps its bottom row ``across`` (difference from the left neighbour) and hands only
-# its last column ``down`` (difference from the neighbour above) to the next slice.
+# The matrix of differences of H (sequences.py) is computed in slices of SLICE columns, as in LazyRScan-mNW of
+# the paper. A slice keeps its bottom row ``across`` (difference from the left neighbour) and passes only its
+# last column ``down`` (difference from the neighbour above) to the next slice.
 #
-#     columns      0 .. 31 | 32 .. 63 |         arrays, lane last (32 bytes a cell)
+#     columns      0 .. 31 | 32 .. 63 |         arrays, lane last (32 bytes per cell)
 #     row i        . . . . down[i] . .          down     rows x 32
 #     row i + 1    . . . . down[i+1] .          across   SLICE x 32
 #     last row     across                       profile  5 letters x SLICE x 32: gain of letter against column
 #
-# With t = max(gain, left, above) a cell hands on  across' = t - left,  down' = t - above.  Summing ``across``
-# along the last row up to a lane's own length gives H, so lanes of unequal length need no padding value.
+# With t = max(gain, left, above) a cell passes on  across' = t - left,  down' = t - above. The sum of
+# ``across`` along the last row up to a lane's own length is H, so lanes of unequal length need no padding
+# value.
 
 SLICE = 32
 N_CODES = 5
 
 
 class Lanes(NamedTuple):
-    """Scratch of one thread, flat arrays of differences, lane last, as drawn above."""
+    """Scratch of one thread: flat arrays of differences, lane last, as in the picture above."""
 
     down: np.ndarray
     across: np.ndarray
@@ -265,13 +273,13 @@ class Lanes(NamedTuple):
 
 
 def make_lanes(longest: int, dtype: type) -> Lanes:
-    """Lanes for queries of up to ``longest`` letters; ``dtype`` is that of Scoring."""
+    """Return Lanes for queries of up to ``longest`` bases; ``dtype`` is that of Scoring."""
     return Lanes(*(np.empty(n * LANES, dtype) for n in (longest + 4, SLICE, N_CODES * SLICE)))
 
 
 @inlined
 def _fill_profile(targets, chosen, column, gains, profile):
-    """The gain of each letter against SLICE columns of the ``chosen`` targets, one a lane."""
+    """Write the gain of each code against SLICE columns of the ``chosen`` targets, one per lane."""
     profile[:] = gains[1]
     for lane in range(chosen.size):
         start, length = extent(targets, chosen[lane])
@@ -289,7 +297,7 @@ def _cell(gain, left, above):
 
 @inlined
 def _run_slice(codes, down, across, profile):
-    """All rows of one slice, four at a time: their cells stay in registers, column after column."""
+    """Compute all rows of one slice, four at a time: their cells stay in registers, column by column."""
     across[:] = 0
     n, i = codes.size, 0
     while i + 3 < n:
@@ -322,7 +330,7 @@ def _run_slice(codes, down, across, profile):
 
 @inlined
 def _score_chosen(task, query, chosen, work, out):
-    """H of ``query`` against the ``chosen`` targets, int64, at most one a lane, into ``out`` int64."""
+    """Write H of ``query`` against the ``chosen`` targets, at most one per lane, to ``out`` int64."""
     start, m = extent(task.queries, query)
     codes, longest = task.queries.codes[start : start + m], 0
     for lane in range(chosen.size):
@@ -339,7 +347,7 @@ def _score_chosen(task, query, chosen, work, out):
 
 @compiled
 def score_lanes(task, pairs, work, out):
-    """H of each pair of a Task into ``out`` int64[n]; ``pairs`` as Job.order has them; ``work``: Lanes."""
+    """Write H of each pair of a Task to ``out`` int64[n]; ``pairs`` as sorted by AlignmentJob.order."""
     begin, n = 0, pairs.query.size
     while begin < n:
         query, end = pairs.query[begin], begin + 1

@@ -1,11 +1,12 @@
-"""``fmx pairwise`` from sequences to what is written, and the checkpoint of what a killed run had finished.
+"""``fmx pairwise`` from sequences to output, and the checkpoint of an interrupted run.
 
-A checkpoint is a file of records, one a chunk, only ever appended to:
+A checkpoint is a file of records, one per chunk, which only grows:
 
     line 1    fmx pairwise checkpoint 1 <digest of the job and of its output's form>
     record    number, length (uint64 each), CRC-32 of both and the data (uint32), data
 
-A record cut short by a kill fails its length or CRC; it and what follows is dropped and done again.
+If a run is killed while it writes a record, the length or CRC is wrong: this record and everything after it
+is dropped and computed again.
 """
 
 import hashlib
@@ -49,12 +50,12 @@ class Checkpoint:
         title = f"{_TITLE}{digest}\n".encode()
         try:
             if os.path.exists(path) and not os.path.isfile(path):
-                raise OutputError(f"{path}: a checkpoint is a regular file; name another")
+                raise OutputError(f"{path}: not a regular file; name another --checkpoint")
             exists = os.path.exists(path) and os.path.getsize(path) > 0
             self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
             if not lock(self._file.fileno()):
                 self._file.close()
-                raise OutputError(f"{path}: another run is using it; name another --checkpoint")
+                raise OutputError(f"{path}: in use by another run; name another --checkpoint")
             if exists:
                 self._read(title)
             else:
@@ -64,11 +65,11 @@ class Checkpoint:
             raise OutputError(f"{path}: cannot keep a checkpoint: {error.strerror or error}") from error
 
     def _read(self, title: bytes) -> None:
-        """What is there, up to the first record that is not whole; all after that is cut off."""
+        """Read the records up to the first one that is incomplete, and truncate the file there."""
         size, found = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
         if not title.startswith(found):
             ours = found.startswith(_TITLE.encode())
-            what = "belongs to other sequences or options" if ours else "is no checkpoint"
+            what = "belongs to other sequences or options" if ours else "is not a checkpoint"
             self._file.close()
             raise InputError(self.path, "", f"{what}; remove it or name another file")
         if found != title:  # killed while it was written
@@ -87,7 +88,7 @@ class Checkpoint:
         self._file.seek(end)
 
     def load(self, number: int) -> bytes:
-        """Data of a finished chunk."""
+        """Return the data of a finished chunk."""
         offset, length = self.done[number]
         self._file.seek(offset)
         data = self._file.read(length)
@@ -95,7 +96,7 @@ class Checkpoint:
         return data
 
     def add(self, number: int, data: bytes) -> None:
-        """Keep the data of one more chunk; on disk before this returns."""
+        """Append the data of a chunk; it is on disk when this returns."""
         head = struct.pack("<QQ", number, len(data))
         try:
             self._file.write(head + struct.pack("<I", zlib.crc32(data, zlib.crc32(head))) + data)
@@ -105,19 +106,22 @@ class Checkpoint:
             raise OutputError(f"{self.path}: cannot write: {error.strerror or error}") from error
 
     def close(self, finished: bool) -> None:
-        """Close it; a finished job's checkpoint is removed."""
+        """Close the file; if the job is finished, remove it."""
         self._file.close()
         if finished:
             os.unlink(self.path)
 
 
-# The run: sequences are read, pairs aligned, records written.
+# The run: read sequences, align pairs, write records.
 
 
 @dataclass(frozen=True)
 class PairOptions:
-    """How pairs are scored, and which are kept: those of ``identity`` (0 to 1) or more, as vsearch's
-    ``definition`` counts it.  ``prefilter`` False: none is ruled out before its score is known."""
+    """How pairs are scored and which are kept.
+
+    ``identity``: smallest identity (0 to 1) of a pair that is kept, by one of vsearch's ``definition``.
+    ``prefilter`` False: score every pair.
+    """
 
     scoring: Scoring = field(default_factory=Scoring)
     definition: int = 1
@@ -128,8 +132,11 @@ class PairOptions:
 
 @dataclass(frozen=True)
 class PairOutput(SingleOutput):
-    """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
-    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work."""
+    """Output of pairs.
+
+    ``kind``: tsv or paf, with paths if ``cigar``; or npz or phylip, a matrix of ``values`` score or identity.
+    ``checkpoint``: a file that keeps finished work.
+    """
 
     path: str = field(default="-", metadata=PLACE)
     kind: str = "tsv"
@@ -140,18 +147,18 @@ class PairOutput(SingleOutput):
 
 @dataclass(frozen=True)
 class AlignmentSummary:
-    """What a run has seen."""
+    """Counts of a run."""
 
     pairs: int
 
     things = "pairs"
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """Return (number, noun) of what a rate counts."""
         return self.pairs, "pairs"
 
     def sentence(self, _: object = None) -> str:
-        """What happened, in one line."""
+        """Return one line that describes the run."""
         return n_of(self.pairs, "pair")
 
 
@@ -163,15 +170,14 @@ class ScoringGpus(NamedTuple):
 
 
 class PairInput(NamedTuple):
-    """What is aligned: an AlignmentJob, and the ``names`` of its queries and of its targets."""
+    """An AlignmentJob, and the ``names`` of its queries and of its targets."""
 
     names: tuple
     job: AlignmentJob
 
 
 def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
-    """Read what is aligned: all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a
-    second one.  ``options`` PairOptions, ``output`` PairOutput."""
+    """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files."""
     functions.on_first_compile(progress)
     names, job = read_job(paths, options, output.values)
     _ = job.task  # counts q-grams
@@ -186,7 +192,7 @@ def align(
     gpus: ScoringGpus,
     shard: Any = None,
 ) -> AlignmentSummary:
-    """Align what was read, and write it: what was seen.
+    """Align the pairs, write them, and return their AlignmentSummary.
 
     ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
     """
@@ -216,7 +222,7 @@ def align(
 
 
 def _container(job: AlignmentJob, names: tuple, output: PairOutput) -> Container:
-    """What the results of chunks become."""
+    """Return the format that the results of chunks become."""
     if not output.values:
         return PLAIN
     return SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
@@ -225,7 +231,7 @@ def _container(job: AlignmentJob, names: tuple, output: PairOutput) -> Container
 def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
-    """(names as of read_job, AlignmentJob, its Records in order, a piece at a time) of FASTA files."""
+    """Return (names as in read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options)
     pieces = compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out)
@@ -235,7 +241,7 @@ def records(
 def read_job(
     paths: Sequence[Any], options: PairOptions, values: str | None = None
 ) -> tuple[tuple, AlignmentJob]:
-    """((names of queries, of targets), AlignmentJob) of one FASTA file or of two."""
+    """Return ((names of queries, of targets), AlignmentJob) of one FASTA file or of two."""
     inputs = [read_sequences(path) for path in paths]
     (names, queries), (others, targets) = inputs[0], inputs[-1]
     job = AlignmentJob(
@@ -246,7 +252,7 @@ def read_job(
 
 
 def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
-    """The ScoringGpus that score pairs; none where the CPU does."""
+    """Return the ScoringGpus that score pairs; none if the CPU does."""
     sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
     return ScoringGpus(sessions, device.engine == "both")
 
@@ -254,7 +260,10 @@ def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
 def _checkpoint(
     job: AlignmentJob, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
 ) -> Checkpoint | None:
-    """The job's checkpoint, or None; removed once the output is whole, kept after any error."""
+    """Return the job's checkpoint, or None.
+
+    It is removed when the output is complete, and kept after an error.
+    """
     if not output.checkpoint:
         return None
     wanted = f"{output.kind} {output.values} {output.cigar}"
@@ -264,7 +273,7 @@ def _checkpoint(
 
 
 def _resumed(n_chunks: int, kept: Checkpoint | None, computed: Iterator[bytes]) -> Iterator[bytes]:
-    """The bytes of every chunk in order: from the checkpoint if they are there, else computed."""
+    """Yield the bytes of every chunk in order, from the checkpoint or newly computed."""
     for number in range(n_chunks):
         if kept and number in kept.done:
             yield kept.load(number)
@@ -280,7 +289,7 @@ def _digest(what: object) -> str:
 
 
 def _packing(job: AlignmentJob, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
-    """(what makes bytes of a chunk's result, bytes before the first one)."""
+    """Return (function that turns a chunk's result into bytes, bytes before the first one)."""
     if output.values:
         return _pack_values, b""
     lengths = job.queries.lengths(), job.targets.lengths()
@@ -295,11 +304,11 @@ def _pack_values(result: Any) -> bytes:
 class AlignmentEngine(Protocol):
     """Aligns chunks of pairs: CpuEngine, a thread of the CPU; GpuEngine, a GPU, which scores them.
 
-    To add one: write ``work``, and let ``compute`` make it.  tests/align/test_engine_protocol.py tries all.
+    To add one: write ``work``, and create it in ``compute``. tests/align/test_engine_protocol.py tests all.
     """
 
     def work(self, queue: OrderedQueue, pack: Callable[[Any], Any], /) -> None:
-        """Do chunks of a queue until there are none, each by what ``pack`` makes of its result."""
+        """Take chunks from a queue until there are none, and ``pack`` the result of each."""
 
 
 def compute(
@@ -312,7 +321,7 @@ def compute(
 ) -> Generator[Any, None, None]:
     """Yield the packed result of each of the chunks ``todo`` (jobs.cut), in order.
 
-    The GpuSessions ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
+    The GPUs ``gpus`` score them, and threads of the CPU trace the paths. Without a GPU, or with
     ``shared_out``, the threads score too.
     """
     if not todo:
@@ -330,7 +339,7 @@ def compute(
 
 
 class CpuEngine:
-    """A thread of the CPU; without ``chunks`` it only traces what a GPU scored."""
+    """A thread of the CPU; without ``chunks`` it only traces the paths that a GPU scored."""
 
     def __init__(self, job: AlignmentJob, chunks: bool = True) -> None:
         self._worker, self._chunks = Worker(job), chunks
@@ -341,12 +350,12 @@ class CpuEngine:
             queue.do(slot, self._packed, work, pack)
 
     def _packed(self, work: Any, pack: Callable[[Any], Any]) -> Any:
-        """The result of a chunk, or of what follows a GPU's scores, as it is written."""
+        """Return the packed result of a chunk, or of the step after a GPU's scores."""
         return pack(work(self._worker) if callable(work) else self._worker.chunk(work))
 
 
 def _watched(results: Iterator[bytes], sizes: Sequence[int], progress: Progress) -> Iterator[bytes]:
-    """The results of chunks of these ``sizes``, while it is told how many pairs are done, and time left."""
+    """Yield the results of chunks of these ``sizes``, and show the number of pairs done and the time left."""
     total, done, start = sum(sizes), 0, time.monotonic()
     for size, result in zip(sizes, results, strict=True):
         yield result

@@ -12,9 +12,12 @@ from .sequences import extent
 
 
 class Records(NamedTuple):
-    """One row a pair: ``query``, ``target`` int64 indices; ``h`` int64 (sequences.py); ``identity`` float64;
-    ``length``, ``matches`` int64; path runs[first_run[r] : first_run[r + 1]], int64 length * 4 + operation,
-    in order from the start."""
+    """Alignments of pairs, one row per pair.
+
+    ``query``, ``target`` int64: indices. ``h`` int64 (sequences.py). ``identity`` float64. ``length``,
+    ``matches`` int64. The path of row r is runs[first_run[r] : first_run[r + 1]], int64 length * 4 +
+    operation, from the start.
+    """
 
     query: np.ndarray
     target: np.ndarray
@@ -27,7 +30,7 @@ class Records(NamedTuple):
 
 
 def empty_records(n: int, n_runs: int) -> Records:
-    """Room for n pairs and n_runs runs."""
+    """Return room for n pairs and n_runs runs."""
     return Records(  # type: ignore[call-arg]
         *(np.empty(n, np.int64) for _ in range(3)),
         np.empty(n, np.float64),
@@ -38,21 +41,21 @@ def empty_records(n: int, n_runs: int) -> Records:
 
 
 def first_of(records: Records, n: int) -> Records:
-    """The first n records, copied so that the room they did not need is given back."""
+    """Return a copy of the first n records, so that the rest of the arrays is freed."""
     columns = [column[:n].copy() for column in records[:6]]
     runs = records.runs[: records.first_run[n]].copy()
     return Records._make([*columns, records.first_run[: n + 1].copy(), runs])
 
 
 def joined(parts: Sequence[Records]) -> Records:
-    """The records of all parts, one after the other."""
+    """Return the records of all parts, one after the other."""
     *columns, _, runs = (np.concatenate(column) for column in zip(*parts, strict=True))
     n_runs = np.concatenate([np.diff(part.first_run) for part in parts])
     return Records._make([*columns, np.append(0, np.cumsum(n_runs)), runs])
 
 
 def by_pair(records: Records) -> Records:
-    """The records in the order of their pairs."""
+    """Return the records sorted by pair."""
     order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
     begins = np.repeat(records.first_run[:-1][order], n_runs[order])
     first_run = np.append(0, np.cumsum(n_runs[order]))
@@ -62,7 +65,7 @@ def by_pair(records: Records) -> Records:
 
 @inlined
 def _measure(task, runs, n_runs, m, n):
-    """(identity, length, matches) of a path given last run first, of sequences of lengths m and n."""
+    """Return (identity, length, matches) of a path, last run first, of sequences of lengths m and n."""
     matches = mismatches = length = openings = terminal = 0
     for r in range(n_runs):
         operation, count = runs[r] & 3, runs[r] >> 2
@@ -81,18 +84,18 @@ def _measure(task, runs, n_runs, m, n):
                 break
             terminal += run >> 2
             r += 1
-    terminal = min(terminal, length)  # a path of gaps only was counted from both ends
+    terminal = min(terminal, length)  # a path with gaps only was counted from both ends
     counts = AlignmentCounts(matches, mismatches, length, terminal, openings)
     return identity(task.definition, m, n, counts), length, matches
 
 
 @compiled
 def align_list(task, pairs, known, start, work, records):
-    """Align pairs of a Task from ``start`` on and keep those of its identity; stops early if ``records``, of
-    which nothing is used yet, is full.
+    """Align pairs of a Task from ``start`` on and keep those with its identity.
 
-    ``known`` (h, least), int64: H of each pair from a score pass, or no row, and the least score worth a
-    path; ``work``: band.Work.  Returns (next pair, number of records).
+    Stops early if ``records``, empty at first, is full. ``known`` (h, least), int64: H of each pair from a
+    score pass, or empty, and the least score that needs a path. ``work``: band.Work. Return (next pair,
+    number of records).
     """
     (h_known, least), (_, _, gap), n_records = known, task.weights.scores, 0
     for at in range(start, pairs.query.size):
@@ -133,7 +136,7 @@ PAIR = np.dtype(
 
 
 def as_rows(records: Records, scores: np.ndarray) -> np.ndarray:
-    """Records and their ``scores`` int64[n] as an array of PAIR."""
+    """Return Records and their ``scores`` int64[n] as an array of PAIR."""
     rows = np.empty(records.h.size, PAIR)
     rows["query"], rows["target"], rows["identity"] = records.query, records.target, records.identity
     rows["score"], rows["length"], rows["matches"] = scores, records.length, records.matches

@@ -1,9 +1,9 @@
-"""Sequences in memory, and their scores in the normal form in which the machine computes them.
+"""Sequences in memory, and their scores in the normal form that the kernels compute.
 
     codes   0 0 1 3 | 2 2 4 | | 1     A C G T are 0 1 2 3 in either case, U is T; every other letter is 4 and
     starts  0         4       7 7 8   equals nothing, not even itself
 
-Unlike a reference, names may repeat and sequences may be empty.
+Unlike in a reference, names may repeat and sequences may be empty.
 """
 
 from contextlib import closing
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 
 
 class Sequences(NamedTuple):
-    """``codes`` uint8[starts[-1]]; ``starts`` int64[n + 1]."""
+    """Sequences: ``codes`` uint8[starts[-1]]; ``starts`` int64[n + 1]."""
 
     codes: np.ndarray
     starts: np.ndarray
 
     @property
     def n(self) -> int:
-        """How many sequences."""
+        """Number of sequences."""
         return self.starts.size - 1
 
     def lengths(self) -> np.ndarray:
-        """Letters of each, int64[n]."""
+        """Return the length of each sequence, int64[n]."""
         return np.diff(self.starts)
 
     @property
     def longest(self) -> int:
-        """Letters of the longest, 0 if there is none."""
+        """Length of the longest sequence, 0 if there is none."""
         return int(self.lengths().max(initial=0))
 
 
 @inlined
 def extent(sequences, i):
-    """(where sequence i begins in ``codes``, its length)."""
+    """Return (where sequence i begins in ``codes``, its length)."""
     return sequences.starts[i], sequences.starts[i + 1] - sequences.starts[i]
 
 
 def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
-    """(names, Sequences) of FASTA: a file, '-', or bytes, which may be none.  Raises InputError."""
+    """Return (names, Sequences) of FASTA: a file, '-', or bytes, which may be empty. Raises InputError."""
     names, pieces = [], [np.empty(0, np.uint8)]
     with closing(read_chunks([path], check=check_begin)) as chunks:
         for chunk in chunks:
@@ -71,7 +71,7 @@ def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
 
 
 def check_begin(path: str, byte: int) -> bool:
-    """False, it is no FASTQ.  Raises InputError if no FASTA file begins with ``byte``."""
+    """Return False: it is not FASTQ. Raises InputError if no FASTA file begins with ``byte``."""
     if byte != ord(">"):
         raise InputError(path, "line 1", no_fasta(byte))
     return False
@@ -79,19 +79,19 @@ def check_begin(path: str, byte: int) -> bool:
 
 # Scores in normal form.
 #
-# Take the gap score out of every path: H(i, j) = S(i, j) - (i + j) * gap.  A gap step then adds nothing, a
+# Take the gap score out of every path: H(i, j) = S(i, j) - (i + j) * gap. A gap step then adds nothing, a
 # match adds match - 2 gap, a mismatch mismatch - 2 gap, and both may be divided by their common divisor:
 #
 #     S   4 / -5, gap -10     H   24 / 15, gap 0     divided by 3   8 / 5
 #
-# H starts at 0 along both edges and never falls in either direction, so the difference of two neighbours lies
-# between 0 and the larger addend: for ordinary scores a byte holds it whatever the length.
+# H starts at 0 along both edges and never falls in either direction, so the difference of two neighbours is
+# between 0 and the larger addend: for ordinary scores it fits in a byte, whatever the length.
 
 LIMIT = 2**31 - 1
 
 
 class Weights(NamedTuple):
-    """A Scoring as compiled code takes it: ``scores`` (match, mismatch, gap), all else as of Scoring."""
+    """A Scoring for compiled code: ``scores`` (match, mismatch, gap); the others as in Scoring."""
 
     scores: tuple[int, int, int]
     gains: tuple[int, int]
@@ -110,7 +110,7 @@ class Scoring:
     def __post_init__(self) -> None:
         if max(abs(self.match), abs(self.mismatch), abs(self.gap)) * 3 > LIMIT:
             raise UnsupportedError(
-                f"scores {self.match}/{self.mismatch}/{self.gap}: above {LIMIT // 3}; divide all of them"
+                f"scores {self.match}/{self.mismatch}/{self.gap}: above {LIMIT // 3}; divide all three"
             )
 
     @property
@@ -120,29 +120,29 @@ class Scoring:
 
     @property
     def divisor(self) -> int:
-        """By which both are divided."""
+        """Common divisor of both."""
         return gcd(max(self.raw[0], 0), max(self.raw[1], 0)) or 1
 
     @property
     def gains(self) -> tuple[int, int]:
-        """What a match and a mismatch add to H.  Where that is negative two gaps are better: 0."""
+        """What a match and a mismatch add to H; 0 if it would be negative, because two gaps are better."""
         return max(self.raw[0], 0) // self.divisor, max(self.raw[1], 0) // self.divisor
 
     @property
     def diagonal(self) -> tuple[bool, bool]:
-        """May an optimal path hold a match, a mismatch?  Not where two gaps score more."""
+        """Whether a best path may contain a match, a mismatch: not if two gaps score more."""
         return self.raw[0] >= 0, self.raw[1] >= 0
 
     @property
     def weights(self) -> Weights:
-        """This for compiled code."""
+        """This Scoring for compiled code."""
         return Weights((self.match, self.mismatch, self.gap), self.gains, self.diagonal, self.divisor)
 
     @property
     def dtype(self) -> type:
-        """The element in which differences of H are exact."""
+        """dtype in which differences of H are exact."""
         return np.uint8 if max(self.gains) <= 255 else np.int32
 
     def score(self, h: np.ndarray, n_letters: np.ndarray) -> np.ndarray:
-        """The score of a value of H where n_letters letters of both sequences are used (works on arrays)."""
+        """Return the scores of H (numbers or arrays), where n_letters letters of both sequences are used."""
         return h * self.divisor + n_letters * self.gap

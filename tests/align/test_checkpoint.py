@@ -66,7 +66,7 @@ def test_a_file_that_is_no_checkpoint_is_left_alone(tmp_path):
     kept = tmp_path / "thesis.txt"
     kept.write_text("years of work, more than one line of it, longer than the title of any checkpoint\n" * 9)
     before = kept.read_bytes()
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a checkpoint"):
         Checkpoint(kept, "digest")
     assert kept.read_bytes() == before
 
