@@ -1,14 +1,14 @@
-"""fmx bench: this machine measured, and fmx beside other tools and the papers.
+"""fmx bench: measurements of this machine, and fmx compared with other tools and the papers.
 
-mapping, count, dask, cluster    whole commands, beside other mappers and counters, and on clusters
-search, mem, pairwise            stages by themselves on the CPU, and matching on GPUs
-gpu, sparse                      experiments on a GPU: designs, gpu_index and pairwise_gpu do them
-papers/                          the papers' figures beside what was measured
-options, files, patterns         what they share: options and tables, inputs, patterns of a text
-figures                          tables drawn
-paper_kernels                    kernels of the papers that fmx pairwise does not take
+mapping, count, dask, cluster    whole commands, compared with other mappers and counters, and on clusters
+search, mem, pairwise            single stages on the CPU, and matching on GPUs
+gpu, sparse                      experiments on a GPU, by designs, gpu_index and pairwise_gpu
+papers/                          the papers' figures compared with measurements
+options, files, patterns         shared: options and tables, input files, patterns of a text
+figures                          drawings of tables
+paper_kernels                    kernels of the papers that fmx pairwise does not use
 
-To add a command: a function in one of the files, and its line in COMMANDS.
+To add a command: write a function in one of the files, and add a line to COMMANDS.
 """
 
 COMMANDS = {  # name: file of this room, and function in it

@@ -1,11 +1,11 @@
-"""fmx bench cluster: how far a job scales over machines, simulated over measured rates.
+"""fmx bench cluster: how a job scales over machines, simulated with measured rates.
 
-A scheduler deals shards to nodes that ask for them, event by event:
+A scheduler sends shards to nodes that request them, event by event:
 
-node     starts, fetches the index, then: asks, works, asks again ...
+node     starts, fetches the index, then repeats: request, work
 shard    takes as long as its slowest part: work, reading, writing (they overlap, as in a run)
-disk     a shared file system: its bandwidth is divided by the nodes that are at work
-failure  comes to a node at random times; its shard goes to another, and it starts anew
+disk     a shared file system: its bandwidth is divided among the working nodes
+failure  comes to a node at random times; its shard goes to another, and the node starts again
 merge    the client copies all bodies at the end
 
 Figures 15 and 16 of Truong et al. 2014 (section 6.8) are simulated as well.
@@ -26,9 +26,9 @@ from .options import count, output
 
 @dataclass(frozen=True)
 class Site:
-    """A cluster.  ``rates``: reads/s of each node; seconds, bytes, bytes/s.
+    """A cluster. ``rates``: reads/s of each node. Other values in seconds, bytes and bytes/s.
 
-    ``failures``: of a node and day; ``merging`` 0: the shards stay as they are.
+    ``failures``: per node and day. ``merging`` 0: the shards are not merged.
     """
 
     rates: tuple
@@ -39,12 +39,12 @@ class Site:
     failures: float = 0.0
     merging: float = 2e9
     read_in: float = 60.0  # bytes of a read, compressed
-    read_out: float = 56.0  # of its BAM record
+    read_out: float = 56.0  # bytes of its BAM record
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``seconds`` in all, of which ``merging``; ``lost`` shards that were done again."""
+    """``seconds`` in total, ``merging`` included; ``lost`` shards were repeated."""
 
     seconds: float
     merging: float
@@ -53,14 +53,14 @@ class Outcome:
 
 
 def simulate(site: Site, n_reads: int, shard: int, seed: int = 1) -> Outcome:
-    """What n_reads take on a Site in shards of ``shard`` reads."""
+    """Simulate n_reads on a Site in shards of ``shard`` reads."""
     chance, n_nodes = random.Random(seed), len(site.rates)
     n_shards = -(-n_reads // shard)
     fetching = site.index * n_nodes / site.disk
     events = [(site.start + fetching, node) for node in range(n_nodes)]
     heapq.heapify(events)
     free, left, again, lost, done, last = 0.0, n_shards, 0, 0, 0, 0.0
-    waiting: list = []  # nodes that found no shard left, while others may still fail
+    waiting: list = []  # nodes without a shard, while others may still fail
     under_way = 0
     fails = [_next_failure(site, chance, 0.0) for _ in range(n_nodes)]
     while events:
@@ -105,12 +105,12 @@ def _next_failure(site: Site, chance: random.Random, now: float) -> float:
 
 
 def of_nodes(site: Site, n: int) -> Site:
-    """A Site with n nodes, which have the rates of those of ``site`` in turn."""
+    """Return a Site with n nodes, which have the rates of ``site`` in turn."""
     return replace(site, rates=tuple(site.rates[i % len(site.rates)] for i in range(n)))
 
 
 def best_shard(site: Site, n_reads: int, sizes: Sequence[int]) -> tuple:
-    """(reads of the shards that end soonest, Outcome) of some sizes."""
+    """Return (reads per shard of the fastest run, Outcome) among some sizes."""
     return min(((size, simulate(site, n_reads, size)) for size in sizes), key=lambda found: found[1].seconds)
 
 
@@ -127,33 +127,33 @@ PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and
 
 @click.command(cls=options.Command)
 @output("cluster")
-@count("--rate", default="12M", help="Reads/s of a node, as fmx bench map has them.")
+@count("--rate", default="12M", help="Reads/s of a node, as measured by fmx bench map.")
 @click.option(
     "--disk", type=options.Bytes(), default="20G", show_default=True, metavar="SIZE",
-    help="Bytes/s that the shared file system gives to all nodes together.",
+    help="Bandwidth of the shared file system in bytes/s, for all nodes together.",
 )  # fmt: skip
 @click.option(
     "--failures", type=options.Number(0, 10**6, float), default=0.1, show_default=True, metavar="N",
-    help="Failures of a node and day.",
+    help="Failures per node and day.",
 )  # fmt: skip
-@click.option("--no-merge", is_flag=True, help="Leave the shards as they are.")
+@click.option("--no-merge", is_flag=True, help="Do not merge the shards.")
 def cluster_command(**given: Any) -> None:
     """Simulate a job on 1 to 1,000 machines.
 
-    Takes 10^9 to 10^13 reads, and for each number of machines the best size of shards. Prints speed-ups, and
-    draws them.
+    Simulates 10^9 to 10^13 reads, with the best size of shards for each number of machines. Prints speed-ups
+    and draws them.
     """
 
     merging = 0.0 if given["no_merge"] else Site.merging
     site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)
     folder, rows = given["output"], _scaling(site)
-    name = f"simulated: {site.rates[0] / 1e6:g} M reads/s a node, {site.disk / 1e9:g} GB/s of shared disk"
+    name = f"simulated: {site.rates[0] / 1e6:g} M reads/s per node, {site.disk / 1e9:g} GB/s of shared disk"
     figures.keep(folder, "scaling", name, rows)
     figures.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
 
 
 def _scaling(site: Site) -> list:
-    """A row for each number of reads and of nodes."""
+    """Return a row for each number of reads and of nodes."""
 
     rows = []
     for n_reads in READS:
@@ -171,7 +171,7 @@ def _scaling(site: Site) -> list:
 
 
 def _paper() -> list:
-    """The paper's two clusters: pairs/s of their nodes, one more at a time."""
+    """Return rows of the paper's two clusters: pairs/s of 1, 2, ... of their nodes."""
 
     rows = []
     for name, (rates, found) in PAPER.items():

@@ -1,4 +1,4 @@
-"""fmx bench count: guides of a simulated screen against MAGeCK, 2FAST2Q and dotmatch, and the truth."""
+"""fmx bench count: guides of a simulated screen, compared with MAGeCK, 2FAST2Q, dotmatch and the truth."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,9 +13,9 @@ from ..measure import timing
 from .files import work_folder
 from .options import compared, count, require, runs, show, show_machine, work
 
-# The screen: a random library, reads of its guides after a stagger, errors, and the truth.
+# The screen: a random library, reads of its guides after a stagger, errors, and the true counts.
 
-LENGTH, READ = 20, 75  # letters of a guide, of a read
+LENGTH, READ = 20, 75  # bases of a guide, of a read
 BEFORE, AFTER = b"TTGTGGAAAGGACGAAACACCG", b"GTTTTAGAGCTAGAAATAGCAAGTTAAAATAAGGCTAGTCCGTTATCAACTTGAAAAAGTGGC"
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _READS_AT_ONCE = 1 << 17  # reads
@@ -23,8 +23,11 @@ _QUALITIES = np.frombuffer(b"FFFFFFFFFFFF:,", np.uint8)
 
 
 class SimulatedScreen(NamedTuple):
-    """``library``: its path; ``reads``: paths, a sample each; ``counts`` int64[2, n_samples, n_guides]: reads
-    whose guide was read without an error, and with one at most."""
+    """A simulated screen.
+
+    ``library``: its path. ``reads``: paths, one per sample. ``counts`` int64[2, n_samples, n_guides]: reads
+    whose guide was read without an error, and with at most one.
+    """
 
     library: Path
     reads: list[Path]
@@ -40,8 +43,10 @@ def simulate(
     errors: float = 0.003,
     seed: int = 1,
 ) -> SimulatedScreen:
-    """Write a screen: n_reads of 75 letters in all, up to ``stagger`` random letters before the primer, a
-    share ``errors`` of letters replaced."""
+    """Write a screen with n_reads of 75 bases in total.
+
+    Up to ``stagger`` random bases precede the primer; a fraction ``errors`` of the bases is replaced.
+    """
     rng = np.random.default_rng(seed)
     guides = np.unique(rng.integers(0, 4, (n_guides + n_guides // 100 + 1, LENGTH), np.uint8), axis=0)
     guides = rng.permutation(guides)[:n_guides]
@@ -71,7 +76,7 @@ def simulate(
 def _records(
     rng: np.random.Generator, guides: np.ndarray, drawn: np.ndarray, stagger: int, errors: float
 ) -> tuple[bytes, np.ndarray]:
-    """(FASTQ of reads of the guides ``drawn``, errors in the guide of each)."""
+    """Return (FASTQ of reads of the guides ``drawn``, errors in the guide of each)."""
     n = drawn.size
     whole = np.concatenate(
         [
@@ -102,15 +107,21 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 
 @click.command(cls=options.Command)
 @count("--guides", "n_guides", default="20k", help="Guides of the library.")
-@count("--reads", "n_reads", default="2M", help="Reads of 75 letters, of all samples together.")
-@count("--samples", "n_samples", default="2", help="Files that they are in.")
+@count("--reads", "n_reads", default="2M", help="Reads of 75 bases, all samples together.")
+@count("--samples", "n_samples", default="2", help="Number of samples, one file each.")
 @click.option(
     "--stagger", type=options.Number(0, 12), default=0, show_default=True, metavar="N",
-    help="Up to N random letters before the primer; dotmatch takes one place only, and is left out.",
+    help="Up to N random bases before the primer; dotmatch requires a fixed position and is skipped.",
 )  # fmt: skip
 @click.option("--mismatches", type=options.Number(0, 1), default=0, show_default=True,
-              help="Letters that a guide may differ in; MAGeCK takes none.")  # fmt: skip
-@click.option("--peer", "peers", type=click.Choice(list(PEERS)), multiple=True, help="Whom to compare with.")
+              help="Mismatches in a guide; MAGeCK allows none.")  # fmt: skip
+@click.option(
+    "--peer",
+    "peers",
+    type=click.Choice(list(PEERS)),
+    multiple=True,
+    help="Tool to compare with. May be repeated.",
+)
 @runs
 @work
 @options.threads
@@ -119,7 +130,7 @@ def count_command(**given: Any) -> None:
 
     Simulates a screen: guides after a primer and a stagger, with 0.3 % errors, as .fq.gz. Runs fmx count and
     each peer in turn. Prints medians of the wall time of whole commands, and how many reads were counted
-    otherwise than is true.
+    wrongly.
     """
     require(PEERS[peer] for peer in given["peers"])
     with work_folder(given["work"]) as folder:
@@ -137,7 +148,7 @@ def count_command(**given: Any) -> None:
 
 
 def _ways(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> dict[str, tuple[list, Callable]]:
-    """{name: (command, what reads its counts, a row a sample)}."""
+    """Return {name: (command, function that reads its counts, one row per sample)}."""
     threads, off, out, n = given["threads"], given["mismatches"], folder / "fmx.tsv", len(screen.reads)
     words = ["-l", screen.library, *screen.reads, "-o", out, "--mismatches", off]
     command = timing.fmx_command("count", "-q", "-t", threads, *words)
@@ -166,7 +177,7 @@ def _ways(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> dict[
 
 
 def _fast2q(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> list:
-    """Its command: an output folder that is new each time, a library without names of columns."""
+    """Return the command of 2FAST2Q: a new output folder each time, a library without column names."""
     reads, library, out = folder / "fast2q-reads", folder / "fast2q.csv", folder / "fast2q"
     reads.mkdir(exist_ok=True)
     for path in screen.reads:
@@ -183,7 +194,7 @@ def _fast2q(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> lis
 
 
 def _read(path: Path, columns: Iterable[int], delimiter: str = "\t") -> np.ndarray:
-    """int64[n_samples, n_guides]: columns of a table whose first column is g0, g1, ... in any order."""
+    """Return int64[n_samples, n_guides]: columns of a table; its first column is g0, g1, ... in any order."""
     rows = [line.split(delimiter) for line in path.read_text().splitlines() if line.startswith("g")]
     rows.sort(key=lambda row: int(row[0][1:]))
     return np.array([[int(row[i]) for row in rows] for i in columns], np.int64)

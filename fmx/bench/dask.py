@@ -1,6 +1,6 @@
-"""fmx bench dask: what a cluster costs and how unlike workers share, beside one process on the same cores.
+"""fmx bench dask: cost of a cluster, and work of unequal workers, compared with one process.
 
-The cluster is made of processes of this machine: a scheduler and a worker of each kind.
+The cluster consists of processes of this machine: a scheduler and a worker of each kind.
 """
 
 import os
@@ -25,22 +25,22 @@ from ..measure import timing
 from . import figures, files
 from .options import output, runs
 
-PATIENCE = 60  # seconds for the scheduler and for workers to start
-PERIOD = 0.2  # seconds, for a share of which a slow worker stands still
+PATIENCE = 60  # seconds to wait until the scheduler and the workers have started
+PERIOD = 0.2  # seconds; a slow worker is stopped for a fraction of each period
 
 
 class WorkerKind(NamedTuple):
-    """How a worker is started: its ``threads``; the ``gpu`` that it sees, or None."""
+    """How a worker is started: its ``threads``, and the ``gpu`` that it sees, or None."""
 
     threads: int
     gpu: int | None = None
 
     @classmethod
     def of(cls, text: str) -> "WorkerKind":
-        """THREADS or THREADS@GPU.  Raises ValueError."""
+        """Parse THREADS or THREADS@GPU. Raises ValueError."""
         found = re.fullmatch(r"([1-9]\d{0,3})(?:@(\d{1,3}))?", text)
         if not found:
-            raise ValueError(f"{text!r} is not THREADS nor THREADS@GPU")
+            raise ValueError(f"{text!r} is neither THREADS nor THREADS@GPU")
         return cls(int(found[1]), int(found[2]) if found[2] else None)
 
     def __str__(self) -> str:
@@ -64,9 +64,11 @@ def started(
     variables: Iterable[tuple[str, str]] = (),
     before: Sequence[str] = (),
 ) -> Iterator[DaskCluster]:
-    """A scheduler and a worker of each WorkerKind, at work in ``folder``: DaskCluster, all of them ready.
+    """Start a scheduler and a worker of each WorkerKind in ``folder``.
 
-    ``variables`` for their environment; ``before``: words before the commands of workers, as of taskset.
+    Yield the DaskCluster when all are ready.
+
+    ``variables``: for their environment. ``before``: words before the commands of workers, such as taskset.
     Raises FmxError.
     """
     file, environment = folder / "scheduler.json", {**os.environ, **dict(variables)}
@@ -82,7 +84,7 @@ def started(
         deadline = time.monotonic() + PATIENCE
         while not what():
             if time.monotonic() > deadline or processes[-1].poll() is not None:
-                raise FmxError(f"no Dask cluster came up: see {log.name}")
+                raise FmxError(f"the Dask cluster did not start: see {log.name}")
             time.sleep(0.02)
 
     with open(folder / "dask.log", "ab") as log:
@@ -111,7 +113,7 @@ def _since(path: str, begin: int) -> str:
 
 @contextmanager
 def slowed(process: subprocess.Popen, share: float) -> Iterator[None]:
-    """Let a process stand still for a share of the time, 0 to less than 1."""
+    """Stop a process for a fraction of the time, 0 to less than 1."""
     is_over = threading.Event()
 
     def hinder() -> None:
@@ -133,15 +135,18 @@ def slowed(process: subprocess.Popen, share: float) -> Iterator[None]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a running process has taken of the CPU."""
+    """Return the CPU seconds of a running process."""
     with open(f"/proc/{pid}/stat") as file:
         words = file.read().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measured(command: list, cluster: DaskCluster) -> tuple:
-    """Run a client of a DaskCluster: (its TimedRun; CPU seconds of the scheduler and of each worker in it;
-    how many shards each worker did)."""
+    """Run a client of a DaskCluster.
+
+    Return (its TimedRun; CPU seconds of the scheduler and of each worker meanwhile; number of shards of each
+    worker).
+    """
     from distributed import Client
 
     processes = [cluster.scheduler, *cluster.workers]
@@ -155,7 +160,7 @@ def measured(command: list, cluster: DaskCluster) -> tuple:
 
 
 def _tasks(dask_worker: Any) -> tuple:
-    """(a worker's process, how many tasks it has done)."""
+    """Return (process of a worker, number of its finished tasks)."""
     return os.getpid(), dask_worker.state.executed_count
 
 
@@ -177,15 +182,15 @@ class _Worker(click.ParamType):
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND ...")
 @click.option(
     "--worker", "kinds", type=_Worker(), multiple=True, default=["2"], show_default=True,
-    metavar="THREADS[@GPU]", help="A worker of so many threads, which sees this GPU alone.  May be repeated.",
+    metavar="THREADS[@GPU]", help="A worker with THREADS threads, which sees only this GPU. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--slow", type=options.Number(0.0, 0.95, float), default=0.0, metavar="X",
-    help="Let the last worker stand still for a share of X of the time.",
+    help="Stop the last worker for a fraction X of the time.",
 )  # fmt: skip
 @click.option(
     "--on", "cores", metavar="CORES",
-    help="Cores for the one process, and for workers, as taskset takes them; others have those of this one.",
+    help="Cores of the single process and of the workers, as for taskset; other processes inherit theirs.",
 )  # fmt: skip
 @runs
 @output("dask")
@@ -194,8 +199,8 @@ def dask_command(
 ) -> None:
     """Time a command on a Dask cluster of this machine.
 
-    Runs fmx COMMAND by itself and on a scheduler and workers that are started for it, in turn. Prints medians
-    of seconds, of the CPU's seconds of each process, and how many shards each worker did.
+    Runs fmx COMMAND alone, and on a scheduler and workers that are started for it, in turn. Prints medians of
+    wall seconds, of the CPU seconds of each process, and how many shards each worker did.
 
     \b
     taskset -c 1 fmx bench dask --on 0 --worker 1 -- search -x ref.fmx reads.fq -o out.bam -t 1
@@ -215,10 +220,10 @@ def dask_command(
 
 
 def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:
-    """Yield a row for the process by itself, one for all processes of the cluster, and one for each."""
+    """Yield a row for the process alone, one for all processes of the cluster, and one for each."""
     alone, client, shared, counts = (list(column) for column in zip(*tries, strict=True))
     one, own = timing.median(alone), timing.median(client)
-    yield {"processes": "one by itself", "wall s": one.wall, "CPU s": one.cpu, **_rate(alone[0], one.wall)}
+    yield {"processes": "one alone", "wall s": one.wall, "CPU s": one.cpu, **_rate(alone[0], one.wall)}
     parts = [own.cpu, *map(statistics.median, zip(*shared, strict=True))]
     seen = {"wall s": own.wall, "CPU s": sum(parts), **_rate(client[0], own.wall)}
     yield {"processes": "Dask, all", **seen, "times": own.wall / one.wall}
@@ -229,6 +234,6 @@ def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]
 
 
 def _rate(run: timing.TimedRun, seconds: float) -> dict:
-    """{what a second: how many} by what a command said it has done."""
+    """Return {unit per second: rate} from the counts that a command printed."""
     found = re.search(r"([\d,]+) (reads|pairs|bases)\b(?!/s)", run.said)
     return {f"{found[2]}/s": int(found[1].replace(",", "")) / seconds} if found else {}

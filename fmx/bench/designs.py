@@ -1,10 +1,10 @@
-"""The papers' GPU experiments (fmx bench gpu), over a random text, and what queries read of memory.
+"""The papers' GPU experiments (fmx bench gpu) with a random text, and what queries read from memory.
 
-How many random places of memory a query reads a pattern, and what is read there:
+How many random places of memory a query reads per pattern, and what it reads there:
 
 entries            the different entries of each step, one or two
-COFI               of each step the pair of offsets, and the different sectors of changes that it looks at
-seed and verify    each seed, each sector of rows that it looks at, and each row's text
+COFI               for each step, the pair of offsets and the different sectors of changes that are read
+seed and verify    each seed, each sector of rows that is read, and the text of each row
 """
 
 from collections.abc import Callable, Iterable
@@ -32,13 +32,16 @@ from ..search.queries.exact import Exact
 from . import figures
 from .patterns import DrawnPatterns
 
-SECTOR = 32  # bytes that memory gives at least
+SECTOR = 32  # smallest unit that memory transfers, in bytes
 
 
 class Accesses(NamedTuple):
-    """A pattern's accesses: their mean number, and that of the pattern of a warp that has most (all wait for
-    it); the bytes of each, how many units of 16 bytes their places are multiples of, and the bytes that they
-    are spread over."""
+    """Memory accesses of a pattern.
+
+    ``per_pattern``: mean number. ``slowest``: mean of the largest number in each warp, for which all threads
+    wait. ``entry``: bytes of each access. ``apart``: units of 16 bytes that their addresses are multiples of.
+    ``n_bytes``: bytes that they are spread over.
+    """
 
     per_pattern: float
     slowest: float
@@ -49,8 +52,10 @@ class Accesses(NamedTuple):
 
 @kernel
 def count_entries_kernel(query, patterns, counts, words):
-    """A thread a pattern: how many entries it reads (counts int64[n]), the bits of all words that these start
-    at (words uint64[n])."""
+    """Count the entries that each pattern reads, one thread per pattern.
+
+    ``counts`` int64[n]. ``words`` uint64[n]: bitwise or of all words where these entries start.
+    """
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -68,7 +73,7 @@ def count_entries_kernel(query, patterns, counts, words):
 
 @device
 def probe(changes, left, right, value, sector):
-    """(the first index whose value is not below ``value``, the sector looked at last, how many others)."""
+    """Return (first index whose value is not below ``value``, last sector read, number of other sectors)."""
     n = np.int64(0)
     while left < right:
         middle = (left + right) >> 1
@@ -83,7 +88,10 @@ def probe(changes, left, right, value, sector):
 
 @kernel
 def count_cofi_kernel(query, patterns, counts):
-    """A thread a pattern: how many pairs of offsets and sectors of changes (counts int64[n])."""
+    """Count the pairs of offsets and sectors of changes that each pattern reads, one thread per pattern.
+
+    ``counts`` int64[n].
+    """
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -107,14 +115,14 @@ def count_cofi_kernel(query, patterns, counts):
 
 @kernel
 def count_places_kernel(query, patterns, counts):
-    """A thread a pattern: how many places seed and verify reads (counts int64[n])."""
+    """Count the places that seed and verify reads, one thread per pattern; ``counts`` int64[n]."""
     i = thread_index()
     if i < patterns.length.size:
         counts[i] = find(query, patterns, i)[2]
 
 
 def count(query: Any, patterns: Patterns, n_sampled: int = 200_000) -> Accesses:
-    """The accesses of a query, from the first patterns."""
+    """Return the Accesses of a query, from the first patterns."""
     n = min(n_sampled, patterns.length.size)
     patterns = some(patterns, 0, n)
     counts = gpu.zeros(n, np.int64)
@@ -133,20 +141,20 @@ def count(query: Any, patterns: Patterns, n_sampled: int = 200_000) -> Accesses:
 
 
 def _bytes_of(value: Any) -> int:
-    """Bytes of the arrays of a NamedTuple on the GPU."""
+    """Return the bytes of the arrays of a NamedTuple on the GPU."""
     if isinstance(value, tuple):
         return sum(map(_bytes_of, value))
     return 0 if isinstance(value, int | np.integer) else value.nbytes
 
 
 def means(counts: Any) -> tuple[float, float]:
-    """The mean of counts, and that of the largest of each 32, as many as a warp has threads."""
+    """Return the mean of counts, and the mean of the largest of each 32, the threads of a warp."""
     counts = gpu.to_host(counts)
     warps = np.maximum.reduceat(counts, np.arange(0, counts.size, WARP))
     return float(counts.mean()), float(warps.mean())
 
 
-# The experiments: each gives rows of a table.
+# The experiments: each returns rows of a table.
 
 ONE_STEP = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960")
 TWO_STEP = ("kstep-k2-d64", "kstep-k2-d192", "kstep-k2-d448")
@@ -158,7 +166,7 @@ BLOCKS = (32, 64, 96, 128, 192, 256, 512)  # threads
 
 
 def _launches(query: Any, names: Iterable[str]) -> dict:
-    """The engines of these names that can search by a query, {name: Launch}."""
+    """Return the engines among ``names`` that can search by a query, {name: Launch}."""
     launches = {}
     for name in names:
         try:
@@ -175,7 +183,7 @@ def designs(
     ceiling: roofline.Ceiling,
     with_energy: bool,
 ) -> list:
-    """A row for each layout and engine that go together."""
+    """Return a row for each combination of layout and engine that is possible."""
     rows = []
     for name in names:
         query = drawn.query(name)
@@ -198,7 +206,7 @@ def designs(
 
 
 def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str]) -> list:
-    """A row for each layout and engine: Gbases/s by the threads of a block."""
+    """Return a row for each layout and engine: Gbases/s by threads of a block."""
     rows = []
     for name in names:
         query = drawn.query(name)
@@ -214,7 +222,10 @@ def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[
 
 
 def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceiling: roofline.Ceiling) -> dict:
-    """LF mappings and accesses a second, and the share of what the GPU can fetch; ``seconds`` a pattern."""
+    """Return LF mappings and accesses per second, and the fraction of the ceiling.
+
+    ``seconds`` per pattern.
+    """
     steps = (length - query.prefix.q) // query.layout.k if isinstance(query, Exact) else 0
     fetched = counted.per_pattern / seconds
     return {
@@ -229,7 +240,7 @@ def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceilin
 def _speed(
     drawn: DrawnPatterns, query: Any, launch: Launch, n: int, ceiling: roofline.Ceiling, counted: Accesses
 ) -> dict:
-    """Bases and accesses a second of the search of the first n patterns."""
+    """Return bases and accesses per second of the search of the first n patterns."""
     some, intervals = texts.some(drawn.patterns, 0, n), drawn.no_intervals()
     seconds = gpu_timing.seconds(partial(launch, query, some, intervals)) / n
     row = {"Gbases/s": drawn.length / seconds / 1e9}
@@ -239,7 +250,7 @@ def _speed(
 def by_threads(
     drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str], ceiling: roofline.Ceiling
 ) -> list:
-    """Throughput against the number of threads under way."""
+    """Return throughput by number of active threads."""
     rows = []
     for name in names:
         query = drawn.query(name)
@@ -261,7 +272,7 @@ def by_size(
     engine: str,
     ceiling: roofline.Ceiling,
 ) -> list:
-    """Throughput against the length of the reference."""
+    """Return throughput by length of the reference."""
     rows = []
     for n_bases in sizes:
         drawn = make_drawn(n_bases)
@@ -275,7 +286,7 @@ def by_size(
 
 
 def run(given: dict[str, Any]) -> None:
-    """The experiments that are asked for; ``given`` {option of the command: value}."""
+    """Run the requested experiments; ``given`` {option of the command: value}."""
     name, asked = gpu_timing.open_gpu(given["device"]), given["experiment"]
     output, bases = given["output"], given["bases"]
 

@@ -1,4 +1,4 @@
-"""The figures of fmx bench, drawn from the rows of a table: also long after they were measured."""
+"""Figures of fmx bench, drawn from the rows of a table at any time after the measurement."""
 
 import textwrap
 from collections.abc import Iterator
@@ -15,22 +15,25 @@ from .papers.facts import fact
 FAMILIES = ("sampled", "kstep", "alternate")
 STAGES = ("copy in", "match", "copy out", "post-process")
 KERNELS = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "LazyRScan", "packed": "packed"}
-MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are between them
+MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are interpolated
 
 
 def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> None:
-    """Show a table, write it (``tables.keep``), and draw its figures into the same folder."""
+    """Print a table, write it (``tables.keep``), and draw its figures into the same folder."""
     draw(tables.keep(folder, name, machine, rows), folder)
 
 
 def draw(table: BenchTable, folder: str | Path) -> list:
-    """Draw the figures of a table, if it has some; their paths.  Without matplotlib a line says that."""
+    """Draw the figures of a table, if it has any, and return their paths.
+
+    Without matplotlib, print a note.
+    """
     if table.table not in _FIGURES or not table.rows:
         return []
     try:
         tables.pyplot()
     except FmxError as error:
-        click.echo(f"no figures of {table.table}: {error}", err=True)
+        click.echo(f"figures of {table.table} are not drawn: {error}", err=True)
         return []
     paths = []
     for name, how, *what in _FIGURES[table.table](table):
@@ -72,12 +75,12 @@ def _designs(table: BenchTable) -> Iterator[tuple]:
 def _threads(table: BenchTable) -> Iterator[tuple]:
     for layout in dict.fromkeys(row["layout"] for row in table.rows):
         rows = [row for row in table.rows if row["layout"] == layout]
-        labels = "threads", "Gbases / s", _title(f"Throughput against threads under way, {layout}", table)
+        labels = "threads", "Gbases / s", _title(f"Throughput by active threads, {layout}", table)
         yield f"threads-d{_d(rows[0])}", tables.plot, lines_of(rows, "engine", "threads"), labels
 
 
 def _sizes(table: BenchTable) -> Iterator[tuple]:
-    labels = "reference (Mb)", "Gbases / s", _title("Throughput against the reference's length", table)
+    labels = "reference (Mb)", "Gbases / s", _title("Throughput by reference size", table)
     yield "sizes", tables.plot, lines_of(table.rows, "layout", "reference Mb"), labels
 
 
@@ -97,7 +100,7 @@ def _search_layouts(table: BenchTable) -> Iterator[tuple]:
 
 
 def _interleaving(table: BenchTable) -> Iterator[tuple]:
-    labels = "patterns under way in a thread", "Gbases / s", _title("Interleaving", table)
+    labels = "patterns in flight per thread", "Gbases / s", _title("Interleaving", table)
     yield "search-interleaving", tables.plot, _columns(table.rows, "patterns"), labels
 
 
@@ -150,7 +153,7 @@ def _pairwise(table: BenchTable) -> Iterator[tuple]:
     if rows := [row | {"name": KERNELS[row["name"]]} for row in some("batches")]:
         labels = "pairs of a batch", "pairs / s", _title("Kernels that write matrices, by batch", table)
         yield "pairwise-batches", tables.plot, lines_of(rows, "name", "pairs", "pairs_per_s"), labels, "xy"
-    if rows := [row | {"name": f"{row['block']} threads a block"} for row in some("slices", name="lazy")]:
+    if rows := [row | {"name": f"{row['block']} threads per block"} for row in some("slices", name="lazy")]:
         labels = "columns of a slice (k)", "pairs / s", _title("LazyRScan by slice", table)
         yield "pairwise-slices", tables.plot, lines_of(rows, "name", "k", "pairs_per_s"), labels
 
@@ -173,7 +176,7 @@ def _stages(table: BenchTable) -> Iterator[tuple]:
 
 
 def _columns(rows: list[dict], x: str) -> dict:
-    """A line of each column but x."""
+    """Return a line for each column but x."""
     xs = [row[x] for row in rows]
     return {name: (xs, [row[name] for row in rows]) for name in rows[0] if name != x}
 
@@ -182,7 +185,7 @@ def _d(row: dict) -> int:
     return int(row["layout"].split("-d")[1])
 
 
-_FIGURES = {  # of each table: gives (name of a figure, function of measure/tables.py, its arguments), ...
+_FIGURES = {  # of each table: yields (name of a figure, function of measure/tables.py, its arguments), ...
     "roofline": _roofline, "designs": _designs, "threads": _threads, "sizes": _sizes,
     "search-sizes": _search_sizes, "search-layouts": _search_layouts, "search-interleaving": _interleaving,
     "search-cofi": _cofi, "genome-columns": _columns_of_cofi, "mem-stages": _mem_stages,

@@ -1,4 +1,4 @@
-"""Files to measure with: a folder, plain copies, and reads of a reference, seeded, half of them reversed."""
+"""Input files for measurements: a folder, uncompressed copies, and reproducible reads of a reference."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _AT_ONCE = 50_000  # reads
 
 @contextmanager
 def work_folder(path: str | Path | None = None) -> Iterator[Path]:
-    """The folder to work in: ``path``, which is kept, or a temporary one."""
+    """Yield the folder to work in: ``path``, which is kept, or a temporary one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(path or temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,10 @@ def work_folder(path: str | Path | None = None) -> Iterator[Path]:
 
 
 def write_plain(paths: Iterable[str | Path], target: Path) -> Path:
-    """All files, one after the other, as one that is not compressed: some tools read nothing else."""
+    """Write all files, one after the other, to one uncompressed file, for tools that read nothing else.
+
+    Return it.
+    """
     buffer = np.empty(1 << 22, np.uint8)
     with open(target, "wb") as file:
         for path in paths:
@@ -40,10 +43,10 @@ def write_plain(paths: Iterable[str | Path], target: Path) -> Path:
 def write_reads(
     fasta: str | Path, n: int, length: int, path: str | Path, form: str = FASTQ, changed: float = 0.0
 ) -> int:
-    """Write n reads of a reference, a share of whose symbols is changed; n.
+    """Write n reads of a reference, with a fraction ``changed`` of the symbols replaced; return n.
 
-    ``form`` says what of a read is written: number, name of the contig, 0-based place, strand, letters,
-    quality.  Raises FmxError if no block of the reference is that long.
+    ``form``: format of a read: number, name of the contig, 0-based place, strand, letters, quality. Raises
+    FmxError if no block of the reference is that long.
     """
     reference, text = read_fasta(fasta)
     blocks, rng = reference.blocks, np.random.default_rng(1)
@@ -66,9 +69,9 @@ def write_reads(
 
 
 def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[Path, Path]) -> None:
-    """Write the mates of n fragments of a reference, which point towards each other, to two files of FASTQ.
+    """Write the mates of n fragments of a reference, which point towards each other, to two FASTQ files.
 
-    ``sizes``: letters of a mate, and of a fragment.  Raises FmxError if no block is that long.
+    ``sizes``: bases of a mate and of a fragment. Raises FmxError if no block is that long.
     """
     length, insert = sizes
     fragments = paths[0].with_suffix(".txt")
@@ -83,6 +86,6 @@ def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[
 
 
 def random_sequences(n: int, length: int, seed: int = 1) -> Sequences:
-    """n random sequences of one length."""
+    """Return n random sequences of one length."""
     codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
     return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)

@@ -11,12 +11,13 @@ from ..measure import gpu_timing, roofline
 from . import designs, figures, gpu_index
 from .options import count, counts, length, only, output, queries, runs
 
-# fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
+# fmx bench gpu: the papers' experiments on this GPU, with a random text made there.
 #
-# designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
-# blocks       every layout and engine by the threads of a block
-# threads      throughput against threads under way (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
-# sizes        throughput against the length of the reference (figures 8 and 9)
+# designs      every layout and engine: bases, LF mappings and entries per second, fraction of the ceiling,
+# energy
+# blocks       every layout and engine by threads of a block
+# threads      throughput by active threads (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
+# sizes        throughput by length of the reference (figures 8 and 9)
 
 EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 
@@ -35,14 +36,14 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 def gpu_command(**given):
     """Run the GPU experiments of the papers.
 
-    Writes tables and figures into a folder.
+    Writes tables and figures to a folder.
     """
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
 
 # fmx bench gpus: the search stage on one GPU and on several of a machine, in one run.
 #
-# Each GPU has the same text, index and patterns in its memory; n of them share the patterns out.
+# Each GPU has the same text, index and patterns in its memory; n of them share the patterns.
 
 
 @options.command
@@ -53,12 +54,12 @@ def gpu_command(**given):
 @length
 @click.option(
     "--layout", "names", multiple=True, default=["verify", "bvsfm-k2-d96"], show_default=True,
-    help="What to search: layouts, or verify, which is seed and verify.",
+    help="Layout to search, or verify for seed and verify. May be repeated.",
 )  # fmt: skip
 def gpus_command(given: SimpleNamespace) -> None:
     """Time the search on one GPU and on several.
 
-    Writes a table into a folder: bases a second of 1, 2, 4 ... GPUs, up to --gpus.
+    Writes a table to a folder: bases per second of 1, 2, 4 ... GPUs, up to --gpus.
     """
     given.engine = "cuda"
     where = options.device_of(given, n_gpus=None)
@@ -68,7 +69,7 @@ def gpus_command(given: SimpleNamespace) -> None:
     )
 
 
-# fmx bench index: how fast a GPU builds an index, and whether searches on it find what they must.
+# fmx bench index: how fast a GPU builds an index, and whether searches with it are correct.
 #
 # The text is made on the GPU, with the repeats of a genome (measure/texts.py), and neither read nor written:
 #
@@ -88,12 +89,12 @@ def gpus_command(given: SimpleNamespace) -> None:
 def index_command(**given):
     """Time building an index on a GPU.
 
-    Also checks that searches on it are right.
+    Also checks that searches with it are correct.
     """
     gpu_index.run_builds(given)
 
 
-# fmx bench verify: how fast a GPU seeds and verifies, by the form of what it holds and the block of threads.
+# fmx bench verify: how fast seed and verify is on a GPU, by form and threads of a block.
 #
 # The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text
 # in sectors, each with seeds of several lengths.
@@ -129,9 +130,9 @@ def verify_command(**given):
     gpu_index.run_seeds(given)
 
 
-# fmx bench roofline: how many random entries a second a GPU fetches, by entry size, group and footprint.
+# fmx bench roofline: random entries per second that a GPU fetches, by entry size, group and footprint.
 #
-# The address of each fetch is computed from what the one before brought, as in backward search: the papers'
+# The address of each fetch is computed from the result of the one before, as in backward search: the papers'
 # figures 3 and 10 (Chacon et al. 2015).
 
 
@@ -142,7 +143,7 @@ def verify_command(**given):
 def roofline_command(output, device, largest):
     """Measure random access to a GPU's memory.
 
-    By size of the entry, threads that fetch it together, and size of the memory that it lies in.
+    Measures by size of the entry, number of threads that fetch it together, and size of the memory.
     """
     name = gpu_timing.open_gpu(device)
     with gpu.errors():

@@ -35,7 +35,7 @@ WARM_UP = 10**6
 
 
 def clocked(work: Callable[[], Any], n_runs: int) -> tuple:
-    """(what ``work()`` returns, the median of the seconds until the GPU has done it)."""
+    """Return (result of ``work()``, median of the seconds until the GPU has finished it)."""
     spent = []
     for _ in range(n_runs):
         result = None  # one at a time
@@ -48,7 +48,7 @@ def clocked(work: Callable[[], Any], n_runs: int) -> tuple:
 
 
 def build(backend: Gpu, codes: Any, layout_names: Iterable[str], n_runs: int) -> list:
-    """A row for each layout: seconds of each stage."""
+    """Return a row for each layout: seconds of each stage."""
     n, rows = codes.size, []
     (sa, n_rounds), sorting = clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
     _, tabling = clocked(lambda: _tables(backend, codes, sa), n_runs)
@@ -62,14 +62,14 @@ def build(backend: Gpu, codes: Any, layout_names: Iterable[str], n_runs: int) ->
 
 
 def _tables(backend: Gpu, codes: Any, sa: Any) -> None:
-    """The tables of an index."""
+    """Make the tables of an index."""
     prefix_table.make_prefix_table(backend, codes, sa, prefix_table.default_length(codes.size))
     seed_table.first_rows(backend, codes, sa, seed_table.default_length(codes.size))
     pack_text(codes, backend)
 
 
 def search(drawn: DrawnPatterns, names: Iterable[str]) -> list:
-    """A row for each way to search: bases a second, and the number of wrong intervals."""
+    """Return a row for each way to search: bases per second, and the number of wrong intervals."""
     rows = []
     for name in names:
         query = drawn.query(name)
@@ -82,7 +82,7 @@ def search(drawn: DrawnPatterns, names: Iterable[str]) -> list:
 
 
 def run_builds(given: dict[str, Any]) -> None:
-    """The whole of it; ``given`` {option of the command: value}."""
+    """Run fmx bench index; ``given`` {option of the command: value}."""
     gpu_timing.open_gpu(given["device"])
     names, output = given["layout_names"] or ("bvsfm-k2-d96", "cofi"), given["output"]
     with gpu.errors():
@@ -103,13 +103,13 @@ def run_builds(given: dict[str, Any]) -> None:
         raise click.ClickException("some searches are wrong")
 
 
-# Seeding and verifying on a GPU, timed and checked (fmx bench verify).
+# Seed and verify on a GPU, timed and checked (fmx bench verify).
 
 TEXTS = {"random": Randomize, "repeats": Repeat}
 
 
 def forms(n: int, seeds: Iterable[int]) -> list:
-    """That of an index's own arrays, then each length of seeds in both forms."""
+    """Return the form of an index's own arrays, then each length of seeds in both forms."""
     own = seed_table.default_length(n)
     lengths = [own, *(s for s in seeds if s > own)]
     return [VerifyForm(wide, s) for s in lengths for wide in (False, True)]
@@ -118,8 +118,11 @@ def forms(n: int, seeds: Iterable[int]) -> list:
 def attempts(
     drawn: DrawnPatterns, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: roofline.Ceiling
 ) -> list:
-    """A row for each form and block of threads: bases a second, the number of wrong intervals, places read by
-    a pattern and by the slowest of a warp, and the share of the ``ceiling`` (roofline.Ceiling)."""
+    """Return a row for each form and block of threads.
+
+    A row has bases per second, the number of wrong intervals, places that are read by a pattern and by the
+    slowest of a warp, and the fraction of the ``ceiling`` (roofline.Ceiling).
+    """
     rows = []
     for form in forms(drawn.n, seeds):
         query = drawn.seeded(form)
@@ -137,10 +140,10 @@ def attempts(
 
 
 def run_seeds(given: dict[str, Any]) -> None:
-    """The whole of it; ``given`` {option of the command: value}."""
+    """Run fmx bench verify; ``given`` {option of the command: value}."""
     gpu_timing.open_gpu(given["device"])
     if max(given["seeds"]) > given["length"]:
-        raise click.BadParameter("not shorter than a seed", param_hint="--length")
+        raise click.BadParameter("must not be shorter than a seed", param_hint="--length")
     with gpu.errors():
         backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], roofline.Ceiling()
         for kind in given["kinds"] or TEXTS:
@@ -153,13 +156,13 @@ def run_seeds(given: dict[str, Any]) -> None:
         raise click.ClickException("some searches are wrong")
 
 
-# The search stage on several GPUs at a time: each has all of an index, and a share of the patterns.
+# The search stage on several GPUs at a time: each has the whole index, and a part of the patterns.
 
 AT_LEAST = 1.0  # seconds that one GPU searches
 
 
 class Searcher:
-    """Searches patterns on the GPU of a session; query and patterns are brought there as fmx search does."""
+    """Searches patterns on the GPU of a session; query and patterns are copied there as in fmx search."""
 
     def __init__(self, query: Any, drawn: Any, session: GpuSession) -> None:
         form = gpu_search.choose([query], session.memory)
@@ -172,7 +175,7 @@ class Searcher:
     def search(
         self, start: int, stop: int, n_times: int, all_ready: threading.Barrier
     ) -> tuple[float, float]:
-        """Search patterns start to stop so many times; (when it began, when it was done)."""
+        """Search patterns start to stop n_times; return (start time, end time)."""
         mine = texts.some(self.patterns, start, stop)
         into = Intervals(*(array[start:stop] for array in self.found))
         all_ready.wait()
@@ -184,7 +187,7 @@ class Searcher:
 
 
 class RandomIndex:
-    """A random text, patterns drawn from it and queries as of an index, made on the GPU of a session."""
+    """A random text, patterns drawn from it, and queries as of an index, made on the GPU of a session."""
 
     def __init__(self, session: GpuSession, given: SimpleNamespace) -> None:
         backend = Gpu(session)
@@ -192,17 +195,17 @@ class RandomIndex:
         self._drawn = DrawnPatterns(backend, codes, given.queries, given.length)
 
     def take(self, name: str) -> tuple:
-        """(the query of a layout's name, or of "verify"; the patterns), in the host's memory."""
+        """Return (query of a layout's name or of "verify", patterns), in the host's memory."""
         query = self._drawn.verify() if name == "verify" else self._drawn.query(name)
         return download(query), download(self._drawn.patterns)
 
     def n_wrong(self, found: Intervals) -> int:
-        """How many of these Intervals of all patterns, of the host, are wrong."""
+        """Return how many Intervals of all patterns, in the host's memory, are wrong."""
         return self._drawn.n_wrong(upload(found))
 
 
 def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name: str) -> None:
-    """A row for each layout and number of GPUs; ``given``: the options of the command."""
+    """Run fmx bench gpus: a row for each layout and number of GPUs; ``given``: options of the command."""
     made = sessions[0].run(RandomIndex, sessions[0], given)
     rows, counts = [], steps_to(len(sessions))
     for name in given.names:
@@ -221,7 +224,7 @@ def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name:
 
 
 def _seconds(members: list, n_patterns: int, n_times: int) -> float:
-    """Seconds in which all members, (session, Searcher), search all patterns so many times, a share each."""
+    """Return the seconds in which all members, (session, Searcher), search a part of the patterns n_times."""
     all_ready = threading.Barrier(len(members))
     work = [
         (session, searcher.search, *span, n_times, all_ready)

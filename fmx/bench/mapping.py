@@ -1,4 +1,4 @@
-"""fmx search timed as a whole: fmx bench map, pairs, modes, library and stages."""
+"""Whole runs of fmx search, timed: fmx bench map, pairs, modes, library and stages."""
 
 import json
 import os
@@ -25,9 +25,9 @@ from ..search.mapping import MapOptions, Observers, least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
 from .options import compared, count, length, only, require, runs, show, show_machine, work
 
-# fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm.
+# fmx bench map: the whole command compared with bowtie and yara: same reads, same threads, warm caches.
 
-# What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
+# Command lines of a peer to index and to map, with {fasta} {reads} {threads} {prefix}; its output; its name.
 _BOWTIE = "bowtie -p {threads} -v {mismatches} -S"
 _READS = "-x {prefix} {reads}"
 _BOWTIE_BUILD = "bowtie-build -q --threads {threads} {fasta} {prefix}"
@@ -45,26 +45,26 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @click.argument("reads", nargs=-1, type=click.Path(exists=True))
-@count("--simulate", default=None, help="Instead of READS: N error-free reads of it.")
+@count("--simulate", default=None, help="Instead of READS, simulate N error-free reads of REFERENCE.")
 @length
 @click.option(
     "--changed",
     type=options.Number(0.0, 1.0, float),
     default=0.0,
     metavar="X",
-    help="Of the letters of simulated reads, change a share of X.",
+    help="Replace a fraction X of the bases of simulated reads.",
 )
 @options.mismatches
 @click.option(
     "--peer", "peers", type=click.Choice(PEERS), multiple=True, default=["bowtie"], show_default=True,
-    help="Whom to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v as --mismatches says.",
+    help="Tool to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v follows --mismatches.",
 )  # fmt: skip
 @runs
-@click.option("--gzip", "zipped", is_flag=True, help="Give the reads as gzip.")
+@click.option("--gzip", "zipped", is_flag=True, help="Compress the reads with gzip.")
 @click.option("--bam", is_flag=True, help="Also time BAM output.")
 @click.option(
     "--to", "targets", type=click.Choice(["file", "pipe", "null"]), multiple=True, default=["file"],
-    show_default=True, help="Where the records go: a file, a pipe to cat, /dev/null. May be repeated.",
+    show_default=True, help="Write records to a file, a pipe to cat, or /dev/null. May be repeated.",
 )  # fmt: skip
 @work
 @options.threads
@@ -72,7 +72,7 @@ def map_command(**given: Any) -> None:
     """Time fmx and other mappers, side by side.
 
     Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
-    --work on a RAM disk: reads, indexes and outputs lie there. The pages of a file there cost time, too.
+    --work on a RAM disk: it holds reads, indexes and outputs. Writing to a RAM disk takes time, too.
     """
     if bool(given["reads"]) == bool(given["simulate"]):
         raise click.UsageError("give READS or --simulate N")
@@ -98,7 +98,7 @@ def map_command(**given: Any) -> None:
 
 
 def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> tuple[dict, dict]:
-    """({name: build command}, {where to: {name: map command}})."""
+    """Return ({name: build command}, {target: {name: map command}})."""
     threads, index = given["threads"], folder / "fmx.fmx"
     builds = {"fmx": timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
     near = ["--mismatches", given["mismatches"]] if given["mismatches"] else []
@@ -129,7 +129,7 @@ def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> 
     return builds, maps
 
 
-# fmx bench pairs: what pairing costs beside the same reads by themselves, and beside bowtie's pairs.
+# fmx bench pairs: the cost of pairing, compared with single reads and with bowtie's pairs.
 
 INSERT = 300  # bases of a simulated fragment
 MOST = 500
@@ -138,7 +138,7 @@ MOST = 500
 @click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @click.argument("mates", nargs=-1, type=click.Path(exists=True), metavar="[R1 R2]")
-@count("--simulate", default=None, help="Instead of R1 and R2: N error-free pairs of it.")
+@count("--simulate", default=None, help="Instead of R1 and R2, simulate N error-free pairs of REFERENCE.")
 @length
 @runs
 @click.option("--bowtie", is_flag=True, help="Also time bowtie -v 0.")
@@ -174,13 +174,14 @@ def pairs_command(reference: str, mates: tuple[str, ...], **given: Any) -> None:
         show(compared("map", timing.medians_of_commands(commands, given["n_runs"]), "single reads"))
 
 
-# fmx bench modes: what each way of mapping takes, beside bowtie, and which stage takes most of it.
+# fmx bench modes: the time of each way of mapping, compared with bowtie, and its slowest stage.
 
 
 class Mode(NamedTuple):
-    """Options of fmx search and of bowtie that ask for the same hits, and reads for them.
+    """Options of fmx search and of bowtie that request the same hits, and the reads for them.
 
-    These have ``length`` bases, of which a share ``changed`` are others, and are one in ``fewer`` of --reads.
+    Reads have ``length`` bases, a fraction ``changed`` of which is replaced; there is one in ``fewer`` of
+    --reads.
     """
 
     fmx: str
@@ -211,7 +212,7 @@ MODES = {
 
 @click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
-@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of it.")
+@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of REFERENCE.")
 @only("--mode", "modes", MODES, "mode")
 @runs
 @click.option("--bowtie", is_flag=True, help="Also time bowtie.")
@@ -235,7 +236,7 @@ def modes_command(reference: str, **given: Any) -> None:
 
 
 def _mode_row(name: str, fasta: Path, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """What a mode takes: a row of the table."""
+    """Time a mode and return its row of the table."""
     mode, threads = MODES[name], given["threads"]
     n, paths = max(given["n_reads"] // mode.fewer, 1), (folder / "1.fq", folder / "2.fq")
     if mode.is_paired:
@@ -265,12 +266,12 @@ def _mode_row(name: str, fasta: Path, folder: Path, given: dict[str, Any]) -> di
     return row
 
 
-# fmx bench library: reads that a Python program gives in a list or a dict, against the same in a file.
+# fmx bench library: reads that a Python program passes as a list or a dict, compared with a file.
 
 
 @click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
-@count("--simulate", default="1M", help="Error-free reads of it.")
+@count("--simulate", default="1M", help="Simulate N error-free reads of REFERENCE.")
 @length
 @runs
 @work
@@ -300,14 +301,14 @@ def library_command(**given: Any) -> None:
             show(compared(f"{ask.__name__}: reads as", found, "FASTQ", given["simulate"]))
 
 
-# fmx bench stages: where the time of a whole search goes, stage by stage, with all its threads.
+# fmx bench stages: the time of a whole search, stage by stage, with all its threads.
 #
-# The journey is that of ``fmx search``, and each stage adds up the seconds that threads spend in it.  What a
-# GPU does while they wait in SEARCH and LOCATE comes after them, by its own clock.
+# The stages are those of ``fmx search``; each adds up the seconds that threads spend in it. The work of a GPU
+# while they wait in SEARCH and LOCATE is listed after them, by its own clock.
 
 
 def timed(clock: Clock, source: Iterable) -> Iterator:
-    """The spans of a source, whose making is timed: a stream is read so."""
+    """Yield the spans of a source and time how long they take to make: a stream is read meanwhile."""
     source = iter(source)
     while True:
         with clock.timed("read"):
@@ -318,7 +319,7 @@ def timed(clock: Clock, source: Iterable) -> Iterator:
 
 
 def stage_table(spent: Mapping[str, float], wall: float, n_threads: int) -> list[tuple[str, float, float]]:
-    """A row (stage, seconds, share) for each stage: main thread, workers, and what neither does."""
+    """Return a row (stage, seconds, fraction) for each stage: main thread, workers, and idle time."""
     workers = dict(sorted(spent.items()))
     main = {"write": workers.pop("write", 0.0)}
     main["wait"] = max(0.0, wall - main["write"])
@@ -330,7 +331,7 @@ def stage_table(spent: Mapping[str, float], wall: float, n_threads: int) -> list
 @options.command
 @click.argument("files", nargs=-1, required=True, metavar="READS")
 @options.index
-@click.option("-o", "--output", default=os.devnull, show_default=True, help="Where the records go.")
+@click.option("-o", "--output", default=os.devnull, show_default=True, help="Write records to FILE.")
 @click.option("--bam", is_flag=True, help="Map to BAM instead of SAM.")
 @options.layout
 @options.method

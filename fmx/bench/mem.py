@@ -1,10 +1,10 @@
-"""fmx bench mem: maximal exact matches, the workloads and the stages of MUMmerGPU++, and mummer beside them.
+"""fmx bench mem: maximal exact matches, with the workloads and stages of MUMmerGPU++, compared with mummer.
 
 stages      copy in, match, copy out, post-process of each algorithm and engine (figures 9 and 10), energy
-commands    whole commands with a prebuilt index, and mummer less what it takes for one query of four bases
+commands    whole commands with a prebuilt index, and mummer minus its time for one query of four bases
 
-On a CPU there is no copying.  Matching is ``seek``, post-processing ``collect``; for the algorithm of
-MUMmerGPU++ the search for the rows around the one that was found belongs to post-processing, as in the paper.
+On a CPU there is no copying. Matching is ``seek``, post-processing ``collect``. For the algorithm of
+MUMmerGPU++ the search for the rows around the found one belongs to post-processing, as in the paper.
 """
 
 import shutil
@@ -37,13 +37,13 @@ from .options import count, only, output, runs, steps_of_gpus, work
 
 
 def read_strands(path: Path) -> Strands:
-    """Both strands of all queries of a file."""
+    """Read both strands of all queries of a file."""
     (chunk,) = read_chunks([str(path)], 1 << 32)
     return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
 
 
 def make_matchers(index: FMIndex, algorithm: str, least: int, n_gpus: int, given: dict[str, Any]) -> tuple:
-    """(matchers over an index (FMIndex), one on the CPU, or one on each of n_gpus GPUs; where, in words)."""
+    """Return (matchers of an FMIndex: one on the CPU, or one on each of n_gpus GPUs; place in words)."""
     host = ALGORITHMS[algorithm](index, least)
     if not n_gpus:
         return [host], f"{given['threads']} threads"
@@ -57,9 +57,9 @@ def make_matchers(index: FMIndex, algorithm: str, least: int, n_gpus: int, given
 
 
 def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> list:
-    """A row for each (row to begin with, file of queries, their number) and (algorithm, (engine, n_gpus)).
+    """Return a row for each (initial row, file of queries, their number) and (algorithm, (engine, n_gpus)).
 
-    ``path``: an index with LCP array; ``given`` {option of the command: value}.
+    ``path``: an index with LCP array. ``given`` {option of the command: value}.
     """
     index, rows = fm_index.load(path, method="verify"), []
     expected: dict = {}
@@ -77,21 +77,21 @@ def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> lis
 def measure(
     matchers: list, strands: Strands, n_queries: int, n_threads: int, n_runs: int, expected: dict
 ) -> dict:
-    """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
+    """Return seconds of each stage in the fastest run, rates, energy, and the number of matches.
 
-    There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one, each
-    by one thread of the host and the first of the ``matchers``, so that nothing overlaps.  "wall" is what all
-    stages take with n_threads threads, which share the queries out over all matchers, one a GPU.
-    ``expected`` {least: sums of the matches} is filled by the first matcher for a least length.  Raises
+    There are n_runs on a CPU. On a GPU there are as many as fit into the time of an energy measurement, or
+    one; each uses one thread of the host and the first of the ``matchers``, so that nothing overlaps. "wall"
+    is the time of all stages with n_threads threads, which share the queries among all matchers, one per GPU.
+    ``expected`` {least: sums of the matches} is filled by the first matcher for a least length. Raises
     FmxError if another one finds other matches.
     """
     matcher = matchers[0]
     if not isinstance(matcher, Seeds | MummerGpu):  # on a GPU
-        sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
+        sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and allocates buffers
         runs: list = []
         joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
         runs = runs or [_on_device(matcher, strands)[0]]  # no NVML
-        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # as fmx mem has them, both strands
+        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # both strands, as in fmx mem
         parts, walls = _parts(strands, n_parts), []
         for _ in range(n_runs + 1):
             wall, found = _together(matchers, parts, n_threads)
@@ -130,13 +130,13 @@ def _on_cpu(matcher: Any, parts: list[Strands], n_threads: int) -> tuple:
 def _on_device(matcher: Any, strands: Strands) -> tuple:
     matcher.clock.seconds.clear()
     start = time.perf_counter()
-    found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
+    found = _all_stages(matcher, Strands(*strands))  # a new tuple, which no stream holds
     spent, times = time.perf_counter() - start, dict(matcher.clock.seconds)
     return times | {"post-process": spent - sum(times.values())}, found
 
 
 def _together(matchers: list, parts: list[Strands], n_threads: int) -> tuple:
-    """(seconds, matches) of all stages of parts, by n_threads threads, a matcher after the other."""
+    """Return (seconds, matches) of all stages of parts, by n_threads threads; matchers take parts in turn."""
     start = time.perf_counter()
     work = [(matchers[i % len(matchers)], part) for i, part in enumerate(parts)]
     found = run_all(_all_stages, work, n_threads)
@@ -153,26 +153,29 @@ def _match(matcher: Any, strands: Strands) -> tuple:
 
 
 def _collect(matcher: Any, is_paper: bool, strands: Strands, sought: Any) -> list:
-    """All matches, in slices."""
+    """Return all matches, in slices."""
     anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
     return list(collected(matcher, strands, anchors))
 
 
 def _check(matcher: Any, found: Iterable[Matches], expected: dict) -> list:
-    """The number of matches and the sums of positions, places and lengths, as for every other matcher."""
+    """Return the number of matches and the sums of positions, places and lengths.
+
+    Check them against others.
+    """
     sums = np.zeros(4, np.int64)
     for matches in found:
         sums += [matches.strand.size, *(int(column.sum()) for column in matches[1:])]
     if expected.setdefault(matcher.least, sums.tolist()) != sums.tolist():
         known = expected[matcher.least]
-        raise FmxError(f"least {matcher.least}: other matches than {known}: {sums.tolist()}")
+        raise FmxError(f"least {matcher.least}: sums of matches are {sums.tolist()}, expected {known}")
     return sums.tolist()
 
 
 # The command.
 
 ENGINES, EXPERIMENTS = ("cpu", "cuda"), ("stages", "commands")
-CHANGED = 0.01  # share of a query's symbols that differ from the reference
+CHANGED = 0.01  # fraction of a query's symbols that differ from the reference
 
 
 class Workload(NamedTuple):
@@ -192,7 +195,7 @@ WORKLOADS = {
 
 @click.command(cls=options.Command)
 @click.argument("reference", required=False, type=click.Path(exists=True))
-@count("--size", default="30M", help="Without REFERENCE: bases of a random one.")
+@count("--size", default="30M", help="Without REFERENCE, bases of a random one.")
 @count("--bases", default="10M", help="Bases of the queries of a workload.")
 @only("--workload", "names", tuple(WORKLOADS), "workload")
 @only("--experiment", "experiments", EXPERIMENTS, "experiment")
@@ -208,7 +211,7 @@ WORKLOADS = {
 def mem_command(**given: Any) -> None:
     """Time finding maximal exact matches.
 
-    Stage by stage and as whole commands, with mummer in the same run if it is installed. With --engine cuda
+    Times single stages and whole commands, with mummer in the same run if it is installed. With --engine cuda
     on 1, 2, 4 ... GPUs, up to --gpus.
     """
     asked = given["experiments"] or EXPERIMENTS
@@ -242,7 +245,7 @@ def mem_command(**given: Any) -> None:
 
 
 def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[str, Any]) -> list:
-    """A row for each command: seconds, and against mummer less its index."""
+    """Return a row for each command: seconds, and the ratio to mummer without its index."""
     nothing, least = fasta.with_name("nothing.fa"), about["least"]
     nothing.write_text(">nothing\nACGT\n")
     commands = {}

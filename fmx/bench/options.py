@@ -16,19 +16,19 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def count(*names: str, default: str | None, help: str) -> Decorator:
-    """An option that is a number of things, from 1 on, also as in 3G."""
+    """Return an option for a number from 1 on, which may be written as 3G."""
     kind = options.Bytes(bare=True)
     return click.option(*names, type=kind, metavar="N", default=default, show_default=True, help=help)
 
 
 def counts(*names: str, default: tuple[str, ...], help: str) -> Decorator:
-    """Such an option that may be repeated."""
+    """Return an option for numbers from 1 on, such as 3G, that may be repeated."""
     kind = options.Bytes(bare=True)
     return click.option(*names, type=kind, default=default, show_default=True, multiple=True, help=help)
 
 
 def output(folder: str) -> Decorator:
-    """Where tables and figures go."""
+    """Return the option for the folder of tables and figures."""
     return click.option(
         "-o", "--output", type=click.Path(), default=folder, show_default=True,
         help="Folder for tables and figures.",
@@ -36,7 +36,7 @@ def output(folder: str) -> Decorator:
 
 
 def only(name: str, into: str, choices: Iterable[str], what: str) -> Decorator:
-    """An option that is given for each of what is wanted; all of them without it."""
+    """Return an option that selects one of ``choices`` and may be repeated; without it, all are used."""
     return click.option(
         name, into, multiple=True, type=click.Choice(list(choices)), help=f"Only this {what}."
     )
@@ -44,22 +44,22 @@ def only(name: str, into: str, choices: Iterable[str], what: str) -> Decorator:
 
 length = count("--length", default="100", help="Bases of a read.")
 queries = count("--queries", default="40M", help="Number of patterns.")
-runs = count("--runs", "n_runs", default="3", help="Counted runs of each.")
+runs = count("--runs", "n_runs", default="3", help="Timed runs of each.")
 work = click.option(
     "--work", type=click.Path(), help="Folder to work in and keep.  [default: a temporary one]"
 )
 
 
-# How many GPUs a benchmark tries, one after the other.
+# Numbers of GPUs that a benchmark tries, one after the other.
 
 
 def steps_to(n: int) -> list[int]:
-    """1, 2, 4 ... up to n, and n."""
+    """Return 1, 2, 4 ... up to n, and n."""
     return sorted({1 << i for i in range(n.bit_length())} | {n})
 
 
 def steps_of_gpus(first: int, asked: int | None) -> list[int]:
-    """``steps_to`` as many GPUs as --gpus asks for, 1 by default, from GPU number ``first`` on."""
+    """Return ``steps_to`` the number of GPUs of --gpus, 1 by default, from GPU number ``first`` on."""
     if asked == ALL_GPUS:
         from ..machines import gpu
 
@@ -71,23 +71,22 @@ def steps_of_gpus(first: int, asked: int | None) -> list[int]:
 
 
 def require(tools: Iterable[str]) -> None:
-    """Raises FmxError if one of these programs is not installed."""
+    """Raise FmxError if one of these programs is not installed."""
     if missing := [tool for tool in tools if shutil.which(tool) is None]:
         raise FmxError(f"not installed: {', '.join(missing)}")
 
 
 def show_machine(n_threads: int, n_runs: int) -> None:
-    """Print where and how often was measured."""
+    """Print the machine, the threads and the number of runs."""
     click.echo(f"machine: {timing.machine()}; {n_threads} threads; medians of {n_runs} runs")
 
 
 def compared(
     what: str, found: Mapping[str, timing.TimedRun], base: str, n_reads: int | None = None
 ) -> list[dict]:
-    """A row for each of {name: Run}: seconds, reads a second, and times the seconds of the one named
-    ``base``.
+    """Return a row for each of {name: TimedRun}: seconds, reads per second, and the ratio to ``base``.
 
-    Those that give all hits, whose names end with " -a", are compared with ``base`` -a where it is there.
+    Runs that report all hits, whose names end with " -a", are compared with ``base`` -a if it exists.
     """
     rows = []
     for name, run in found.items():
@@ -106,7 +105,7 @@ def show(rows: list[dict]) -> None:
 def pair_row(
     part: str, name: str, seconds: float, pairs: int, length: int | None = None, **more: Any
 ) -> dict:
-    """One measurement; of sequences of a ``length`` with their cells."""
+    """Return a row for one measurement; with ``length``, also the cells of sequences of this length."""
     found = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
     found["pairs_per_s"] = pairs / seconds
     return found | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})

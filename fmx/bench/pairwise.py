@@ -1,6 +1,6 @@
-"""fmx bench pairwise: scores, kernels and the filter job, each against its peers and ceilings, in one run.
+"""fmx bench pairwise: scores, kernels and the filter job, each compared with peers and ceilings, in one run.
 
-Here is what the CPU does, beside parasail and vsearch; pairwise_gpu.py has the parts on a GPU.
+This file has the parts on the CPU, with parasail and vsearch; pairwise_gpu.py has the parts on a GPU.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ N_SEQUENCES, N_OF_PARASAIL, N_GENES = 120, 20, 200
 
 
 def scores(threads: int, n_runs: int) -> list:
-    """Score-only, all pairs of random sequences of 1,536 bases: fmx by bytes and by int32, parasail."""
+    """Time scores of all pairs of random sequences of 1,536 bases: fmx with bytes or int32, parasail."""
     sequences, n_pairs, rows = random_sequences(N_SEQUENCES, LENGTH), N_SEQUENCES * (N_SEQUENCES - 1) // 2, []
     for n_threads in sorted({1, threads}):
         for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
@@ -40,18 +40,18 @@ def scores(threads: int, n_runs: int) -> list:
 
 
 def _compute(job: AlignmentJob, n_threads: int) -> list:
-    """The scores of all pairs."""
+    """Compute the scores of all pairs."""
     return list(compute(job, cut(job), n_threads))
 
 
 def _seconds(work: Callable[[], Any], n_runs: int) -> float:
-    """Seconds of the fastest run, after one that compiles."""
+    """Return the seconds of the fastest run, after one that compiles."""
     work()
     return timing.best(work, n_runs)
 
 
 def _parasail(sequences: Sequences, threads: int, n_runs: int) -> dict:
-    """A row of nw_scan_16 on all pairs of the first sequences."""
+    """Return a row of nw_scan_16 with all pairs of the first sequences."""
     parasail = importlib.import_module("parasail")
     letters = np.frombuffer(b"ACGT", np.uint8)[sequences.codes].tobytes().decode()
     strings = [letters[i * LENGTH : (i + 1) * LENGTH] for i in range(N_OF_PARASAIL)]
@@ -67,14 +67,14 @@ def _parasail(sequences: Sequences, threads: int, n_runs: int) -> dict:
 
 
 def first_genes(genes: str | Path, path: Path) -> Path:
-    """Write the first records of a FASTA file (plain or compressed); the path."""
+    """Write the first records of a FASTA file (plain or compressed); return the path."""
     write_plain([genes], path)
     path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
     return path
 
 
 def filter_job(genes: str | Path, threads: int, n_runs: int) -> list:
-    """Whole commands: pairs of the first genes at 97 % with paths; fmx's three ways, and vsearch."""
+    """Time whole commands: pairs of the first genes at 97 % with paths; fmx in three ways, and vsearch."""
     with work_folder() as folder:
         fasta = first_genes(genes, folder / "genes.fa")
         base = ["pairwise", fasta, "-t", threads, "-o", folder / "out.tsv", "-q", "--cigar"]
@@ -114,7 +114,7 @@ def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     """Time aligning pairs of sequences.
 
     With GENES (a FASTA file) also all pairs of its first 200 sequences at 97 % identity. parasail and vsearch
-    are timed in the same run if they are installed. Times are the fastest of the runs. With --gpu also all
+    are timed in the same run if they are installed. Times are those of the fastest run. With --gpu also all
     pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
     """
 

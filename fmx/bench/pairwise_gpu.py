@@ -24,8 +24,8 @@ from .files import LENGTH, random_sequences
 from .options import pair_row, steps_of_gpus
 from .paper_kernels import GAINS, ColumnBatch, MatrixBatch
 
-MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most
-N_SEQUENCES = 4096  # different ones of a large batch
+MATRIX_BYTES = 24 << 30  # most bytes of matrices in a batch
+N_SEQUENCES = 4096  # distinct sequences of a large batch
 LENGTHS = (256, 512, 1024, 1536, 2048)
 SIZES = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)  # of batches
 MATRIX_KERNELS = (  # name, threads of a block, k
@@ -45,7 +45,7 @@ def _matrices(n_pairs: int, length: int) -> MatrixBatch:
 
 
 def _lazy(part: str, n_pairs: int, length: int, block: int, k: int) -> dict:
-    """A row of LazyRScan."""
+    """Return a row of LazyRScan."""
     queries, targets = (random_sequences(N_SEQUENCES, length, seed) for seed in (1, 2))
     index = np.arange(n_pairs) % N_SEQUENCES
     columns = ColumnBatch(queries, targets, index, np.roll(index, 1))
@@ -54,7 +54,7 @@ def _lazy(part: str, n_pairs: int, length: int, block: int, k: int) -> dict:
 
 
 def _packed(part: str, length: int, k: int, registers: int | None, block: int, n_runs: int = 2) -> dict:
-    """A row of the packed kernel at full occupancy, in two waves."""
+    """Return a row of the packed kernel at full occupancy, in two waves."""
     score, n = packed_kernel(k, registers), N_SEQUENCES // 2
     queries, targets, tiny = (
         random_sequences(n, length),
@@ -84,7 +84,7 @@ def _packed(part: str, length: int, k: int, registers: int | None, block: int, n
 
 
 def peak() -> list:
-    """Instructions a second (lanes counted) of the packed kernel's three, each alone."""
+    """Return instructions per second (lanes counted) of the packed kernel's three, each alone."""
 
     def make(step: Any) -> Any:
         def run(out, n):
@@ -114,7 +114,7 @@ def peak() -> list:
 
 
 def kernels() -> list:
-    """Figures 8 and 9: the kernels on sequences of several lengths, batches as large as memory allows."""
+    """Figures 8 and 9: kernels with sequences of several lengths, in batches as large as memory allows."""
     rows = []
     for length in LENGTHS:
         n = min(MATRIX_BYTES // (4 * length * length), 16384)
@@ -128,7 +128,7 @@ def kernels() -> list:
 
 
 def batches() -> list:
-    """Figures 8 and 10b: pairs at a time."""
+    """Figures 8 and 10b: throughput by number of pairs in a batch."""
     rows = []
     for n in SIZES:
         m = _matrices(n, LENGTH)
@@ -177,13 +177,13 @@ def slices() -> list:
 PARTS = {"peak": peak, "slices": slices, "kernels": kernels, "batches": batches, "copies": copies}
 
 
-# The paper's table 5: 19,900 pairs at 97 %, filtered by one kernel or another, then traced on the CPU.
+# The paper's table 5: 19,900 pairs at 97 %, filtered by different kernels, then traced on the CPU.
 
-_AT_ONCE = 2048  # pairs whose matrices are there at a time
+_AT_ONCE = 2048  # pairs whose matrices are in memory at a time
 
 
 def _dscan(job: AlignmentJob, pairs: PairList) -> np.ndarray:
-    """H of pairs from whole matrices, which stay on the GPU."""
+    """Return H of pairs from whole matrices, which stay on the GPU."""
     h = np.empty(pairs.query.size, np.int64)
     for first in range(0, h.size, _AT_ONCE):
         query, target = (column[first : first + _AT_ONCE] for column in (pairs.query, pairs.target))
@@ -197,21 +197,21 @@ def _dscan(job: AlignmentJob, pairs: PairList) -> np.ndarray:
 
 @kernel
 def _corners_kernel(matrix, starts, out):
-    """A thread a pair: the last value of its matrix (as in MatrixBatch) into out int32[n]."""
+    """Copy the last value of each pair's matrix (MatrixBatch) to out int32[n], one thread per pair."""
     pair = cuda.grid(1)
     if pair < out.size:
         out[pair] = matrix[starts[pair + 1] - 1]
 
 
 def _lazy_filter(job: AlignmentJob, pairs: PairList) -> np.ndarray:
-    """H of pairs."""
+    """Return H of pairs by LazyRScan."""
     columns = ColumnBatch(job.queries, job.targets, pairs.query, pairs.target, job.scoring.gains)
     columns.run(128, 18)
     return gpu.to_host(columns.out).astype(np.int64)
 
 
 def _all(job: AlignmentJob, pairs: PairList) -> Records:
-    """Every pair traced from its score on, those below the identity then dropped."""
+    """Trace every pair from its score, then drop those below the identity."""
     worker = Worker(replace(job, identity=0.0))
     least, _ = plan(worker.job, pairs)
     records = worker.align(pairs, least, worker.score(pairs))
@@ -223,7 +223,10 @@ def _all(job: AlignmentJob, pairs: PairList) -> Records:
 
 
 def table_5(fasta: Path, device: int = 0) -> list:
-    """A row for each way: seconds to filter and to trace, and pairs traced.  Raises if they do not agree."""
+    """Return a row for each way: seconds to filter and to trace, and pairs traced.
+
+    Raises AssertionError if they differ.
+    """
     _, sequences = read_sequences(str(fasta))
     job = AlignmentJob(sequences, sequences, half=True, identity=0.97, prefilter=False)
     worker, pairs = Worker(job), select(job, (0, sequences.n))
@@ -254,7 +257,7 @@ def table_5(fasta: Path, device: int = 0) -> list:
         pair_row |= {"seconds": total, "pairs_per_s": pairs.query.size / total}
         rows.append(pair_row | {"traced": traced, "kept": records.query.size})
     if len(found) != 1:
-        raise AssertionError("the ways do not agree")
+        raise AssertionError("the ways find different alignments")
     return rows
 
 
@@ -264,9 +267,9 @@ IDENTITY = 0.97
 
 
 def gpus(genes: str, first: int, asked: int | None, n_threads: int, n_runs: int) -> list:
-    """A row for each number of GPUs, from number ``first`` on: the fastest run, GPUs opened before.
+    """Return a row for each number of GPUs, from GPU ``first`` on: the fastest run, with GPUs already open.
 
-    Every pair is scored.  Raises AssertionError where they find other alignments.
+    Every pair is scored. Raises AssertionError if they find different alignments.
     """
     options = PairOptions(identity=IDENTITY, prefilter=False, n_threads=n_threads)
     rows, found, one = [], set(), 0.0
@@ -284,5 +287,5 @@ def gpus(genes: str, first: int, asked: int | None, n_threads: int, n_runs: int)
         more: dict = {"GPUs": n, "threads": n_threads, "times one": one / seconds, "kept": len(kept)}
         rows.append(pair_row("gpus", "fmx", seconds, n_pairs, **more))
     if len(found) != 1:
-        raise AssertionError("one GPU and several do not agree")
+        raise AssertionError("one GPU and several find different alignments")
     return rows

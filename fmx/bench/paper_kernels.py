@@ -1,6 +1,6 @@
-"""Kernels of Truong et al. 2014 that fmx pairwise does not take: DScan, RScan and TiledDScan write matrices.
+"""Kernels of Truong et al. 2014 that fmx pairwise does not use: DScan, RScan and TiledDScan write matrices.
 
-The first row and column of H are zeros, which are therefore neither stored nor copied: a matrix is m x n.
+The first row and column of H are zeros and are neither stored nor copied: a matrix is m x n.
 """
 
 from typing import Any
@@ -35,8 +35,11 @@ def make_batch(
 
 
 class MatrixBatch:
-    """A ``batch`` of ``n`` pairs with room for whole matrices: int32 ``matrix``, that of a pair from
-    ``starts`` int64[n + 1] on; ``longest`` (m, n) of the sequences."""
+    """A ``batch`` of ``n`` pairs with room for whole matrices.
+
+    ``matrix`` int32: the matrix of a pair from ``starts`` int64[n + 1] on. ``longest``: (m, n) of the
+    sequences.
+    """
 
     def __init__(
         self,
@@ -54,7 +57,7 @@ class MatrixBatch:
         self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
     def run(self, kernel: str, block: int = 0, k: int = 32, stream: Any = 0) -> None:
-        """Start a kernel: tiled, dscan or rscan."""
+        """Launch a kernel: tiled, dscan or rscan."""
         if kernel == "tiled":
             run_tiled(self, k, stream)
         elif kernel == "dscan":
@@ -64,7 +67,7 @@ class MatrixBatch:
 
 
 class ColumnBatch:
-    """A ``batch`` of ``n`` pairs with room for a column of each and for H, ``out`` int32[n] (LazyRScan)."""
+    """A ``batch`` of ``n`` pairs with room for a column of each, and for H, ``out`` int32[n] (LazyRScan)."""
 
     def __init__(
         self,
@@ -80,25 +83,29 @@ class ColumnBatch:
         self.out = gpu.empty(self.n, np.int32)
 
     def run(self, block: int, k: int) -> None:
-        """Start the kernel."""
+        """Launch the kernel."""
         run_lazy(self.batch, self.column, self.out, self.n, block, k)
 
 
-# DScan-mNW: a block a pair, the matrix anti-diagonal by anti-diagonal, three of them in shared memory.
+# DScan-mNW: one block per pair, the matrix anti-diagonal by anti-diagonal, three of them in shared memory.
 #
 #     before last   before   new            new[r] = max(before_last[r - 1] + gain, before[r - 1], before[r])
 #        r - 1       r - 1                  then written to the matrix (row-major, so not coalesced)
 #                    r         r
 #
-# A matrix with more rows than fit is taken in strips of ``rows`` rows; a strip reads the last row of the one
-# above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a ring, one new a step.
+# A matrix with more rows than fit is computed in strips of ``rows`` rows; a strip reads the last row of the
+# one above from global memory. Shared memory: 3 rows ints, 2 rows codes; target codes are a ring buffer, one
+# new per step.
 
-ROWS, ROW_BYTES = 3072, 14  # 42 kB of the 48 that every GPU gives a block
+ROWS, ROW_BYTES = 3072, 14  # 42 of the 48 kB that every GPU gives a block
 
 
 @kernel
 def dscan_kernel(batch, starts, matrix, rows):
-    """A block a pair of a Batch: its matrix, row by row, into ``matrix`` int32 from int64 starts[pair] on."""
+    """Write the matrix of each pair of a Batch, one block per pair.
+
+    By rows into ``matrix`` int32, from int64 starts[pair] on.
+    """
     pair, t, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     a, m, b, n = extent(batch, pair)
     shared = cuda.shared.array(0, int32)
@@ -138,25 +145,28 @@ def dscan_kernel(batch, starts, matrix, rows):
 
 
 def run_dscan(matrices: MatrixBatch, block: int = 512, rows: int = ROWS, stream: Any = 0) -> None:
-    """All pairs (matrices.Matrices) in one launch."""
+    """Compute all pairs of a MatrixBatch in one launch."""
     rows = max(1, min(rows, matrices.longest[0]))
     launch = dscan_kernel[matrices.n, block, stream, ROW_BYTES * rows]
     launch(matrices.batch, matrices.starts, matrices.matrix, rows)
 
 
-# RScan-mNW: a thread a pair, row by row, in slices of k columns; two rows of the slice in shared memory.
+# RScan-mNW: one thread per pair, row by row, in slices of k columns; two rows of the slice in shared memory.
 #
 #     compute     thread t fills its new row from its previous one; the left-most value comes from the matrix
 #     write       the threads of the block together write each pair's row, coalesced
 #
-# Shared: (2k ints, k codes) x block, after 16 bytes a thread that say where its matrix lies: the write phase
-# asks for every pair of the block.  Value c of thread t lies at c * block + (t + c) % block, so that neither
-# phase meets a bank twice.
+# Shared memory: (2k ints, k codes) x block, after 16 bytes per thread with the place of its matrix, which the
+# write phase needs for every pair of the block. Value c of thread t is at c * block + (t + c) % block, so
+# that neither phase has bank conflicts.
 
 
 @kernel
 def rscan_kernel(batch, starts, matrix, k, n_pairs):
-    """A thread a pair of a Batch: its matrix, by rows, into ``matrix`` int32 from int64 starts[pair] on."""
+    """Write the matrix of each pair of a Batch, one thread per pair.
+
+    By rows into ``matrix`` int32, from int64 starts[pair] on.
+    """
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     first = cuda.blockIdx.x * block
     pair = first + t
@@ -204,7 +214,7 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
                 if row < shared[heights + p]:
                     columns = shared[widths + p]
                     place = places[p] + row * columns + column0
-                    turn = p + t if p + t < block else p + t - block  # the same for t + block, ...
+                    turn = p + t if p + t < block else p + t - block  # equal for t + block, ...
                     for c in range(t, min(k, columns - column0), block):
                         matrix[place + c] = shared[new + c * block + turn]
             cuda.syncthreads()
@@ -212,7 +222,7 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
 
 
 def run_rscan(matrices: MatrixBatch, block: int = 32, k: int = 32, stream: Any = 0) -> None:
-    """All pairs (matrices.Matrices) in one launch."""
+    """Compute all pairs of a MatrixBatch in one launch."""
     shared = (9 * k + 16) * block
     launch = rscan_kernel[-(-matrices.n // block), block, stream, shared]
     launch(matrices.batch, matrices.starts, matrices.matrix, k, matrices.n)
@@ -231,8 +241,10 @@ def run_rscan(matrices: MatrixBatch, block: int = 32, k: int = 32, stream: Any =
 
 @kernel
 def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
-    """Block b does tile first_tile + b % n_tiles of a ``strip``, of pair b // n_tiles of a Batch,
-    into ``matrix`` int32, where the pair's begins at starts[pair] (int64)."""
+    """Compute one tile per block, of a ``strip``: tile first_tile + b % n_tiles of pair b // n_tiles.
+
+    Writes to ``matrix`` int32, where the matrix of a pair begins at starts[pair] (int64).
+    """
     pair, t = cuda.blockIdx.x // n_tiles, cuda.threadIdx.x
     tile_row = first_tile + cuda.blockIdx.x % n_tiles
     a, m, b, n = extent(batch, pair)
@@ -241,7 +253,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
         return
     shared = cuda.shared.array(0, int32)
     codes = cuda.shared.array(0, uint8)
-    x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target lie after the tile
+    x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target are after the tile
     n_rows, n_columns = min(k, m - row0), min(k, n - column0)
     if t < n_rows:
         codes[x + t] = query_code(batch, a + row0 + t)
@@ -273,7 +285,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
 
 
 def run_tiled(matrices: MatrixBatch, k: int = 32, stream: Any = 0) -> None:
-    """All strips of all pairs (matrices.Matrices)."""
+    """Compute all strips of all pairs of a MatrixBatch."""
     rows, columns = (-(-length // k) for length in matrices.longest)
     for strip in range(rows + columns - 1 if rows and columns else 0):
         first = max(0, strip - columns + 1)

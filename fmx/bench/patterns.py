@@ -1,4 +1,4 @@
-"""Patterns drawn from a text on a backend (the CPU's cores or a GPU), queries, what they must find."""
+"""Patterns drawn from a text on a backend (the CPU's cores or a GPU), queries, and their check."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -31,7 +31,7 @@ class Separators(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """``positions`` uint32 from which ``length`` symbols are in one block."""
+    """Job: draw ``positions`` uint32 from which ``length`` symbols are in one block."""
 
     codes: Any
     seed: Any
@@ -40,8 +40,11 @@ class Draw(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """Chooses the patterns whose interval is not exactly the rows that start with them, or lacks the row of
-    where they were drawn from; ``row_of`` uint32[n] by text position."""
+    """Chooses the patterns with a wrong interval.
+
+    It is wrong if it is not exactly the rows that start with the pattern, or lacks the row of the position
+    that the pattern was drawn from; ``row_of`` uint32[n] by text position.
+    """
 
     codes: Any
     sa: Any
@@ -77,7 +80,7 @@ def _draw(job, stretch, start, stop):
 
 @inlined
 def _starts_with(choice, row, i):
-    """Whether a row starts with pattern i."""
+    """Return whether a row starts with pattern i."""
     position, patterns = np.int64(at(choice.sa, row)), choice.patterns
     if position + patterns.length[i] > choice.codes.size:
         return False
@@ -100,10 +103,10 @@ def _choose_wrong(choice, i):
 
 
 class DrawnPatterns:
-    """``patterns`` of ``length`` symbols drawn from a text, from ``positions``, on a backend.
+    """``patterns`` of ``length`` symbols drawn from a text, at ``positions``, on a backend.
 
-    ``codes`` uint8[n] (a separator last), ``words`` the packed text, ``sa`` uint32[n], ``prefix`` a table of
-    strings up to q symbols (None: as an index has it).
+    ``codes`` uint8[n] (a separator last); ``words``, the packed text; ``sa`` uint32[n]; ``prefix``, a table
+    of strings up to q symbols (None: the default of an index).
     """
 
     def __init__(self, backend: Any, codes: Any, n_patterns: int, length: int, q: int | None = None) -> None:
@@ -117,7 +120,7 @@ class DrawnPatterns:
         self.prefix = prefix_table.make_prefix_table(backend, codes, self.sa, q)
 
     def layout(self, name: str) -> Any:
-        """A layout by its name; on the CPU its arrays begin at cache lines, as those of an index on disk."""
+        """Return a layout by its name; on the CPU its arrays begin at cache lines, as in an index on disk."""
         parsed = layouts.parse_name(name, self.n)
         built = parsed.kind.build(self.codes, self.sa, parsed.k, parsed.d, self.backend)
         if self.backend.serial:
@@ -125,7 +128,7 @@ class DrawnPatterns:
         return on_device(self.backend.take(built))
 
     def query(self, name: str) -> Any:
-        """Backward search over a layout by its name, or "verify", in its fastest form."""
+        """Return backward search in a layout by its name, or "verify" in its fastest form."""
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
         if self.backend.serial:
@@ -134,18 +137,18 @@ class DrawnPatterns:
         return self.seeded(VerifyForm(True, seed_lengths(self.n, own)[0]))
 
     def verify(self) -> Verify:
-        """Seed and verify as an index has it."""
+        """Return seed and verify as in an index."""
         s = seed_table.default_length(self.n)
         seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
         blocks = self.backend.take(self.blocks())
         return Verify(self.prefix, seeds, self.sa, self.words, blocks)
 
     def seeded(self, form: VerifyForm) -> Any:
-        """Seed and verify in a form of a GPU, on the backend."""
+        """Return seed and verify in a form of a GPU, on the backend."""
         return reshape(on_device(self.verify()), form, self.backend)
 
     def blocks(self) -> Blocks:
-        """The blocks of the text, each a contig."""
+        """Return the blocks of the text, each as a contig."""
         ends = self.backend.to_host(self.backend.select(Separators(self.codes), self.n)).astype(np.int64)
         starts = np.concatenate([[0], ends[:-1] + 1])
         return make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
@@ -156,25 +159,25 @@ class DrawnPatterns:
         return invert(self.backend, self.sa)
 
     def n_wrong(self, intervals: Intervals) -> int:
-        """Number of patterns whose interval is not exactly that of their occurrences."""
+        """Return the number of patterns whose interval is not exactly that of their occurrences."""
         wrong = Wrong(self.codes, self.sa, self.row_of, self.patterns, self.positions, intervals)
         return int(self.backend.count(wrong, self.positions.size)[-1])
 
     def no_intervals(self) -> Intervals:
-        """Room for the answers, zeros at first."""
+        """Return room for the results, initially zeros."""
         return Intervals(*(self.backend.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
 
     def measured(
         self, search: Callable[[Patterns, Intervals], Any], intervals: Intervals | None = None
     ) -> dict:
-        """A row of a GPU's ``search(patterns, intervals)``: how many answers are wrong, seconds, speed."""
+        """Return a row of a GPU's ``search(patterns, intervals)``: wrong results, seconds, speed."""
         intervals = intervals or self.no_intervals()
         seconds = gpu_timing.seconds(lambda: search(self.patterns, intervals))
         speed = self.positions.size * self.length / seconds / 1e9
         return {"wrong": self.n_wrong(intervals), "s": seconds, "Gbases/s": speed}
 
     def both_strands(self) -> Patterns:
-        """The patterns, each followed by its reverse complement (on the CPU)."""
+        """Return the patterns, each followed by its reverse complement (on the CPU)."""
         words, first, length = self.patterns
         both = Patterns(np.append(words, np.zeros_like(words)), first, length)
         _reverse(both, words.size)
@@ -183,7 +186,7 @@ class DrawnPatterns:
 
 
 def _aligned(array: Any) -> Any:
-    """A copy that begins at a cache line; what is no array as it is."""
+    """Return a copy of an array that begins at a cache line; anything else unchanged."""
     if not isinstance(array, np.ndarray):
         return array
     room = np.empty(array.nbytes + 64, np.uint8)
@@ -195,6 +198,6 @@ def _aligned(array: Any) -> Any:
 
 @compiled
 def _reverse(patterns, n):
-    """The reverse complements of patterns, each n words after its pattern."""
+    """Write the reverse complements of patterns, each n words after its pattern."""
     for i in range(patterns.length.size):
         pack_reverse(patterns.words, patterns.first[i], n + patterns.first[i], patterns.length[i])

@@ -1,9 +1,9 @@
-"""fmx bench search: the papers' CPU experiments, search alone, tables and figures.
+"""fmx bench search: the papers' CPU experiments: search alone, tables and figures.
 
 Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
-conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
-reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
-strand, and the answers of every query are checked.
+conditional moves, COFI compared with bvSFM) and Chacon et al. 2015 (comparison of layouts, and of reference
+sizes). The reference, unless given, and the reads are made in memory. Reads are searched on one strand, and
+the results of every query are checked.
 """
 
 import math
@@ -43,33 +43,32 @@ BVSFM_INTENSITY = 2 * 2 / (ALPHA_BVSFM * BLOCK)  # LF operations per byte (equat
 
 
 class Searches:
-    """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as DrawnPatterns takes
-    them)."""
+    """Searches with ``n_threads`` for patterns that are drawn from a text (``codes`` as in DrawnPatterns)."""
 
     def __init__(self, codes: np.ndarray, n_reads: int, length: int, n_runs: int, n_threads: int) -> None:
         self.n_runs, self.n_threads = n_runs, n_threads
         self.drawn = DrawnPatterns(Cores(n_threads), codes, n_reads, length)
 
     def speed(self, query: Any, n_slots: int = N_SLOTS) -> float:
-        """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""
+        """Return Gbases/s of a query, or of one by its name. Raises FmxError if a result is wrong."""
         query = self.drawn.query(query) if isinstance(query, str) else query
         found, gigabases = self.search(query, self.drawn.patterns, n_slots)
         if n_wrong := self.drawn.n_wrong(found):
-            raise FmxError(f"{n_wrong} reads are not found where they are: the search is wrong")
+            raise FmxError(f"{n_wrong} reads have wrong intervals: the search is wrong")
         return gigabases
 
     def search(self, query: Any, some: Patterns, n_slots: int = N_SLOTS) -> tuple:
-        """(Intervals, Gbases/s) of a query for patterns."""
+        """Return (Intervals, Gbases/s) of a query for patterns."""
         found, seconds = texts.search(query, some, self.n_threads, self.n_runs, n_slots)
         return found, some.length.sum() / seconds / 1e9
 
 
 def layouts(searches: Searches) -> list:
-    """Every layout and seed and verify on one reference; LF operations are two a base (section 6)."""
+    """Every layout, and seed and verify, on one reference; LF operations are two per base (section 6)."""
     rows, drawn = [], searches.drawn
 
     def add(name: str, size: Any, gigabases: float) -> None:
-        row = {"layout": name, "bytes a base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
+        row = {"layout": name, "bytes per base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
         rows.append(row | {"Mreads/s": 1000 * gigabases / drawn.length})
 
     for name in COMPARED:
@@ -85,7 +84,7 @@ def layouts(searches: Searches) -> list:
 
 
 def by_size(megabases: Sequence[float], searches_of: Callable[[float], Searches]) -> list:
-    """Throughput against reference size."""
+    """Throughput by reference size."""
     rows = []
     for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
         searches = searches_of(size)
@@ -95,7 +94,7 @@ def by_size(megabases: Sequence[float], searches_of: Callable[[float], Searches]
 
 
 def interleaving(searches: Searches) -> list:
-    """Patterns that a thread has under way."""
+    """Throughput by number of patterns in flight per thread."""
     queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
     for n in SLOTS:
         rows.append({"patterns": n} | {name: searches.speed(query, n) for name, query in queries.items()})
@@ -103,7 +102,7 @@ def interleaving(searches: Searches) -> list:
 
 
 def switches(searches: Searches) -> list:
-    """Prefetching, conditional moves, the bounded second search: each off and on."""
+    """Prefetching, conditional moves, and the bounded second search: each off and on."""
     bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
     off_and_on = {
         "bvsfm-k2-d64: prefetch": (Unprefetched(bvsfm, bvsfm.k), bvsfm),
@@ -119,7 +118,7 @@ def switches(searches: Searches) -> list:
 
 
 def steps(searches: Searches) -> list:
-    """COFI for every k that fits the reference, against bvSFM with k = 2, d = 64."""
+    """COFI for every k that fits the reference, compared with bvSFM with k = 2, d = 64."""
     base, rows = searches.speed("bvsfm-k2-d64"), []
     for k in range(2, 16):
         if 4**k <= 16 * searches.drawn.n:
@@ -129,7 +128,7 @@ def steps(searches: Searches) -> list:
 
 
 def search_intensity(k: int, n_elements: int) -> float:
-    """LF operations per byte brought from memory by COFI (equations 6 and 7)."""
+    """Return the LF operations per byte of COFI's memory accesses (equations 6 and 7)."""
     if n_elements <= 1:
         misses = n_elements
     elif n_elements <= 16:
@@ -140,7 +139,7 @@ def search_intensity(k: int, n_elements: int) -> float:
 
 
 def columns(searches: Searches) -> list:
-    """Column sizes of COFI and the search intensity that follows from them."""
+    """Column sizes of COFI and the resulting search intensity."""
     layout = searches.drawn.layout("cofi")
     held = np.diff(np.asarray(layout.offsets, np.int64))
     edges = [0, 1, 2, *(2**i + 1 for i in range(2, 25))]
@@ -165,11 +164,11 @@ QUESTIONS = {
 }  # fmt: skip
 
 
-# Any layout without prefetching: what that is worth is measured by leaving it out.
+# Any layout without prefetching, to measure the effect of prefetching.
 
 
 class Unprefetched(NamedTuple):
-    """``layout`` searched without prefetching; ``k`` its own."""
+    """``layout`` without prefetching; ``k`` is that of the layout."""
 
     layout: Any
     k: int
@@ -217,7 +216,7 @@ TABLES = {  # tables of each
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),
-    show_default=True, help="Sizes of random references, Mb; the last one serves the questions of one size.",
+    show_default=True, help="Sizes of random references in Mb; most experiments use the last.",
 )  # fmt: skip
 @count("--reads", "n_reads", default="1M", help="Number of reads.")
 @length
@@ -228,8 +227,8 @@ TABLES = {  # tables of each
 def search_command(**given: Any) -> None:
     """Time searching alone, on the CPU.
 
-    By layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE (FASTA) is
-    the only one; without it they are random.
+    Measures by layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE
+    (FASTA) replaces the random references.
     """
     asked, name = given["questions"] or TABLES, ""
     if given["reference"]:

@@ -1,7 +1,7 @@
-"""fmx bench sparse: building and searching a sparse suffix array on a GPU, beside seed and verify.
+"""fmx bench sparse: building and searching a sparse suffix array on a GPU, compared with seed and verify.
 
-The text is made on the GPU and reads are drawn from it, every second one from the other strand.  Both methods
-search both strands of all reads, and must agree on how often each occurs on either.
+The text is made on the GPU, and reads are drawn from it, every second one from the other strand. Both methods
+search both strands of all reads and must agree on the number of occurrences on each.
 """
 
 from functools import partial
@@ -34,14 +34,17 @@ from .patterns import DrawnPatterns
 
 
 class BothStrands(NamedTuple):
-    """``both`` Patterns of reads and their reverse complements, of ``drawn``; each second one is reversed."""
+    """Job: write ``drawn`` and their reverse complements to ``both`` (Patterns).
+
+    Every second read is reversed.
+    """
 
     drawn: Patterns
     both: Patterns
 
 
 class Differing(NamedTuple):
-    """Chooses the patterns that do not occur as often in ``ours`` as in ``theirs``, Intervals or the like."""
+    """Chooses the patterns whose numbers of occurrences differ in ``ours`` and ``theirs`` (as Intervals)."""
 
     ours: Any
     theirs: Any
@@ -69,7 +72,7 @@ def _choose_differing(choice, i):
 
 
 def both_strands(backend: Gpu, drawn: Patterns) -> Patterns:
-    """Patterns of one length as reads, each followed by its reverse complement."""
+    """Return Patterns of one length as reads, each followed by its reverse complement."""
     n, n_words = drawn.length.size, drawn.words.size - 1
     both = Patterns(
         backend.zeros(2 * n_words + 1, np.uint64),
@@ -81,7 +84,7 @@ def both_strands(backend: Gpu, drawn: Patterns) -> Patterns:
 
 
 def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_runs: int) -> list:
-    """A row for each method: seconds of the build, G reads/s of both strands, GB, and differing counts."""
+    """Return a row per method: seconds to build, G reads/s of both strands, GB, and differing counts."""
     n_reads, rows = drawn.positions.size, []
     patterns = both_strands(backend, drawn.patterns)
     build = partial(build_sparse, backend, drawn.words, drawn.blocks(), drawn.n, name)
@@ -116,21 +119,23 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
 @options.device
 @counts("--symbols", default=("100M", "1G", "3G"), help="Lengths of texts.")
 @only("--text", "kinds", TEXTS, "text")
-@click.option("--layout", "name", default="sparse", show_default=True, help="Which sparse suffix array.")
+@click.option(
+    "--layout", "name", default="sparse", show_default=True, help="Name of the sparse suffix array."
+)
 @queries
 @length
 @runs
 def sparse_command(**given):
     """Time a sparse suffix array on a GPU.
 
-    Builds it from a packed text, and searches both strands of reads, beside seed and verify.
+    Builds it from a packed text, and searches both strands of reads, compared with seed and verify.
     """
     gpu_timing.open_gpu(given["device"])
     name, rows = parse_sparse(given["name"]), []
     if name is None:
-        raise click.BadParameter(f"{given['name']} is none", param_hint="--layout")
+        raise click.BadParameter(f"{given['name']} is not a sparse suffix array", param_hint="--layout")
     if given["length"] < name.shortest:
-        raise click.BadParameter(f"{name} finds reads of {name.shortest} or more", param_hint="--length")
+        raise click.BadParameter(f"{name} needs {name.shortest} or more", param_hint="--length")
     with gpu.errors():
         backend = Gpu(GpuSession(given["device"]))
         for n in given["symbols"]:

@@ -1,1 +1,1 @@
-"""Rates of a machine, which bench and tuning share."""
+"""Measurement of machines and runs, for bench and tune."""

@@ -1,4 +1,4 @@
-"""Timing work on a GPU: seconds by events, energy by NVML."""
+"""Timing of work on a GPU: seconds by events, energy by NVML."""
 
 import functools
 import statistics
@@ -15,12 +15,12 @@ N_THREADS = 256
 
 
 def launch(function: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
-    """Run a kernel with one thread for each of n things."""
+    """Run a kernel with one thread for each of n items."""
     function[-(-n // N_THREADS), N_THREADS, stream](*arguments)
 
 
 def seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
-    """Median time that what ``work()`` starts takes on the device; the first run is not counted."""
+    """Return the median time on the device of what ``work()`` starts; the first run is not counted."""
 
     work()
     return statistics.median(gpu.timed(work) for _ in range(n_runs))
@@ -28,7 +28,7 @@ def seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
 
 @functools.cache
 def _counts_energy() -> bool:
-    """Whether NVML counts what the GPU uses; where it does not work, that is said once."""
+    """Return whether NVML measures the GPU's energy; if not, print the reason once."""
     try:
         gpu.millijoules()
     except DeviceError as error:
@@ -38,9 +38,11 @@ def _counts_energy() -> bool:
 
 
 def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] | tuple[None, None]:
-    """(joules, watts) of one ``work()``, by NVML over so many seconds or more; (None, None) without NVML.
+    """Return (joules, watts) of one ``work()``, measured by NVML for ``at_least`` seconds.
 
-    NVML's counter moves now and then, once a second or so: counted is from one move to another.
+    (None, None) without NVML.
+
+    NVML updates its counter about once per second: the measurement lasts from one update to another.
     """
 
     if not _counts_energy():
@@ -63,8 +65,8 @@ def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] 
 
 
 def open_gpu(number: int = 0) -> str:
-    """Open a GPU to measure it; its name.  Raises DeviceError where there is none."""
+    """Open a GPU for measurements and return its name. Raises DeviceError if there is none."""
 
     if gpu.SIMULATED:
-        raise DeviceError("the CUDA simulator's speed means nothing: unset NUMBA_ENABLE_CUDASIM")
+        raise DeviceError("the speed of the CUDA simulator is meaningless: unset NUMBA_ENABLE_CUDASIM")
     return gpu.open_device(number)

@@ -1,4 +1,4 @@
-"""How many random entries a second a GPU fetches: kernels, which gpu_timing.py goes without."""
+"""Roofline: how many random entries per second a GPU fetches."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from .texts import below, scramble
 GROUPS = (1, 2, 4, 8, 16)  # units of 16 bytes
 CELLS: dict = {n: static_type(f"Cells{n}", "words n", __name__) for n in GROUPS}
 BLOCK_THREADS, GB = 256, 10**9
-# Blocks: all threads are under way, from the first to the last step.
+# Blocks per multiprocessor: all threads are active from the first to the last step.
 _PER_MULTIPROCESSOR = 2048 // BLOCK_THREADS
 
 
 @by_type
 def cell_units(cells):
-    """Units of a cell, a constant of its type."""
+    """Return the units of a cell, a constant of its type."""
 
 
 def _register(cls: type, n: int) -> None:
@@ -35,7 +35,7 @@ for _n, _cls in CELLS.items():
 
 @kernel
 def fill_kernel(words, seed):
-    """A thread a word: something random-looking into ``words`` uint64[n]."""
+    """Fill ``words`` uint64[n] with pseudorandom values, one thread per word."""
     i = thread_index()
     if i < words.size:
         words[i] = scramble(np.uint64(i) ^ np.uint64(seed))
@@ -43,8 +43,10 @@ def fill_kernel(words, seed):
 
 @kernel
 def together_kernel(cells, apart, n_steps, out):
-    """A group of threads fetches a cell (of uint64), 16 bytes each; cells begin ``apart`` units from one
-    another; ``out`` uint64[1] keeps the work from being dropped."""
+    """A group of threads fetches a cell (of uint64), 16 bytes per thread.
+
+    Cells begin ``apart`` units from one another. ``out`` uint64[1] keeps the compiler from removing the work.
+    """
     size, thread = np.int64(cell_units(cells)), thread_index()
     x = scramble(thread // size)
     for _ in range(n_steps):
@@ -60,7 +62,7 @@ def together_kernel(cells, apart, n_steps, out):
 
 @kernel
 def alone_kernel(cells, n_steps, out):
-    """Each thread fetches a cell, 16 bytes at a time; else as together_kernel."""
+    """Each thread fetches a cell, 16 bytes at a time; otherwise as together_kernel."""
     size = np.int64(cell_units(cells))
     x = scramble(thread_index())
     for _ in range(n_steps):
@@ -75,7 +77,7 @@ def alone_kernel(cells, n_steps, out):
 
 @kernel
 def word_kernel(cells, n_steps, out):
-    """Each thread fetches a cell of 8 bytes; else as together_kernel."""
+    """Each thread fetches a cell of 8 bytes; otherwise as together_kernel."""
     x = scramble(thread_index())
     for _ in range(n_steps):
         x = scramble(x ^ cells.words[below(x, cells.n)])
@@ -84,16 +86,19 @@ def word_kernel(cells, n_steps, out):
 
 
 def random_words(n_bytes: int) -> Any:
-    """Words of the device that look random."""
+    """Return pseudorandom words on the device."""
     words = gpu.empty(n_bytes // 8, np.uint64)
     launch(fill_kernel, words.size, words, np.uint64(5))
     return words
 
 
 def rate(words: Any, n_bytes: int, n_units: int, together: bool, apart: int | None = None) -> float:
-    """Entries of 16 n_units bytes (8 for none) fetched a second, from the first n_bytes of ``words``.
+    """Return how many entries are fetched per second from the first n_bytes of ``words``.
 
-    Those fetched together may overlap: they begin every ``apart`` units (None: one after the other).
+    An entry has 16 n_units bytes, or 8 bytes for n_units = 0.
+
+    Entries that are fetched ``together`` may overlap: they begin every ``apart`` units (None: one after the
+    other).
     """
     entry, apart = 16 * n_units or 8, apart or n_units
     n_cells = n_bytes // entry if apart == n_units else (n_bytes - entry) // (16 * apart)
@@ -108,9 +113,9 @@ def rate(words: Any, n_bytes: int, n_units: int, together: bool, apart: int | No
 
 
 class Ceiling:
-    """How many entries a second the device fetches, by units together, measured when it is asked.
+    """Entries per second that the device fetches, by units that threads fetch together; measured on demand.
 
-    From at most ``largest`` bytes, which are the device's again once it is measured.
+    Measures in at most ``largest`` bytes, which are freed afterwards.
     """
 
     def __init__(self, largest: int = 32 * GB) -> None:
@@ -118,9 +123,11 @@ class Ceiling:
         self.known: dict[tuple, float] = {}
 
     def __call__(self, entry: int, n_bytes: int, apart: int = GROUPS[-1]) -> float:
-        """Entries of ``entry`` bytes a second from ``n_bytes``, that begin at multiples of ``apart`` units.
+        """Return entries of ``entry`` bytes per second from ``n_bytes``.
 
-        Between sizes of 16 2^i by their times.
+        They begin at multiples of ``apart`` units.
+
+        Sizes between 16 2^i bytes are interpolated by their times.
         """
         n_units = max(1, -(-entry // 16))
         small = 1 << (n_units.bit_length() - 1)
@@ -139,7 +146,7 @@ class Ceiling:
 
 
 def table(footprints: list[int]) -> list:
-    """A row for each entry size, group and footprint (bytes)."""
+    """Return a row for each entry size, group and footprint (bytes)."""
     words, rows = random_words(max(footprints)), []
     for n_units in (0, *GROUPS):
         for together in (False, True) if n_units > 1 else (False,):

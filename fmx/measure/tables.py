@@ -1,4 +1,4 @@
-"""Tables of what was measured: rows (dicts of the same keys) told, kept in files, and drawn."""
+"""Tables of measurements: rows (dicts with the same keys) that are printed, written to files, and drawn."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ from ..errors import FmxError, installed
 
 
 def markdown(rows: list) -> str:
-    """Rows as a Markdown table."""
+    """Format rows as a Markdown table."""
     if not rows:
         return "(nothing)\n"
     keys = list(dict.fromkeys(key for row in rows for key in row))
@@ -34,13 +34,13 @@ def _cell(value: Any) -> str:
 
 
 def tell(row: dict) -> dict:
-    """Show a row on standard error as soon as it is there; the row."""
+    """Print a row on standard error as soon as it is measured; return the row."""
     click.echo(markdown([row]).splitlines()[-1], err=True)
     return row
 
 
 class BenchTable(NamedTuple):
-    """What a command measured: ``rows`` (dicts of column: value), and on which machine and day."""
+    """Measurements of a command: ``rows`` (dicts of column: value), the machine and the date."""
 
     table: str
     command: str
@@ -50,7 +50,7 @@ class BenchTable(NamedTuple):
 
 
 def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> BenchTable:
-    """Show the rows, and write them as NAME.json and as a Markdown table NAME.md."""
+    """Print the rows, and write them to NAME.json and, as a Markdown table, to NAME.md."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     found = BenchTable(name, command_line(sys.argv), machine, time.strftime("%Y-%m-%d"), rows)
@@ -61,7 +61,7 @@ def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> Bench
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as it is told: fmx and its arguments, less where it wrote, files by their names."""
+    """Return a command for display: fmx and its arguments, without output options, files by their names."""
     told, rest = ["fmx"], iter(words[1:])
     for word in rest:
         if word in ("-o", "--output", "--work"):
@@ -72,7 +72,7 @@ def command_line(words: Sequence[str]) -> str:
 
 
 def write(tables: Iterable[BenchTable], path: str | Path) -> None:
-    """Write tables as JSON, a row a line."""
+    """Write tables as JSON, one row per line."""
     told = []
     for table in tables:
         about = table._asdict()
@@ -82,15 +82,15 @@ def write(tables: Iterable[BenchTable], path: str | Path) -> None:
 
 
 def read(path: str | Path) -> list:
-    """The tables of a file that ``write`` wrote.  Raises FmxError if it is none."""
+    """Read the tables of a file that ``write`` wrote. Raises FmxError if it is not such a file."""
     try:
         return [BenchTable(**table) for table in json.loads(Path(path).read_text())]
     except (ValueError, TypeError, OSError) as error:
-        raise FmxError(f"{path}: not a table of fmx bench: {error}") from None
+        raise FmxError(f"{path}: not a table written by fmx bench: {error}") from None
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, drawing into files.  Raises FmxError without matplotlib."""
+    """Return matplotlib.pyplot, which draws into files. Raises FmxError without matplotlib."""
     with installed("matplotlib", "matplotlib", FmxError):
         import matplotlib
 
@@ -100,7 +100,7 @@ def pyplot() -> Any:
 
 
 def lines_of(rows: list[dict], label: str, x: str, y: str = "Gbases/s") -> dict:
-    """{label: (xs, ys)} of rows, by the names of three of their keys."""
+    """Return {label: (xs, ys)} of rows, by the names of three of their keys."""
     lines: dict = {}
     for row in rows:
         xs, ys = lines.setdefault(row[label], ([], []))
@@ -112,10 +112,10 @@ def lines_of(rows: list[dict], label: str, x: str, y: str = "Gbases/s") -> dict:
 def plot(
     path: str | Path, lines: dict, labels: tuple[str, str, str], log: str = "x", limits: dict | None = None
 ) -> None:
-    """A figure of several lines, {label: (xs, ys)}.
+    """Draw several lines, {label: (xs, ys)}.
 
-    ``labels``: of x, of y, title; ``log``: "", "x" or "xy".  ``limits`` are dashed lines, {label: (xs, ys,
-    whether each y is interpolated)}, with filled and hollow markers.
+    ``labels``: of x, of y, and the title. ``log``: "", "x" or "xy". ``limits``: dashed lines, {label: (xs,
+    ys, whether each y is interpolated)}, with filled and hollow markers.
     """
     figure, axes = pyplot().subplots(figsize=(8.5, 4.2), constrained_layout=True)
     for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
@@ -151,9 +151,9 @@ def bars(
     title: str,
     ends: Iterable[str] | None = None,
 ) -> None:
-    """A figure of horizontal bars, {label: a number for each column, side by side}.
+    """Draw horizontal bars, {label: a number for each column, side by side}.
 
-    At its end a bar has a text of ``ends``, or its sum.
+    At the end of a bar stands a text of ``ends``, or its sum.
     """
     figure, axes = pyplot().subplots(figsize=(9, 1 + 0.42 * len(rows)), constrained_layout=True)
     left = np.zeros(len(rows))

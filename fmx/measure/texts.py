@@ -1,10 +1,10 @@
-"""Texts to measure with: random_codes, and those that any backend makes, each symbol by its position.
+"""Texts for measurements: random_codes, and texts that any backend makes, each symbol by its position.
 
 Repeat has the repeats of a genome:
 
-cells of 512 symbols    of 100: 45 copies of 64 families of repeats, 5 to 20 % of their symbols changed,
+cells of 512 symbols    of 100: 45 copies of 64 families of repeats, with 5 to 20 % of their symbols changed,
                         3 tandem repeats of units of 1 to 60 symbols, the others random
-a duplicated part       1/50 of the text, at its end, the same as a part at its beginning
+a duplicated part       1/50 of the text, at its end, equal to a part near its beginning
 one letter              a run of 2^16 A, or 1/100 of a small text
 24 contigs              a separator after each
 """
@@ -25,19 +25,19 @@ from ..search.engines import cpu
 from ..search.hits import Intervals
 from . import timing
 
-_CELL, _REPEATED = 512, 0.3  # symbols; share of a random text that is copied from elsewhere in it
+_CELL, _REPEATED = 512, 0.3  # symbols; fraction of a random text that is copied from elsewhere in it
 _LETTERS = np.frombuffer(b"NACGT", np.uint8)
 
 
 class Randomize(NamedTuple):
-    """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
+    """Job: fill ``text`` uint8[n] with random symbols: separator 0, A C G T 1 to 4."""
 
     text: Any
     seed: Any
 
 
 class Repeat(NamedTuple):
-    """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
+    """Job: fill ``text`` uint8[n] with the repeats of a genome: separator 0, A C G T 1 to 4."""
 
     text: Any
     seed: Any
@@ -45,7 +45,7 @@ class Repeat(NamedTuple):
 
 @inlined
 def scramble(x):
-    """A random-looking word for each word (splitmix64)."""
+    """Return a pseudorandom word for each word (splitmix64)."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -54,19 +54,19 @@ def scramble(x):
 
 @inlined
 def below(x, n):
-    """A number from 0 to n - 1 (n < 2^32) from a random word."""
+    """Return a number from 0 to n - 1 (n < 2^32) from a random word."""
     return np.int64(((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @inlined
 def draw(seed, i, n):
-    """A number from 0 to n - 1 for each i of a seed."""
+    """Return a number from 0 to n - 1 for each i of a seed."""
     return below(scramble(seed ^ scramble(i)), n)
 
 
 @inlined
 def _symbol(seed, i):
-    """Symbol i, 0 to 3, of a text without end."""
+    """Return symbol i, 0 to 3, of an infinite text."""
     cell, offset = i // _CELL, i % _CELL
     kind = draw(seed + np.uint64(1), cell, 100)
     if kind < 45:
@@ -95,14 +95,17 @@ def _randomize(job, stretch, start, stop):
 
 
 def make_codes(backend: Any, kind: type, n: int, seed: int = 1) -> Any:
-    """uint8[n] on the backend, the last symbol a separator; ``kind`` Randomize or Repeat."""
+    """Return uint8[n] on the backend, the last symbol a separator; ``kind`` is Randomize or Repeat."""
     text = backend.empty(n, np.uint8)
     backend.run(kind(text, np.uint64(seed)), n)
     return text
 
 
 def random_codes(n: int, seed: int = 1) -> np.ndarray:
-    """uint8[n + 1]: random symbols and a separator, _REPEATED of them in copies of 300 to 6000 symbols."""
+    """Return uint8[n + 1]: random symbols and a separator.
+
+    _REPEATED of them are copies of 300 to 6000 symbols.
+    """
     rng = np.random.default_rng(seed)
     text = np.zeros(n + 1, np.uint8)
     text[:n] = rng.integers(1, 5, n, np.uint8)
@@ -116,12 +119,12 @@ def random_codes(n: int, seed: int = 1) -> np.ndarray:
 
 
 def random_fasta(n: int, seed: int = 1) -> bytes:
-    """The n symbols of ``random_codes`` as FASTA."""
+    """Return the n symbols of ``random_codes`` as FASTA."""
     return b">random\n" + letters(random_codes(n, seed)[:-1]).tobytes() + b"\n"
 
 
 def letters(codes: np.ndarray) -> np.ndarray:
-    """Codes of a text as letters, uint8 both."""
+    """Return codes of a text as letters, both uint8."""
     return _LETTERS[codes]
 
 
@@ -131,7 +134,7 @@ _PIECE = 8192  # patterns that a thread takes at a time
 
 
 class Cut(NamedTuple):
-    """``patterns`` of one length from the packed text ``words``, that begin at ``positions``."""
+    """Job: cut ``patterns`` of one length from the packed text ``words`` at ``positions``."""
 
     words: Any
     positions: Any
@@ -150,7 +153,7 @@ def _cut(job, stretch, start, stop):
 
 
 def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
-    """The strings of ``length`` symbols at positions of a packed text, on the backend."""
+    """Return the strings of ``length`` symbols at positions of a packed text, on the backend."""
     n, n_words = positions.size, -(-length // WORD)
     patterns = Patterns(
         backend.zeros(n * n_words + 1, np.uint64),
@@ -162,7 +165,7 @@ def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
 
 
 def both_strands(patterns: Patterns) -> Patterns:
-    """Each of some patterns of one length, and its reverse complement after it."""
+    """Return patterns of one length, each followed by its reverse complement."""
     n, n_words = patterns.length.size, -(-int(patterns.length[0]) // WORD)
     words = np.zeros(2 * n * n_words + 1, np.uint64)
     both = Patterns(words, np.arange(2 * n) * n_words, np.repeat(patterns.length, 2))
@@ -180,19 +183,19 @@ def _pack_both(patterns, both):
 
 
 def some(patterns: Patterns, start: int, stop: int) -> Patterns:
-    """Patterns [start, stop), which share the words of all."""
+    """Return patterns [start, stop), which share the words of all."""
     return Patterns(patterns.words, patterns.first[start:stop], patterns.length[start:stop])
 
 
 def places(blocks: Blocks, length: int, n: int, rng: np.random.Generator) -> tuple:
-    """(block, offset in it) of n strings of ``length`` symbols, int64 both, drawn from blocks of a text.
+    """Return (block, offset in it), int64, of n strings of ``length`` symbols drawn from blocks of a text.
 
-    Raises FmxError where no block is that long.
+    Raises FmxError if no block is that long.
     """
     places = np.maximum(blocks.length - length + 1, 0)
     edges = np.append(0, np.cumsum(places))
     if edges[-1] == 0:
-        raise FmxError(f"no contig holds {length} bases in a row: give a smaller --length")
+        raise FmxError(f"no contig has {length} consecutive bases A, C, G, T: use a smaller --length")
     drawn = rng.integers(0, edges[-1], n)
     block = np.searchsorted(edges, drawn, "right") - 1
     return block, drawn - edges[block]
@@ -201,7 +204,7 @@ def places(blocks: Blocks, length: int, n: int, rng: np.random.Generator) -> tup
 def search(
     query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3, n_slots: int = cpu.N_SLOTS
 ) -> tuple:
-    """(Intervals, least seconds) of n_threads of the CPU, which take pieces of the patterns in turn."""
+    """Return (Intervals, least seconds) of n_threads, which take pieces of the patterns in turn."""
     n = patterns.length.size
     pieces = [(query, some(patterns, *span), n_slots) for span in spans(n, max(n_threads, n // _PIECE))]
     found = run_all(cpu.search, pieces, n_threads)  # compiles
@@ -210,9 +213,10 @@ def search(
 
 
 def search_both(query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3) -> tuple:
-    """The same by a sparse suffix array, of both strands of each pattern together.
+    """Search both strands of each pattern by a sparse suffix array.
 
-    (Intervals as wide as the patterns and their reverses have occurrences, seconds of half of the search.)
+    Return (Intervals as wide as the number of occurrences of the patterns and their reverse complements, half
+    of the seconds).
     """
     both, n = both_strands(patterns), patterns.length.size
     stretches = spans(n, max(n_threads, n // _PIECE))

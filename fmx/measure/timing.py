@@ -1,4 +1,4 @@
-"""Timing work and whole commands, and saying what was measured on which machine."""
+"""Timing of functions and whole commands, and a description of the machine."""
 
 import os
 import platform
@@ -17,7 +17,10 @@ from ..errors import FmxError
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One finished command, or the medians of several: seconds of wall and CPU; of one, what it ``said``."""
+    """A finished command, or the medians of several: wall and CPU seconds.
+
+    For one command, what it ``said``.
+    """
 
     wall: float
     cpu: float
@@ -25,7 +28,7 @@ class TimedRun:
 
 
 def best(work: Callable[[], Any], n_runs: int = 3) -> float:
-    """Least seconds that ``work()`` takes by the clock: other work on the machine only adds."""
+    """Return the least wall seconds of ``work()``: other work on the machine only adds to them."""
     least = float("inf")
     for _ in range(n_runs):
         start = time.perf_counter()
@@ -35,7 +38,7 @@ def best(work: Callable[[], Any], n_runs: int = 3) -> float:
 
 
 def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> TimedRun:
-    """Run a command once.  Raises FmxError with its last words if it fails."""
+    """Run a command once. Raises FmxError with the end of its error output if it fails."""
     command = [str(word) for word in command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
@@ -49,7 +52,7 @@ def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> TimedRun:
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> TimedRun:
-    """Call a function once, in this process."""
+    """Call a function once, in this process, and time it."""
     wall, cpu = time.perf_counter(), time.process_time()
     function(*arguments)
     return TimedRun(time.perf_counter() - wall, time.process_time() - cpu)
@@ -67,27 +70,27 @@ def in_turn(works: Mapping[str, Callable[[], TimedRun]], n_runs: int) -> dict[st
 
 
 def medians(works: Mapping[str, Callable[[], TimedRun]], n_runs: int) -> dict[str, TimedRun]:
-    """The medians of works that are done in turn."""
+    """Return the medians of works that are done in turn."""
     return {name: median(runs) for name, runs in in_turn(works, n_runs).items()}
 
 
 def medians_of_commands(commands: Mapping[str, Iterable[Any]], n_runs: int) -> dict[str, TimedRun]:
-    """The medians of commands that are run in turn."""
+    """Return the medians of commands that are run in turn."""
     return medians({name: partial(run, command) for name, command in commands.items()}, n_runs)
 
 
 def median(runs: Sequence[TimedRun]) -> TimedRun:
-    """The median of wall seconds, and that of CPU seconds."""
+    """Return the median of the wall seconds and the median of the CPU seconds."""
     return TimedRun(statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs))
 
 
 def fmx_command(*arguments: Any) -> list:
-    """The running fmx as a command line."""
+    """Return a command line of the running fmx."""
     return [sys.executable, "-m", "fmx", *arguments]
 
 
 def machine() -> str:
-    """The machine in words: processor, cores, memory."""
+    """Describe the machine: processor, cores, memory."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:

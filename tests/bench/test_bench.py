@@ -96,7 +96,7 @@ def test_what_is_no_table_is_refused(tmp_path):
 
     for text in ("{", '[{"table": "t"}]', "[1]"):
         (tmp_path / "t.json").write_text(text)
-        with pytest.raises(FmxError, match=r"t\.json: not a table of fmx bench"):
+        with pytest.raises(FmxError, match=r"t\.json: not a table written by fmx bench"):
             tables.read(tmp_path / "t.json")
 
 

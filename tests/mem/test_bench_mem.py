@@ -55,7 +55,7 @@ def test_queries_are_those_asked_for(tmp_path):
     again = tmp_path / "again.fa"
     files.write_reads(fasta, 1000, 36, again, files.FASTA, mem.CHANGED)
     assert again.read_bytes() == queries.read_bytes()
-    with pytest.raises(FmxError, match="no contig holds 5001 bases"):
+    with pytest.raises(FmxError, match="no contig has 5001 consecutive bases"):
         files.write_reads(fasta, 7, 5001, queries)
 
 

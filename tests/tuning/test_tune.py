@@ -248,7 +248,7 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path, monkeypatch):
     assert set(plan.ways_to_search(index_store.read_meta(path))) == {"verify", "bvsfm-k2-d96"}
     result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu")
     assert result.code == 1
-    assert "give a smaller --length" in result.err
+    assert "use a smaller --length" in result.err
     assert command("tune", "--plan").code == 2
 
 
