@@ -1,6 +1,6 @@
-"""The doors to the compiler: what is compiled, for the CPU and for GPUs, and where machine code is kept.
+"""The compiler: compiled functions for the CPU and for GPUs, and their machine code on disk.
 
-What numba is told by the environment holds for all of them.
+The settings of numba in the environment apply to all modules.
 """
 
 import os
@@ -12,4 +12,4 @@ def _is_set(name: str) -> bool:
 
 SIMULATED = _is_set("NUMBA_ENABLE_CUDASIM")  # kernels run in numba's simulator of CUDA
 DISABLED = _is_set("NUMBA_DISABLE_JIT")  # plain Python, as in the CUDA simulator
-CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside of its array
+CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside its array

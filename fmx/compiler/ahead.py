@@ -1,13 +1,13 @@
-"""Entry points: functions that commands call, with the kinds of arguments they give them, compiled ahead.
+"""Compiling ahead: entry points, the functions that commands call, with the kinds of their arguments.
 
-entry_points.txt is made by tests/entry_points.py, which runs the commands.  Its first line names the modules
-that hold bodies of contracts.  Then a line each: kB of machine code; the commands that need it without any
-option, with commas (- for none); and its name, as object_cache.py has it but for the fingerprint.
+entry_points.txt is written by tests/entry_points.py, which runs the commands.  Its first line names the
+modules with bodies of contracts.  Each other line has the kB of machine code; the commands that need it
+without any option, comma-separated (- for none); and the name from object_cache.py without the fingerprint.
 
-kernels.txt, of the same origin, has such lines for kernels, which are compiled for a kind of GPU.
+kernels.txt, written by the same script, has such lines for kernels, which are compiled for each kind of GPU.
 
-Numba compiles one function at a time in a process: so several processes are handed one name after the other,
-compile it and keep it on disk.
+Numba compiles one function at a time in a process, so several processes receive one name after another,
+compile the function and store it on disk.
 """
 
 import functools
@@ -34,7 +34,7 @@ GPUS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # A100 to Black
 
 
 class Entry(NamedTuple):
-    """A line of a list; of a kernel with the kind of GPU, as "sm_90"."""
+    """A line of a list; for a kernel, with the kind of GPU, such as "sm_90"."""
 
     size: int
     commands: frozenset
@@ -44,12 +44,12 @@ class Entry(NamedTuple):
 
 @functools.cache
 def known() -> dict:
-    """The Entry of each name."""
+    """Return the Entry of each name."""
     return {entry.name: entry for entry in _entries(PATH.read_text().splitlines()[1:])}
 
 
 def kernels_for(gpu: str) -> list[Entry]:
-    """The Entry of each kernel, for a kind of GPU."""
+    """Return the Entry of each kernel for a kind of GPU."""
     return list(_entries(KERNELS.read_text().splitlines(), gpu))
 
 
@@ -60,7 +60,7 @@ def _entries(lines: list, gpu: str = "") -> Iterator[Entry]:
 
 
 def beside(name: str) -> list:
-    """The entries that the command which runs here, and needs this one, needs without options."""
+    """Return the entries that the running command needs without options, if it needs the one of this name."""
     first = known().get(name)
     running = (
         {word for word in first.commands if f"fmx.cli.commands.{word}" in sys.modules} if first else set()
@@ -69,22 +69,23 @@ def beside(name: str) -> list:
 
 
 def _is_loaded(entry: Entry) -> bool:
-    """Whether this process has imported all that an entry names."""
+    """Return whether this process has imported everything that an entry names."""
     named = (word.rpartition(".") for word in entry.name.split() if word.startswith("fmx."))
     return all(hasattr(sys.modules.get(module), name) for module, _, name in named)
 
 
 @functools.cache
 def import_bodies() -> None:
-    """Import all bodies of contracts, as the commands have done that need an entry.  Raises ImportError."""
+    """Import all bodies of contracts, as the commands that need an entry have done.  Raises ImportError."""
     for module in PATH.read_text().split("\n", 1)[0].split():
         import_module(module)
 
 
 def function_of(entry: Entry) -> tuple[Any, tuple]:
-    """The function or kernel of an entry, and the kinds of its arguments (native.spread, kernels.spread).
+    """Return the function or kernel of an entry, and the kinds of its arguments (native.spread,
+    kernels.spread).
 
-    Raises ImportError, AttributeError or TypeError if there is none such.
+    Raises ImportError, AttributeError or TypeError if there is none.
     """
     name, *words = entry.name.split()
     return _named(name), tuple(map(_kind, words))
@@ -100,7 +101,7 @@ def _named(dotted: str) -> Any:
 
 
 def _kind(word: str) -> Any:
-    """A word of a name as native.spread has it."""
+    """Return the kind that a word of a name stands for, as in native.spread."""
     if word == "None":
         return None
     if word.startswith("'"):
@@ -111,7 +112,7 @@ def _kind(word: str) -> Any:
 
 
 class Workers:
-    """Processes that compile, started at once; ``shared``: for all who run this fmx."""
+    """Processes that compile, started at once; ``shared``: for all users of this installation."""
 
     def __init__(self, n: int, shared: bool) -> None:
         program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work({shared})"
@@ -120,7 +121,7 @@ class Workers:
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
 
     def compile(self, entries: list[Entry], listener: functions.Listener | None = None) -> list[Entry]:
-        """Compile entries, those with most code first, and show how far that is.
+        """Compile entries, those with most code first, and show the progress.
 
         Returns those that were not compiled: a process ended, or the code cannot be called.
         """
@@ -144,7 +145,7 @@ class Workers:
                 try:
                     print(entry.gpu, entry.name, file=process.stdin, flush=True)
                     answer = process.stdout.readline().strip()
-                except OSError:  # it ended
+                except OSError:  # the process ended
                     answer = ""
                 if answer == "kept":
                     done.append(entry)
@@ -170,7 +171,7 @@ class Workers:
 
 @contextmanager
 def workers(n: int, shared: bool = False) -> Iterator[Workers]:
-    """``n`` Workers, which end with the block."""
+    """Start ``n`` Workers, which end with the context."""
     started = Workers(n, shared)
     try:
         yield started
@@ -179,12 +180,12 @@ def workers(n: int, shared: bool = False) -> Iterator[Workers]:
 
 
 def n_processes(entries: list[Entry]) -> int:
-    """How many processes are of use."""
+    """Return how many processes are worthwhile."""
     return max(1, min(len(os.sched_getaffinity(0)), len(entries)))
 
 
 def work(shared: bool) -> None:
-    """Compile each name that a line of standard input holds, and answer by a line."""
+    """Compile each name read from standard input, one per line, and answer with a line."""
     gc.disable()
     functions.work_alone()
     if shared:
@@ -194,7 +195,7 @@ def work(shared: bool) -> None:
             import_bodies()
             gpu, _, name = line.strip("\n").partition(" ")
             kept = _is_made(Entry(0, frozenset(), name, gpu)) and object_cache.is_kept()
-        except Exception as error:  # whatever it is: the command that needs the function will tell
+        except Exception as error:  # any error: the command that needs the function will report it
             kept = False
             print(repr(error).replace("\n", " "), flush=True)
         else:
@@ -202,7 +203,7 @@ def work(shared: bool) -> None:
 
 
 def _is_made(entry: Entry) -> bool:
-    """Whether the code of an entry, compiled if it is not on disk, can be called."""
+    """Return whether the code of an entry, compiled if it is not on disk, can be called."""
     function, kinds = function_of(entry)
     if entry.gpu:
         return bool(function.compile(kinds, _capability(entry.gpu)))
@@ -210,7 +211,7 @@ def _is_made(entry: Entry) -> bool:
 
 
 def is_kept(entry: Entry) -> bool:
-    """Whether the code of an entry is on disk."""
+    """Return whether the code of an entry is on disk."""
     function, kinds = function_of(entry)
     if entry.gpu:
         return function.kept(kinds, _capability(entry.gpu)) is not None

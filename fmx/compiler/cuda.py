@@ -1,7 +1,7 @@
-"""The door to CUDA: kernels, device functions, packed 16-bit arithmetic.
+"""CUDA: kernels, device functions, packed 16-bit arithmetic.
 
-Kernels are launched by CUDA's driver (kernels.py); numba-cuda is imported only to compile one
-(numba_cuda.py).  Under NUMBA_ENABLE_CUDASIM=1 kernels run as Python, in numba's simulator.
+Kernels are launched by CUDA's driver (kernels.py); numba-cuda is imported only to compile a kernel
+(numba_cuda.py).  With NUMBA_ENABLE_CUDASIM=1 kernels run as Python, in numba's simulator.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ from .piece import Piece
 
 
 class Module:
-    """numba.cuda, as kernels name it; imported once one is compiled."""
+    """numba.cuda, as kernels name it; imported when one is compiled."""
 
-    __name__ = "numba.cuda"  # so that a fingerprint, which asks for it, imports nothing
+    __name__ = "numba.cuda"  # so that computing a fingerprint, which reads the name, imports nothing
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module("numba.cuda"), name)
@@ -40,7 +40,7 @@ int32, int64, uint8 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint8)
 
 
 class InTurn:
-    """A kernel of the simulator, which can run only one at a time, whichever threads launch them."""
+    """A kernel of the simulator, which runs only one kernel at a time, whichever threads launch them."""
 
     _lock = Lock()
 
@@ -56,31 +56,32 @@ class InTurn:
 
 
 def kernel(function: Callable, max_registers: int | None = None) -> Any:
-    """A CUDA kernel, compiled at its first launch, kept on disk unless it holds other functions."""
+    """Make a CUDA kernel, compiled at its first launch and kept on disk unless it holds other functions."""
     return InTurn(function) if SIMULATED else Kernel(function, max_registers)
 
 
 def device_function(function: Callable, inline: bool = False) -> Any:
-    """A function that kernels call; ``inline``: always a part of them."""
+    """Make a function that kernels call; ``inline``: always inlined."""
     if SIMULATED:
         return cuda.jit(device=True)(function)
     return Piece(function, lambda: compiler().device_function(function, inline))
 
 
 def cuda_primitive(function: Callable) -> Any:
-    """A piece of kernels that primitives_llvm.py makes of instructions; its Python body says what they do."""
+    """Make a piece of kernels from instructions in primitives_llvm.py; the Python body defines its result."""
     if SIMULATED:
         return function
     return Piece(function, lambda: getattr(import_module(".primitives_llvm", __package__), function.__name__))
 
 
 def ptx_of(kernel: Kernel, arguments: tuple, capability: tuple) -> str:
-    """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
+    """Return the PTX of a kernel for such arguments and a compute capability, say (9, 0); needs no GPU."""
     return compiler().ptx(kernel.function, kinds_of(arguments), capability)
 
 
 def local_bytes(kernel: Kernel) -> int:
-    """Memory of its own that a thread takes in any form of a kernel that was launched; 0 if registers do."""
+    """Return the largest local memory per thread of a kernel that was launched, in bytes; 0 if registers
+    suffice."""
     return 0 if SIMULATED else kernel.attribute("LOCAL_SIZE_BYTES")
 
 
@@ -95,20 +96,21 @@ def _pack(low: int, high: int) -> np.uint32:
 
 @cuda_primitive
 def max_u16x2(x, y):
-    """The larger one in each 16-bit half."""
+    """Return the larger one in each 16-bit half."""
     return _pack(*(max(a, b) for a, b in zip(_halves(x), _halves(y), strict=True)))
 
 
 @cuda_primitive
 def add_max_u16x2(x, y, z):
-    """max(x + y, z) in each 16-bit half; sums wrap."""
+    """Return max(x + y, z) in each 16-bit half; sums wrap."""
     sums = (a + b & 0xFFFF for a, b in zip(_halves(x), _halves(y), strict=True))
     return max_u16x2(_pack(*sums), z)
 
 
 @cuda_primitive
 def permute_bytes(low, high, selector):
-    """Four bytes of the eight of ``low`` and ``high``, each picked by a hex digit 0-7 of the selector."""
+    """Return four of the eight bytes of ``low`` and ``high``, each picked by a hex digit 0-7 of the
+    selector."""
     both = int(low) | (int(high) << 32)
     picked = [(both >> (8 * ((int(selector) >> (4 * i)) & 7))) & 0xFF for i in range(4)]
     return np.uint32(sum(byte << (8 * i) for i, byte in enumerate(picked)))

@@ -1,9 +1,9 @@
-"""CUDA's driver by NVIDIA's own bindings: GPUs, memory and arrays in it, streams, events, machine code.
+"""CUDA's driver through NVIDIA's bindings: GPUs, memory and arrays, streams, events, machine code.
 
-What a function does concerns the GPU that its thread uses: that of the last ``use``, else the first.
-Memory, streams and events go with the last reference to them, whichever thread that is.  Streams are CUDA's
-blocking ones: they wait for stream 0, and it for them.  All raise CudaError, and DeviceError where the
-package is missing.
+All functions act on the GPU of the calling thread: that of its last ``use``, or the first GPU.  Memory,
+streams and events are released with the last reference to them, in any thread.  Streams are CUDA's blocking
+ones: they wait for stream 0, and it for them.  All functions raise CudaError, and DeviceError if the package
+is missing.
 """
 
 import functools
@@ -21,12 +21,12 @@ _own = threading.local()
 
 
 class CudaError(Exception):
-    """What the driver was asked, and the name of its answer, such as CUDA_ERROR_OUT_OF_MEMORY."""
+    """The function of the driver that failed, and its error, such as CUDA_ERROR_OUT_OF_MEMORY."""
 
 
 @functools.cache
 def bindings() -> Any:
-    """The module cuda.bindings.driver."""
+    """Return the module cuda.bindings.driver."""
     with installed("cuda-bindings", CUDA_EXTRA):
         from cuda.bindings import driver
 
@@ -35,7 +35,7 @@ def bindings() -> Any:
 
 
 def ask(name: str, *arguments: Any) -> Any:
-    """What a function of the driver gives: nothing, a value or a tuple of them."""
+    """Call a function of the driver; return its results: none, a value or a tuple."""
     status, *found = getattr(bindings(), name)(*arguments)
     if status:
         raise CudaError(f"{name}: {status.name}")
@@ -43,19 +43,20 @@ def ask(name: str, *arguments: Any) -> Any:
 
 
 def toolkit() -> int:
-    """The CUDA whose packages are installed, 12 or 13; an older driver does not take code that it makes."""
+    """Return the major version of the installed CUDA packages, 12 or 13; an older driver rejects their
+    code."""
     return bindings().CUDA_VERSION // 1000
 
 
 def driver_version() -> tuple:
-    """The newest CUDA that the driver knows, as (12, 4).  There must be a driver."""
+    """Return the newest CUDA version that the driver supports, as (12, 4).  There must be a driver."""
     known = ask("cuDriverGetVersion")
     return known // 1000, known % 1000 // 10
 
 
 @functools.cache
 def n_devices() -> int:
-    """GPUs of this machine; 0 where there is no driver for one."""
+    """Return the number of GPUs; 0 if there is no driver."""
     bindings()
     try:
         ask("cuInit", 0)
@@ -71,14 +72,14 @@ def _context(number: int) -> Any:
 
 
 def use(number: int) -> None:
-    """Let this thread use a GPU from now on."""
+    """Select a GPU for this thread."""
     if getattr(_own, "number", None) != number:
         ask("cuCtxSetCurrent", _context(number))
         _own.number = number
 
 
 def number() -> int:
-    """The GPU that this thread uses."""
+    """Return the GPU that this thread uses."""
     if not hasattr(_own, "number"):
         use(0)
     return _own.number
@@ -91,28 +92,28 @@ def _attribute(name: str, number: int) -> int:
 
 
 def capability() -> tuple:
-    """Compute capability of the GPU, as (9, 0)."""
+    """Return the compute capability of the GPU, as (9, 0)."""
     return tuple(_attribute(f"COMPUTE_CAPABILITY_{part}", number()) for part in ("MAJOR", "MINOR"))
 
 
 def n_multiprocessors() -> int:
-    """Multiprocessors of the GPU."""
+    """Return the multiprocessors of the GPU."""
     return _attribute("MULTIPROCESSOR_COUNT", number())
 
 
 def shared_bytes() -> int:
-    """The most shared memory that a block of threads of the GPU can have."""
+    """Return the largest shared memory of a block of threads, in bytes."""
     return _attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", number())
 
 
 def device_name() -> str:
-    """Name of the GPU."""
+    """Return the name of the GPU."""
     return ask("cuDeviceGetName", 256, number()).partition(b"\0")[0].decode()
 
 
 @functools.cache
 def nvml():
-    """The module cuda.bindings.nvml, ready."""
+    """Return the module cuda.bindings.nvml, initialized."""
     with installed("cuda-bindings", CUDA_EXTRA):
         from cuda.bindings import nvml
 
@@ -122,27 +123,28 @@ def nvml():
 
 @functools.cache
 def _nvml_device(number):
-    # CUDA_VISIBLE_DEVICES changes CUDA's numbers of GPUs and not NVML's; both know a GPU's place.
+    # CUDA_VISIBLE_DEVICES changes the GPU numbers of CUDA but not those of NVML; both know the PCI bus id.
     place = ask("cuDeviceGetPCIBusId", 16, number).partition(b"\0")[0].decode()
     return nvml().device_get_handle_by_pci_bus_id_v2(place)
 
 
 def millijoules() -> int:
-    """Energy that the GPU has used since its driver is loaded.  Raises DeviceError if NVML cannot tell."""
+    """Return the energy the GPU has used since its driver was loaded.  Raises DeviceError if NVML has no
+    reading."""
     try:
         return nvml().device_get_total_energy_consumption(_nvml_device(number()))
     except nvml().NvmlError as error:
-        raise DeviceError(f"NVML says of this GPU: {error}") from error
+        raise DeviceError(f"NVML reports for this GPU: {error}") from error
 
 
 def free_bytes() -> int:
-    """Memory of the GPU that nobody uses."""
+    """Return the free bytes of GPU memory."""
     number()
     return int(ask("cuMemGetInfo")[0])
 
 
 class _Owned:
-    """A handle of the driver, given back with the last reference to this."""
+    """A handle of the driver, released with the last reference to this object."""
 
     def __init__(self, make: str, give_back: str, *arguments: int) -> None:
         context = _context(number())
@@ -154,7 +156,7 @@ class _Owned:
 
 
 def _give_back(driver: Any, context: Any, name: str, handle: int) -> None:
-    """By whichever thread; a GPU that does not answer any more has nothing to take back."""
+    """Release a handle, in any thread; a GPU that has stopped responding has nothing to release."""
     (failed,) = driver.cuCtxPushCurrent(context)
     if not failed:
         getattr(driver, name)(handle)
@@ -162,7 +164,7 @@ def _give_back(driver: Any, context: Any, name: str, handle: int) -> None:
 
 
 class Memory(_Owned):
-    """Bytes of the GPU's memory, at address ``handle``; ``is_used``: by this process, so far."""
+    """Bytes of GPU memory at address ``handle``; ``is_used``: whether this process has allocated any."""
 
     is_used = False
 
@@ -172,7 +174,7 @@ class Memory(_Owned):
 
 
 class PinnedMemory(_Owned):
-    """Bytes of the host that are copied without a detour; ``np.asarray`` of it is an array over them."""
+    """Pinned bytes of the host, copied directly; ``np.asarray`` of it is an array over them."""
 
     def __init__(self, shape: Any, dtype: Any, n_bytes: int) -> None:
         super().__init__("cuMemHostAlloc", "cuMemFreeHost", n_bytes, 0)
@@ -188,23 +190,23 @@ class Stream(_Owned):
         super().__init__("cuStreamCreate", "cuStreamDestroy", 0)
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Version of this protocol, and the handle, for other libraries."""
+        """Return the version of this protocol and the handle, for other libraries."""
         return 0, self.handle
 
     def synchronize(self) -> None:
-        """Wait for all work of it."""
+        """Wait for all work of the stream."""
         ask("cuStreamSynchronize", self.handle)
 
 
 class Event(_Owned):
-    """The point in time when a stream has done what it was given so far."""
+    """The point in time when a stream has finished its work so far."""
 
     def __init__(self, stream: Any = 0) -> None:
         super().__init__("cuEventCreate", "cuEventDestroy", 0)
         ask("cuEventRecord", self.handle, int(stream))
 
     def seconds_until(self, later: "Event") -> float:
-        """Seconds to an event that has been reached."""
+        """Return the seconds to a later event that has been reached."""
         return ask("cuEventElapsedTime", self.handle, later.handle) / 1000
 
 
@@ -215,7 +217,7 @@ def synchronize() -> None:
 
 
 def fill_zero(address: int, n_bytes: int, stream: Any = 0) -> None:
-    """Write zeros into the GPU's memory."""
+    """Write zeros into GPU memory."""
     number()
     ask("cuMemsetD8Async", address, 0, n_bytes, int(stream))
 
@@ -245,25 +247,26 @@ def copy_out(target: Any, address: int, n_bytes: int, stream: Any = 0) -> None:
 class LoadedKernel:
     """Machine code of one kernel, loaded to the GPU."""
 
-    _LARGEST = 48 << 10  # bytes of shared memory that need no leave
+    _LARGEST = 48 << 10  # bytes of shared memory that need no permission
 
     def __init__(self, cubin: bytes, symbol: str) -> None:
         number()
-        self._module = ask("cuModuleLoadData", cubin)  # it stays as long as the process
+        self._module = ask("cuModuleLoadData", cubin)  # kept as long as the process
         self._function = ask("cuModuleGetFunction", self._module, symbol.encode())
 
     def attribute(self, name: str) -> int:
-        """One of CUfunction_attribute, as LOCAL_SIZE_BYTES or NUM_REGS."""
+        """Return an attribute of CUfunction_attribute, such as LOCAL_SIZE_BYTES or NUM_REGS."""
         kind = getattr(bindings().CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         return int(ask("cuFuncGetAttribute", kind, self._function))
 
     def __call__(
         self, grid: int, block: int, stream: Any, shared: int, slots: Any, arguments: tuple = ()
     ) -> None:
-        """Run it with ``grid`` blocks of ``block`` threads, each block with ``shared`` bytes more.
+        """Launch ``grid`` blocks of ``block`` threads, each block with ``shared`` more bytes of shared
+        memory.
 
-        ``slots``: array of 64-bit words, one for each argument, which is its lowest bytes; ``arguments`` stay
-        alive meanwhile.
+        ``slots``: array of 64-bit words, one per argument, in its lowest bytes; ``arguments`` are kept alive
+        meanwhile.
         """
         if shared > self._LARGEST:
             kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -286,11 +289,11 @@ class LoadedKernel:
         )
 
 
-# Arrays in a GPU's memory, as kernels and other libraries take them.
+# Arrays in GPU memory, for kernels and other libraries.
 
 
 class CudaArray:
-    """An array of the device, in C order; ``dtype``, ``shape``, ``ndim``, ``size``, ``nbytes`` as of NumPy's.
+    """A device array in C order; ``dtype``, ``shape``, ``ndim``, ``size``, ``nbytes`` are those of NumPy.
 
     ``address`` of its first byte; ``owner`` keeps the memory.
     """
@@ -303,12 +306,12 @@ class CudaArray:
         self.nbytes = self.size * self.dtype.itemsize
 
     def __getitem__(self, part: slice) -> "CudaArray":
-        """A run of it along its first axis, over the same memory."""
+        """Return a run of elements along the first axis, over the same memory."""
         if not isinstance(part, slice):
-            raise TypeError("an array of the device has no elements for the host; copy it there")
+            raise TypeError("a device array has no elements on the host; copy it first")
         start, stop, step = part.indices(self.shape[0])
         if step != 1:
-            raise ValueError("an array of the device is cut into runs only")
+            raise ValueError("a device array can only be sliced into runs")
         row = math.prod(self.shape[1:]) * self.dtype.itemsize
         shape = (max(stop - start, 0), *self.shape[1:])
         return CudaArray(shape, self.dtype, self.address + start * row, self.owner)
@@ -332,7 +335,7 @@ class CudaArray:
 
 
 def empty(shape: Any, dtype: Any) -> CudaArray:
-    """An array that is not initialised; ``shape`` a number or a tuple of them."""
+    """Allocate an uninitialised array; ``shape`` is a number or a tuple."""
     shape = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = Memory(n_bytes) if n_bytes else None
@@ -340,22 +343,22 @@ def empty(shape: Any, dtype: Any) -> CudaArray:
 
 
 def over(array: Any, n: int, dtype: Any) -> CudaArray:
-    """The memory of an array as n elements of another type."""
+    """View the memory of an array as n elements of another dtype."""
     return CudaArray((n,), dtype, array.address, array.owner)
 
 
 def pinned(shape: Any, dtype: Any) -> np.ndarray:
-    """An array of the host that is copied from and to the device without a detour, not initialised."""
+    """Allocate an uninitialised pinned host array, which is copied to and from the device directly."""
     shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)
     n_bytes = math.prod(shape) * dtype.itemsize
     return np.asarray(PinnedMemory(shape, dtype, n_bytes)) if n_bytes else np.empty(shape, dtype)
 
 
 def upload(source: Any, target: Any, stream: Any = 0) -> None:
-    """Fill the array ``target`` with the first bytes of a contiguous one of the host."""
+    """Fill the array ``target`` with the first bytes of a contiguous host array."""
     copy_in(target.address, source.ctypes.data, min(source.nbytes, target.nbytes), stream)
 
 
 def download(source: Any, target: Any, stream: Any = 0) -> None:
-    """Fill a contiguous array of the host with the first bytes of ``source``."""
+    """Fill a contiguous host array with the first bytes of ``source``."""
     copy_out(target.ctypes.data, source.address, min(source.nbytes, target.nbytes), stream)

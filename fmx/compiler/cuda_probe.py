@@ -1,7 +1,8 @@
-"""Whether kernels can be launched as kernels.py launches them: by numba's convention, and this driver.
+"""A test whether kernels.py can launch kernels: whether numba's convention is the expected one, on this
+driver.
 
-Where it differs, a kernel reads memory that it must not, and its process can use the GPU no more.  So before
-a kernel is kept, a process of its own launches one that takes every kind of argument.
+If it differs, a kernel reads memory that it must not, and its process can no longer use the GPU.  So before a
+kernel is kept, a separate process launches one that takes every kind of argument.
 """
 
 import json
@@ -21,7 +22,7 @@ _N_BLOCKS, _N_THREADS = 3, 64
 
 
 class ProbeTuple(NamedTuple):
-    """A tuple with a name, to be passed; ``table`` int32[2, 5]."""
+    """A named tuple as an argument; ``table`` int32[2, 5]."""
 
     table: Any
     factor: Any
@@ -30,7 +31,7 @@ class ProbeTuple(NamedTuple):
 
 @kernel
 def read_all(out, group, wide, small, marks, nothing, half):
-    """Takes every kind of argument; each thread writes into ``out`` (float64[threads, 12]) what it got."""
+    """Take every kind of argument; each thread writes what it received to ``out`` (float64[threads, 12])."""
     shared = cuda.shared.array(0, np.uint32)
     i, t = cuda.grid(1), cuda.threadIdx.x
     shared[t] = t * small[1]
@@ -54,7 +55,7 @@ def read_all(out, group, wide, small, marks, nothing, half):
 
 
 def arguments(take: Callable[[np.ndarray], Any]) -> tuple:
-    """What it is launched with; ``take`` brings an array to where it is used."""
+    """Return the arguments for the launch; ``take`` copies an array to where it is used."""
     table = take(np.arange(-3, 7, dtype=np.int32).reshape(2, 5))
     line = take(np.arange(3, 40, dtype=np.uint8))
     group = ProbeTuple(table, np.float32(0.5), (line, np.int16(-300)))
@@ -65,7 +66,7 @@ def arguments(take: Callable[[np.ndarray], Any]) -> tuple:
 
 
 def expected() -> np.ndarray:
-    """What ``out`` must hold then."""
+    """Return what ``out`` must contain afterwards."""
     out, group, wide, small, _, _, half = arguments(np.asarray)
     t = np.arange(out.shape[0]) % _N_THREADS
     weights = 10 * np.arange(2)[:, None] + np.arange(5) + 1
@@ -79,22 +80,22 @@ def expected() -> np.ndarray:
 
 
 def code_for(capability: tuple) -> Code | None:
-    """The code of this kernel, if it is kept: it came with all others, or was made before them."""
+    """Return the code of this kernel if it is kept: it came with all others, or was made before them."""
     return read_all.kept(kinds_of(arguments(np.asarray)), capability)
 
 
 def holds(capability: tuple) -> bool:
-    """Whether the compiler's code can be launched on the GPU that this thread uses."""
+    """Return whether the compiler's code can be launched on this thread's GPU."""
     try:
         code = code_for(capability) or read_all.compile(kinds_of(arguments(np.asarray)), capability)
         told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
         return json.loads(ask(__name__, told) or "[]") == expected().tolist()
-    except Exception:  # whatever another numba-cuda or driver does not have, or say, any more
+    except Exception:  # any error: another numba-cuda or driver may lack anything
         return False
 
 
 def answer() -> None:
-    """Launch the code that standard input holds, and print what it wrote."""
+    """Launch the code read from standard input, and print what it wrote."""
     number, packed = json.load(sys.stdin)
     cuda_driver.use(number)
     code = object_cache.unpack(bytes.fromhex(packed))

@@ -1,12 +1,12 @@
-"""What is compiled: functions that Python calls, and pieces of them.
+"""Compiled functions, which Python calls, and the pieces they are made of.
 
-No room but this imports numba, and this module does so only to compile (numba_cpu.py).  Machine code
-is kept on disk (object_cache.py) and called (native.py) without numba, whose import and types would take
-half a second of each command.
+Only this room imports numba, and this module does so only to compile (numba_cpu.py).  Machine code is kept on
+disk (object_cache.py) and called (native.py) without numba, whose import and types would take half a second
+of each command.
 
     compiled     called from Python, without holding its global lock
     inlined      a piece of compiled functions, written in Python
-    primitive    a piece of a few instructions (primitives_llvm.py); its Python body says what they do
+    primitive    a piece of a few instructions (primitives_llvm.py); its Python body defines its result
     by_type      a contract: a piece whose body is chosen by the type of its first argument
 """
 
@@ -27,38 +27,38 @@ from .piece import Contract, Piece
 
 _lock = threading.RLock()
 _listener: list = []
-_before_compiling: list = []  # the same until it was told
-_may_start_others = [True]  # once a process
-_UNKNOWN = "fmx does not know this numba or NumPy; see what it requires"
+_before_compiling: list = []  # the listener, until it was notified
+_may_start_others = [True]  # once per process
+_UNKNOWN = "this version of numba or NumPy is not supported; install one that fmx requires"
 _seconds = [0.0]
 
 
 class Listener(Protocol):
-    """Who is told what is compiled: machines/progress.py."""
+    """Gets messages on what is compiled: machines/progress.py."""
 
     def say(self, message: str) -> None:
-        """One line that stays."""
+        """Write a line that stays."""
 
     def alone(self, message: Callable[[], str], share: Callable[[], float]) -> AbstractContextManager[None]:
-        """Within, show ``message()`` and the time left, by the share that is done."""
+        """Within the context, show ``message()`` and the time left, from the fraction done."""
 
 
 def on_first_compile(listener: Listener) -> None:
-    """Tell ``listener`` once, when something is compiled that the disk does not hold yet.
+    """Notify ``listener`` once, when something is compiled that is not on disk.
 
-    The last one given counts, so that an earlier command of the same process has no say.
+    The last listener replaces earlier ones, such as that of an earlier command of the process.
     """
     _listener[:] = _before_compiling[:] = [listener]
 
 
 def seconds_of_compiling() -> float:
-    """What this process has spent on compiling so far."""
+    """Return the seconds that this process has spent on compiling."""
     return _seconds[0]
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Time within is spent on compiling."""
+    """Count the time in the context as compiling."""
     start = time.monotonic()
     try:
         yield
@@ -69,24 +69,25 @@ def compiling() -> Iterator[None]:
 
 @functools.cache
 def compiler() -> ModuleType:
-    """The module that compiles, which imports numba."""
+    """Return the module that compiles, which imports numba."""
     need_room(COMPILING)
     return import_module(".numba_cpu", __package__)
 
 
 @functools.cache
 def _is_callable() -> bool:
-    """Whether the compiler's code can be called without numba."""
+    """Return whether the compiler's code can be called without numba."""
     return import_module(".probe", __package__).holds(compiler())
 
 
 def tell(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
-    """Say that something is compiled, and why each time: ``unknown`` where it is not ``is_callable()``."""
+    """Report that something is compiled and, if its code is not kept, why: ``unknown`` if not
+    ``is_callable()``."""
     while _before_compiling:
         why = ""
         if not object_cache.is_kept():
             where = object_cache.folder() or "a folder without a home"
-            why = f": {where} cannot be kept from others; name another by FMX_CACHE"
+            why = f": {where} is not a private folder; set FMX_CACHE to one"
         elif not is_callable():
             why = f": {unknown}"
         _before_compiling.pop().say(
@@ -114,9 +115,10 @@ class Compiled(Piece):
         return Native(code) if code else compiler().by_numba(self.function)
 
     def code(self, kinds: tuple) -> Code | None:
-        """Its code for arguments of some kinds, from disk or compiled; None where only numba can call it."""
+        """Return the code for arguments of some kinds, from disk or compiled; None if only numba can call
+        it."""
         function = self.function
-        # What is not of fmx or holds variables of another function is not told apart by its name.
+        # Names do not distinguish functions outside fmx, or with variables of another function: not kept.
         named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
         keep = all(x.__module__.startswith("fmx.") for x in named) and not function.__closure__
         name = object_cache.name_of(function, kinds)
@@ -138,7 +140,8 @@ class Compiled(Piece):
 
 
 def _compile_ahead(name: str) -> None:
-    """Compile by several processes what a command that lacks the function of this name is likely to need."""
+    """Compile, in several processes, what a command that lacks the function of this name is likely to
+    need."""
     ahead = import_module(".ahead", __package__)
     wanted = [entry for entry in ahead.beside(name) if not ahead.is_kept(entry)]
     n = ahead.n_processes(wanted)
@@ -152,24 +155,24 @@ def _compile_ahead(name: str) -> None:
 
 
 def work_alone() -> None:
-    """Start no other processes to compile."""
+    """Compile in this process only."""
     _may_start_others.clear()
 
 
 def compiled(function: Callable) -> Any:
-    """Compile at first call, for the CPU, kept on disk, running without Python's global lock."""
+    """Compile at the first call, for the CPU; kept on disk, and run without Python's global lock."""
     return function if DISABLED else Compiled(function)
 
 
 def inlined(function: Callable) -> Any:
-    """A small piece of a compiled function, always inlined."""
+    """Make a small piece of compiled functions, always inlined."""
     if DISABLED:
         return function
     return Piece(function, lambda: compiler().inlined(function))
 
 
 def primitive(function: Callable, emitters: str = "primitives_llvm") -> Any:
-    """A piece that ``emitters`` makes of instructions, under the same name."""
+    """Make a piece from the instructions of ``emitters``, under the same name."""
     if DISABLED:
         return function
     return Piece(function, lambda: compiler().intrinsic(emitters, function.__name__))
@@ -181,8 +184,8 @@ def primitive(function: Callable, emitters: str = "primitives_llvm") -> Any:
 def by_type(contract: Callable, default: Callable | None = None) -> Contract:
     """Turn a contract into a function whose body is chosen by the type of its first argument.
 
-    ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
-    time; plain Python looks it up by ``type(first)``.  A type without a body gets ``default``, if any.
+    ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile time;
+    plain Python looks it up by ``type(first)``.  A type without a body gets ``default``, if any.
     """
     bodies: dict = {}
 
@@ -194,14 +197,14 @@ def by_type(contract: Callable, default: Callable | None = None) -> Contract:
 
 
 def by_type_or_this(contract: Callable) -> Contract:
-    """A contract whose own body serves every type that registers none."""
+    """Make a contract whose own body serves every type without a registered body."""
     return by_type(contract, contract)
 
 
 def static_type(name: str, fields: Any, module: str) -> Any:
-    """A NamedTuple type for bodies of its own, one of many that differ by constants of compiled code.
+    """Make a NamedTuple type with separate bodies, one of many that differ by constants of compiled code.
 
-    Kept machine code finds its types by their names in modules, so it becomes one of ``module``.
+    Kept machine code finds its types by name in their modules, so it becomes an attribute of ``module``.
     """
     cls: Any = namedtuple(name, fields, module=module)  # type: ignore[misc]
     setattr(sys.modules[module], name, cls)

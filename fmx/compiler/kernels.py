@@ -1,9 +1,10 @@
-"""Kernels: compiled once for each combination of types and kind of GPU, kept on disk, launched by the driver.
+"""Kernels: compiled once per combination of types and kind of GPU, kept on disk, launched by the driver.
 
-``kernel[grid, block, stream, shared](arguments)`` as numba has it.  Once a kernel is kept, no compiler is
-imported.  The convention is numba's: a number is passed as itself, a tuple as its elements, and an array as
-(owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tries it before any kernel is kept;
-where it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is kept, too.
+``kernel[grid, block, stream, shared](arguments)`` is the syntax of numba.  Once a kernel is kept, no compiler
+is imported.  The calling convention is numba's: a number is passed as itself, a tuple as its elements, and an
+array as (owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tests it before any kernel
+is kept; if it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is also
+kept.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from .native import Code, number_bits, number_kind
 
 
 def kinds_of(arguments: tuple) -> tuple:
-    """The kinds of arguments; an array of the host stands for one of the device."""
+    """Return the kinds of arguments; a host array counts as a device array."""
     return spread(_on_device(arguments))[0]
 
 
@@ -40,7 +41,7 @@ def _on_device(value: Any) -> Any:
 
 
 def spread(arguments: tuple) -> tuple:
-    """(kinds of the arguments, a tuple; their slots, 64-bit words)."""
+    """Return (kinds of the arguments, a tuple; their slots, 64-bit words)."""
     kinds: list = []
     slots = array("q")
     _spread(arguments, kinds, slots)
@@ -63,18 +64,18 @@ def _spread(values: Any, kinds: list, slots: Any) -> None:
 
 
 _lock = threading.RLock()
-UNKNOWN = "fmx does not know this numba-cuda or driver; see what it requires"
+UNKNOWN = "this version of numba-cuda or the driver is not supported; install one that fmx requires"
 
 
 def compiler() -> ModuleType:
-    """The module that compiles, which imports numba-cuda."""
+    """Return the module that compiles, which imports numba-cuda."""
     return import_module(".numba_cuda", __package__)
 
 
 class Kernel:
-    """A function that runs on a GPU, with at most ``max_registers`` a thread (None: as many as it likes).
+    """A function that runs on a GPU, with at most ``max_registers`` per thread (None: no limit).
 
-    It is kept on disk if its name, and whole numbers that it holds, tell what it is.
+    It is kept on disk if its name, and the whole numbers that it holds, identify it.
     """
 
     def __init__(self, function: Callable, max_registers: int | None = None) -> None:
@@ -86,7 +87,8 @@ class Kernel:
         self._loaded: dict = {}
 
     def __getitem__(self, how: tuple) -> Callable[..., None]:
-        """``how``: blocks, threads of a block, then a stream and bytes of shared memory, or 0."""
+        """Select the launch by ``how``: blocks, threads of a block, then a stream and bytes of shared memory,
+        or 0."""
         return functools.partial(self._launch, *(*how, 0, 0)[:4])
 
     def _launch(self, grid: int, block: int, stream: Any, shared: int, *arguments: Any) -> None:
@@ -100,7 +102,7 @@ class Kernel:
         code(int(grid), int(block), stream, int(shared), slots, arguments)
 
     def _load(self, kinds: tuple, arguments: tuple) -> Callable[..., None]:
-        """What launches it for arguments of some kinds: called as _launch calls it."""
+        """Return a function that launches it for arguments of some kinds, called as _launch calls it."""
         capability = cuda_driver.capability()
         code = self.kept(kinds, capability)
         if code is None:
@@ -112,12 +114,12 @@ class Kernel:
         return cuda_driver.LoadedKernel(code.body, code.symbol)
 
     def kept(self, kinds: tuple, capability: tuple) -> Code | None:
-        """Its code for arguments of some kinds and GPUs of a compute capability, if it is on disk."""
+        """Return the code for arguments of some kinds and a compute capability, if it is on disk."""
         name = self._name(kinds, capability)
         return object_cache.load(name, object_cache.GPUS) if name else None
 
     def compile(self, kinds: tuple, capability: tuple) -> Code:
-        """Its code for arguments of some kinds and GPUs of a compute capability; none need be here."""
+        """Compile for arguments of some kinds and a compute capability; needs no such GPU."""
         code = compiler().machine_code(self.function, self.max_registers, kinds, capability)
         name = self._name(kinds, capability)
         if name:
@@ -125,7 +127,7 @@ class Kernel:
         return code
 
     def _name(self, kinds: tuple, capability: tuple) -> str:
-        """What its code is kept under; nothing if that would not tell what it is."""
+        """Return the name that the code is kept under; empty if a name would not identify it."""
         named = [self.function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
         if not self._is_named or not all(x.__module__.startswith("fmx.") for x in named):
             return ""
@@ -133,19 +135,20 @@ class Kernel:
         return object_cache.name_of(self.function, what)
 
     def attribute(self, name: str) -> int:
-        """The largest of an attribute of CUDA's, such as LOCAL_SIZE_BYTES, in any form that was launched."""
+        """Return the largest value of a CUDA attribute, such as LOCAL_SIZE_BYTES, over all variants
+        launched."""
         return max(code.attribute(name) for code in self._loaded.values())
 
 
 def _versions() -> str:
-    """Of the compiler and its CUDA; that of numba is in the name of the folder."""
+    """Return the versions of the compiler and its CUDA; that of numba is in the name of the folder."""
     found = find_spec("numba_cuda")
     version = Path(found.origin).with_name("VERSION").read_text().strip() if found and found.origin else ""
     return f"{version} of CUDA {cuda_driver.toolkit()}"
 
 
 def check_compiler() -> None:
-    """Import the compiler if it was never seen to work here, and no kernels came with fmx.
+    """Import the compiler, unless it is known to work here or kernels came with fmx.
 
     Raises DeviceError if it cannot be used.
     """
@@ -164,7 +167,7 @@ def _convention(capability: tuple) -> str:
 
 @functools.cache
 def is_callable(capability: tuple) -> bool:
-    """Whether the compiler's code can be launched without it; tried once for a folder and a kind of GPU."""
+    """Return whether code can be launched without the compiler; tested once per folder and kind of GPU."""
     proof = _convention(capability)
     if object_cache.is_proven(proof):
         return True
@@ -174,11 +177,11 @@ def is_callable(capability: tuple) -> bool:
     return True
 
 
-# NVIDIA's radix sort, by cuda.compute.
+# NVIDIA's radix sort, through cuda.compute.
 
 
 class _Shown:
-    """What cuda.compute sees of an array: it keeps what it was given last, and must not keep the memory."""
+    """An array as shown to cuda.compute, which keeps its last arguments, but must not keep the memory."""
 
     def __init__(self, array: Any) -> None:
         self.__cuda_array_interface__ = array.__cuda_array_interface__
@@ -187,10 +190,11 @@ class _Shown:
 def sort_pairs(
     keys: Any, values: Any, spare_keys: Any, spare_values: Any, n_bits: int, empty: Callable[[int, Any], Any]
 ) -> tuple[Any, Any]:
-    """Pairs sorted by the lowest ``n_bits`` of their keys: (keys, values), in these arrays or the spare ones.
+    """Sort pairs by the lowest ``n_bits`` of their keys; return (keys, values), in these arrays or the spare
+    ones.
 
     ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
-    their order; ``empty(n, dtype)`` makes room on the device.  NumPy sorts in the CUDA simulator.
+    their order; ``empty(n, dtype)`` allocates on the device.  NumPy sorts in the CUDA simulator.
     """
     if SIMULATED:
         order = np.argsort(keys & np.uint64((1 << n_bits) - 1), kind="stable")
@@ -209,7 +213,8 @@ def sort_pairs(
 
 
 def cccl() -> Any:
-    """The package, None in the CUDA simulator; it needs a driver.  Raises DeviceError where it is missing."""
+    """Return the package, None in the CUDA simulator; it needs a driver.  Raises DeviceError if it is
+    missing."""
     if SIMULATED:
         return None
     with installed("cuda-cccl", CUDA_EXTRA):
@@ -221,12 +226,12 @@ def cccl() -> Any:
 
 @functools.cache
 def _sorter(capability: tuple) -> Any:
-    """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
+    """Return the compiled sort of (uint64, uint32) pairs for a compute capability."""
     compute = cccl()
     name = f"radix_sort-{capability[0]}{capability[1]}-cuda{cuda_driver.toolkit()}"
     kept = object_cache.read(name)
     if kept is not None:
-        with contextlib.suppress(ValueError):  # of another version of cuda-cccl
+        with contextlib.suppress(ValueError):  # made by another version of cuda-cccl
             return compute.deserialize(kept)
     keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
     sorter = compute.make_radix_sort(

@@ -1,6 +1,7 @@
-"""Machine code in memory: the kinds of its arguments, loaded by LLVM, called by way of numba_cpu.py.
+"""Machine code in memory: the kinds of its arguments, loading by LLVM, calls through the entry of
+numba_cpu.py.
 
-LLVM aborts the process where memory ends, so room for it is asked for before.
+LLVM aborts the process when memory runs out, so enough address space is checked for in advance.
 """
 
 import ctypes
@@ -18,24 +19,24 @@ import numpy as np
 from ..errors import FmxError
 
 MB = 1 << 20
-# Address space that is taken by LLVM, by the code of a function, and by numba when it compiles one.
+# Address space taken by LLVM, by the code of a function, and by numba when it compiles one.
 LLVM, CODE, COMPILING = 200 * MB, 32 * MB, 160 * MB
 
 
 def need_room(size: int) -> None:
-    """Raise FmxError where a limit of this process (ulimit -v) leaves less address space than that."""
+    """Raise FmxError if a limit of this process (ulimit -v) leaves less address space than ``size``."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
     try:
         with open("/proc/self/statm") as stream:
             used = int(stream.read().split()[0]) * resource.getpagesize()
-    except OSError:  # only Linux tells
+    except OSError:  # only Linux has this file
         return
     if limit - used < size:
         raise FmxError(
-            f"out of memory: {(used + size) // MB:,} MB of address space are needed here, {limit // MB:,} MB "
-            "are allowed: allow more by 'ulimit -v'"
+            f"out of memory: {(used + size) // MB:,} MB of address space are needed, but only "
+            f"{limit // MB:,} MB are allowed: raise the limit with 'ulimit -v'"
         )
 
 
@@ -43,14 +44,15 @@ need_room(LLVM)
 
 import llvmlite.binding as llvm  # noqa: E402
 
-# What compilers call x86-64-v3 and -v4: processors since 2013 (AVX2), and with AVX-512.
+# The levels that compilers call x86-64-v3 and -v4: processors since 2013 (AVX2), and with AVX-512.
 _V3 = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 _V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}  # NUMBA_CPU_NAME: NUMBA_CPU_FEATURES; the most able first
+LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}  # NUMBA_CPU_NAME: NUMBA_CPU_FEATURES; the highest level first
 
 
 def levels() -> list:
-    """Processors, as ``processor`` says it, whose code this one runs, too; the most able first."""
+    """Return the processors, as ``processor`` names them, whose code this one also runs; the highest level
+    first."""
     if "NUMBA_CPU_NAME" in os.environ or not llvm.get_process_triple().startswith("x86_64"):
         return []
     host = llvm.get_host_cpu_features()
@@ -58,7 +60,7 @@ def levels() -> list:
 
 
 def processor() -> str:
-    """What the code is compiled for, as numba sees it."""
+    """Return the processor that code is compiled for, as numba sees it."""
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
     return _name(name, features)
@@ -69,7 +71,7 @@ def _name(name: str, features: str) -> str:
 
 
 def new_target() -> llvm.TargetMachine:
-    """An engine owns its target."""
+    """Return a new target: each engine owns one."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine()
@@ -83,7 +85,7 @@ _NUMBERS = {
 _AS_BITS = {"u8", "f4", "f8"}
 ENTRY = "fmx_entry"
 READ_ONLY = "-"
-# What numba tells apart of an array's flags: C order (0x1), else Fortran order (0x2), writeable (0x400).
+# Flags of an array that numba distinguishes: C order (0x1), else Fortran order (0x2), writeable (0x400).
 _FLAGS = 0x403
 _LAYOUTS = {
     order | writeable: ("C" if order & 1 else "F" if order else "A") + ("" if writeable else READ_ONLY)
@@ -93,10 +95,11 @@ _LAYOUTS = {
 
 
 class Code(NamedTuple):
-    """``symbol`` is the function's name in ``body``, an object file; ``entry`` is that of numba_cpu.py.
+    """Machine code: ``symbol`` is the function's name in ``body``, an object file; ``entry`` is from
+    numba_cpu.py.
 
     ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
-    "module:name" for a NamedTuple and "" for a plain one.
+    "module:name" for a NamedTuple and "" for a plain tuple.
     """
 
     symbol: str
@@ -106,7 +109,7 @@ class Code(NamedTuple):
 
 
 def spread(arguments: tuple) -> tuple[tuple, list]:
-    """The kinds of arguments, a tuple, and the list of their slots."""
+    """Return the kinds of arguments, as a tuple, and the list of their slots."""
     kinds: list = []
     slots: list = []
     _spread(arguments, kinds, slots)
@@ -131,7 +134,7 @@ def _spread(values: Any, kinds: list, slots: Any) -> None:
 
 
 def number_kind(value: Any) -> str:
-    """The kind of a number, as "i8".  Raises TypeError for anything else."""
+    """Return the kind of a number, as "i8".  Raises TypeError for anything else."""
     if isinstance(value, bool | np.bool_):
         return "?"
     if isinstance(value, int):
@@ -140,18 +143,18 @@ def number_kind(value: Any) -> str:
         return "f8"
     if isinstance(value, np.number) and value.dtype.str[1:] in _NUMBERS:
         return value.dtype.str[1:]
-    raise TypeError(f"compiled code takes no {type(value).__name__}")
+    raise TypeError(f"compiled code does not accept {type(value).__name__}")
 
 
 def number_bits(value: Any, kind: Any) -> int:
-    """The bits of a number of that kind, as a whole number that a slot can hold."""
+    """Return the bits of a number of that kind, as a whole number that fits a slot."""
     if kind not in _AS_BITS:
         return int(value)
     return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
 
 
 def _c_result(result: Any) -> tuple[Any, Callable]:
-    """Where a result goes, and the function that makes a value of what is there."""
+    """Return the memory for a result, and a function that makes a value from its content."""
     if result is None:
         return ctypes.c_void_p, lambda place: None
     if isinstance(result, str):
@@ -182,11 +185,11 @@ def _class(name: str) -> Any:
 
 
 class Native:
-    """Code in memory; called with slots of arguments of its kinds, and the arguments, which stay alive."""
+    """Code in memory; called with slots of arguments of its kinds, and the arguments, to keep them alive."""
 
     def __init__(self, code: Code) -> None:
         need_room(CODE)
-        # Each in an engine of its own: names that numba gives in different processes may be the same.
+        # Each in a separate engine: numba may give the same names in different processes.
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target())
         for machine in (code.body, code.entry):
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))

@@ -1,13 +1,13 @@
-"""The compiler behind functions.py: numba's dispatchers and types, machine code of the CPU, the way into it.
+"""The compiler used by functions.py: numba's dispatchers and types, CPU machine code, and its entry function.
 
-Linking.  By itself numba optimises each piece, links it into each that calls it, optimises these again, and
-makes machine code of every one, which nobody calls: half the time that LLVM takes.  Here the pieces of a
-function are linked once, and optimised once, as a whole.
+Linking.  Numba would optimize each piece, link it into each piece that calls it, optimize these again, and
+make machine code of every one, although nobody calls it: half the time that LLVM takes.  Here the pieces of a
+function are linked once, and optimized once, as a whole.
 
-The way in.  Numba passes a number as itself, a tuple as its elements, and an array as (owner, parent, size,
-itemsize, data, shape, strides).  Before them come a pointer to where the result goes and one to where an
-exception would; the function returns 0, or -2 for None.  Python gives an array of 64-bit slots instead: a
-slot holds a number or the address of an array object, whose fields the machine reads faster than Python does.
+The entry function.  Numba passes a number as itself, a tuple as its elements, and an array as (owner, parent,
+size, itemsize, data, shape, strides).  These are preceded by pointers to the result and to an exception; the
+function returns 0, or -2 for None.  Python passes an array of 64-bit slots instead: a slot holds a number or
+the address of an array object, whose fields the machine reads faster than Python does.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,26 +29,26 @@ from .piece import Piece
 
 
 class _Part(JITCodeLibrary):
-    """The code of a piece, or of a whole function, as numba lowers it; nothing is made of it by itself."""
+    """The code of a piece, or of a whole function, as numba lowers it; not compiled separately."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Take a module as it is."""
+        """Take a module unchanged."""
         self._final_module.link_in(ll_module)
 
     def finalize(self) -> None:
-        """Nothing can be added any more."""
+        """Mark the code as finalized."""
         self._raise_if_finalized()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """There is none."""
+        """Return 0: there is no pointer."""
         self._ensure_finalized()
         return 0
 
 
 @contextmanager
 def lowering() -> Iterator[None]:
-    """What numba compiles meanwhile becomes parts, for ``linked``."""
+    """Make numba compile to parts, for ``linked``, within the context."""
     codegen = cpu_target.target_context.codegen()
     codegen._library_class, codegen.set_env = _Part, lambda name, environment: None
     try:
@@ -58,7 +58,7 @@ def lowering() -> Iterator[None]:
 
 
 def linked(part: _Part) -> bytes:
-    """The machine code, an object file, of a function and all that it calls.
+    """Return the machine code, an object file, of a function and all that it calls.
 
     Raises TypeError if it refers to an address of this process.
     """
@@ -81,12 +81,13 @@ def linked(part: _Part) -> bytes:
 
 _BYTES, _WORD, _STATUS = ir.IntType(8).as_pointer(), ir.IntType(64), ir.IntType(32)
 _WORDS, _NOTHING = _WORD.as_pointer(), ir.Constant(_BYTES, None)
-# What follows the head of numpy's PyArrayObject (ndarraytypes.h), in words: data, nd, dimensions, strides.
+# The fields after the head of numpy's PyArrayObject (ndarraytypes.h), in words: data, nd, dimensions,
+# strides.
 _HEAD, _DATA, _SHAPE, _STRIDES = object.__basicsize__ // 8, 0, 2, 3
 
 
 def entry(symbol: str, kinds: tuple) -> ir.Module:
-    """``int32 fmx_entry(result, slots)``, which calls ``symbol`` for arguments of some kinds."""
+    """Make ``int32 fmx_entry(result, slots)``, which calls ``symbol`` for arguments of some kinds."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(_STATUS, [_BYTES, _WORDS]), ENTRY)
     builder = ir.IRBuilder(function.append_basic_block())
@@ -101,14 +102,14 @@ def entry(symbol: str, kinds: tuple) -> ir.Module:
 
 
 def _leaves(kinds: tuple) -> Iterator:
-    """What has a slot, in the order of slots: (item size, dimensions) of an array, the kind of a number."""
+    """Yield what has a slot, in slot order: (item size, dimensions) of an array, the kind of a number."""
     parts = iter(kinds)
     for kind in parts:
         if isinstance(kind, np.dtype):
             yield kind.itemsize, next(parts)
             next(parts)  # the layout
         elif isinstance(kind, type):
-            next(parts)  # how many elements
+            next(parts)  # the number of elements
         else:
             yield kind
 
@@ -146,8 +147,8 @@ def _number(builder: ir.IRBuilder, slot: ir.Value, kind: Any) -> ir.Value:
     return bits
 
 
-# Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
-# it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.
+# Compiled code allocates nothing (_nrt=False).  Otherwise each piece of a loop would count references to its
+# arrays, with atomic operations that cost more than the work.  numba's own entry functions are not needed.
 _FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": CHECKED, "_nrt": False}
 _OPTIONS = {**_FROM_PYTHON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
@@ -160,25 +161,25 @@ def _type_of_piece(piece, context):
 
 
 def dispatcher(function: Callable) -> Any:
-    """A function by itself."""
+    """Make the dispatcher of a single function."""
     return _without_literals(numba.njit(**_OPTIONS)(function))
 
 
 def by_numba(function: Callable) -> Callable:
-    """A function as numba itself calls it: a stand-in for a native.Native where that cannot be had."""
+    """Return a function called through numba: a substitute where native.Native is not possible."""
     called = numba.njit(**_FROM_PYTHON)(function)
     return lambda slots, arguments: called(*arguments)
 
 
 def inlined(function: Callable) -> Any:
-    """A piece of others."""
+    """Make a piece that is inlined into others."""
     return _without_literals(numba.njit(**_INLINE)(function))
 
 
 def _without_literals(made: Any) -> Any:
-    """A dispatcher that is not compiled once more for each number that is written in a call.
+    """Return a dispatcher that is not compiled again for each literal number in a call.
 
-    A variable that begins as such a number made two of every piece that it is passed to.
+    Otherwise a variable that starts as a literal would compile two versions of every piece it is passed to.
     """
     template, literals = made.get_call_template, (types.IntegerLiteral, types.BooleanLiteral)
 
@@ -192,12 +193,12 @@ def _without_literals(made: Any) -> Any:
 
 
 def intrinsic(module: str, name: str) -> Any:
-    """A primitive, made by a module of this room."""
+    """Make a primitive from the function of that name in a module of this room."""
     return getattr(import_module(f".{module}", __package__), name)
 
 
 def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callable:
-    """``dispatch`` with an overload by the type of its first argument."""
+    """Return ``dispatch`` with an overload by the type of its first argument."""
 
     @overload(dispatch, jit_options=_INLINE, strict=False)
     def choose(first, *rest):
@@ -207,7 +208,7 @@ def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callab
 
 
 def machine_code(dispatcher: Any, kinds: tuple) -> Code:
-    """The Code of a dispatcher for arguments of these kinds (native.spread)."""
+    """Return the Code of a dispatcher for arguments of these kinds (native.spread)."""
     need_room(COMPILING)
     parts = iter(kinds)
     signature = tuple(_type(kind, parts) for kind in parts)
@@ -220,7 +221,8 @@ def machine_code(dispatcher: Any, kinds: tuple) -> Code:
 
 
 def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Numba's type of an argument that begins with ``kind``; ``parts``: an iterator of what follows it."""
+    """Return numba's type of an argument that begins with ``kind``; ``parts`` iterates over its further
+    parts."""
     if isinstance(kind, np.dtype):
         ndim, layout = next(parts), next(parts)
         return types.Array(numba.from_dtype(kind), ndim, layout[0], readonly=layout.endswith(READ_ONLY))
@@ -230,7 +232,7 @@ def _type(kind: Any, parts: Iterator) -> types.Type:
 
 
 def _result(kind: Any) -> Any:
-    """What a function returns, as Code has it."""
+    """Return the type of a result as in Code."""
     kind = types.unliteral(kind)
     if isinstance(kind, types.NoneType):
         return None

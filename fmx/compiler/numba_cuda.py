@@ -1,4 +1,4 @@
-"""The compiler behind kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
+"""The compiler used by kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ with installed("numba-cuda", CUDA_EXTRA):
 
     from .cuda import Module
 
-config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch deserves no warning
 
 
 @typeof_impl.register(Piece)
@@ -39,18 +39,19 @@ def _type_of_module(module, context):
 
 
 def check() -> None:
-    """Import what numba-cuda itself imports only for its first kernel.  Raises DeviceError if it cannot."""
+    """Import what numba-cuda imports only for its first kernel.  Raises DeviceError if it cannot be used."""
     with installed("numba-cuda", CUDA_EXTRA):
         cuda_target.target_context.refresh()
 
 
 def device_function(function: Callable, inline: bool) -> Any:
-    """A function that kernels call; ``inline``: always a part of them."""
+    """Make a function that kernels call; ``inline``: always inlined."""
     return cuda.jit(device=True, forceinline=inline)(function)
 
 
 def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
-    """The PTX of a kernel for arguments of some kinds (kernels.py) and a compute capability, say (9, 0)."""
+    """Return the PTX of a kernel for arguments of some kinds (kernels.py) and a compute capability, say (9,
+    0)."""
     parts = iter(kinds)
     signature = types.void(*(_type(kind, parts) for kind in parts))
     device = SimpleNamespace(compute_capability=capability)
@@ -59,7 +60,7 @@ def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
 
 
 def machine_code(function: Callable, max_registers: int | None, kinds: tuple, capability: tuple) -> Code:
-    """The Code of a kernel for a GPU: a cubin, which has no ``result`` and no ``entry``."""
+    """Return the Code of a kernel for a GPU: a cubin, without ``result`` and ``entry``."""
     text = ptx(function, kinds, capability)
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
     options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
@@ -68,7 +69,7 @@ def machine_code(function: Callable, max_registers: int | None, kinds: tuple, ca
 
 
 def by_numba(function: Callable, max_registers: int | None) -> Callable:
-    """A kernel as numba launches it, called as cuda_driver.LoadedKernel is: where that cannot be trusted."""
+    """Return a kernel that numba launches, called like cuda_driver.LoadedKernel, for unknown conventions."""
     dispatcher = cuda.jit(max_registers=max_registers)(function)
 
     def launch(grid, block, stream, shared, slots, arguments):
@@ -79,7 +80,7 @@ def by_numba(function: Callable, max_registers: int | None) -> Callable:
 
 
 def _as_numba(value: Any) -> Any:
-    """A value with arrays of numba's in place of ours."""
+    """Return a value with our arrays replaced by numba's."""
     if isinstance(value, CudaArray):
         return cuda.as_cuda_array(value)
     if isinstance(value, tuple):
@@ -89,7 +90,8 @@ def _as_numba(value: Any) -> Any:
 
 
 def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Numba's type of an argument that begins with ``kind``; ``parts``: an iterator of what follows it."""
+    """Return numba's type of an argument that begins with ``kind``; ``parts`` iterates over its further
+    parts."""
     if isinstance(kind, np.dtype):
         return types.Array(numba.from_dtype(kind), next(parts), "C")
     if isinstance(kind, type):

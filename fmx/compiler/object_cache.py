@@ -1,10 +1,10 @@
-"""Machine code on disk: a file for each function and combination of types, in a folder of ours alone.
+"""Machine code on disk: a file for each function and combination of types, in a private folder.
 
-Kernels are kept as functions are, and so is what else can be made again (index/disk/store.py).
+Kernels are kept in the same way, and so are other data that can be made again (index/disk/store.py).
 
-A file is a checksum over all that follows: a line that says whose code it is (the function and the kinds
-of its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.
-Anything else found in its place is as good as nothing: the function is compiled anew.
+A file is a checksum of everything after it: a line that identifies the code (the function and the kinds of
+its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.  Any other
+content is ignored, and the function is compiled again.
 """
 
 import contextlib
@@ -28,17 +28,17 @@ _CHECK = hashlib.sha256().digest_size
 SHARED = (
     Path(os.path.realpath(__file__)).parent.parent / "code"
 )  # the wheel's, or made by fmx compile --shared
-GPUS = "gpu"  # what kernels are kept for, whichever processor launches them
+GPUS = "gpu"  # target of kernels, whichever processor launches them
 _for_all: list = []  # true once code is kept there
-_LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
-_PROOF = "convention"  # a file that says that probe.py has found the code to do what it must
+_LARGEST = 1 << 26  # bytes of a file; typical files have some 10 kB
+_PROOF = "convention"  # a file that records that probe.py has found the code to work
 
 
 @functools.cache
 def folder(target: str = "") -> Path | None:
-    """The folder of code for this processor, or GPUS; None where the environment names none.
+    """Return the folder of code for this processor, or for GPUS; None if the environment names none.
 
-    It need not be there.
+    The folder may not exist yet.
     """
     base = SHARED if _for_all else private.base()
     return base / _digest(target or processor()) if base else None
@@ -46,23 +46,24 @@ def folder(target: str = "") -> Path | None:
 
 @functools.cache
 def _shared_folders(target: str = "") -> list:
-    """Folders of code that came with fmx, or that its owner made: for GPUs, or what this processor runs."""
+    """Return folders of code that came with fmx or were made by its owner, for GPUs or processors this one
+    can run."""
     targets = [target] if target else [processor(), *levels()]
     return [SHARED / _digest(name) for name in targets] if SHARED.is_dir() else []
 
 
 def keep_for_all() -> None:
-    """Keep code beside fmx itself from now on, for all who run it."""
+    """Keep code beside fmx from now on, for all its users."""
     _for_all.append(True)
     folder.cache_clear()
 
 
 @functools.cache
 def _digest(processor_name: str) -> str:
-    """Names the code on disk by what all of it depends on: the compiler, this room included, the processor.
+    """Return a name for code on disk from what all of it depends on: compiler, this room, processor.
 
-    Of Python and NumPy these are bytecode and the layout of arrays.  Code that checks its indices never mixes
-    with code that does not.
+    For Python and NumPy these are the bytecode and the layout of arrays.  Code with checked indices is kept
+    separate from code without.
     """
     compiler = find_spec("numba")
     layouts = f"{MAGIC_NUMBER!r} {object.__basicsize__} {np.__version__.partition('.')[0]}"
@@ -76,7 +77,7 @@ def _digest(processor_name: str) -> str:
 
 @functools.cache
 def sources_of(room: Path) -> bytes:
-    """A digest of the sources of a room of fmx, a folder."""
+    """Return a digest of the sources of a room of fmx, a folder."""
     state = hashlib.sha256()
     for path in sorted(room.rglob("*.py")):
         state.update(path.relative_to(room).as_posix().encode())
@@ -85,13 +86,14 @@ def sources_of(room: Path) -> bytes:
 
 
 def name_of(function: Callable, kinds: tuple) -> str:
-    """Whose code it is: the function, what it is compiled from, and the kinds of its arguments."""
+    """Return the full name of code: the function, a fingerprint of its sources, and the kinds of its
+    arguments."""
     own, _, words = plain_name(function, kinds).partition(" ")
     return f"{own} {fingerprint(function, kinds)} {words}"
 
 
 def plain_name(function: Callable, kinds: tuple) -> str:
-    """The function and the kinds of its arguments."""
+    """Return the function and the kinds of its arguments."""
     return " ".join([f"{function.__module__}.{function.__qualname__}", *map(_written, kinds)])
 
 
@@ -106,7 +108,7 @@ def _file(name: str) -> str:
 
 
 def read(name: str, target: str = "") -> bytes | None:
-    """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
+    """Return what is kept under a name; None if there is nothing, or it is damaged or has another name."""
     where = folder(target)
     return _checked(name, private.read(where, _file(name), _LARGEST)) if where else None
 
@@ -119,7 +121,7 @@ def _checked(name: str, data: bytes | None) -> bytes | None:
 
 
 def write(name: str, data: bytes, target: str = "") -> None:
-    """Keep bytes under a name (one line), where there is a folder for them."""
+    """Keep bytes under a name (one line), if there is a folder for them."""
     where = folder(target)
     if where:
         held = name.encode() + b"\n" + data
@@ -129,19 +131,19 @@ def write(name: str, data: bytes, target: str = "") -> None:
 
 
 def pack(code: Code) -> bytes:
-    """Code as bytes."""
+    """Return code as bytes."""
     return json.dumps([code.symbol, code.result, len(code.body)]).encode() + b"\n" + code.body + code.entry
 
 
 def unpack(data: bytes) -> Code:
-    """Code from bytes.  Raises ValueError, TypeError or RecursionError if they are none."""
+    """Return code from bytes.  Raises ValueError, TypeError or RecursionError if they are not code."""
     head, _, machine = data.partition(b"\n")
     symbol, result, size = json.loads(head)
     return Code(symbol, result, machine[:size], machine[size:])
 
 
 def load(name: str, target: str = "") -> Code | None:
-    """The code of a name, if it is kept, or came with fmx."""
+    """Return the code of a name, if it is kept or came with fmx."""
     for data in _kept(name, target):
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             if data is not None:
@@ -161,23 +163,23 @@ def save(name: str, code: Code, target: str = "") -> None:
 
 
 def is_kept() -> bool:
-    """Whether there is a folder that is ours alone to keep code in."""
+    """Return whether there is a private folder to keep code in."""
     where = folder()
     return where is not None and private.is_ours(where, for_all=bool(_for_all))
 
 
 def is_proven(proof: str = _PROOF) -> bool:
-    """Whether code of this folder has been found to do what it must."""
+    """Return whether code of this folder is known to work."""
     return read(proof) is not None
 
 
 def keep_proof(proof: str = _PROOF) -> None:
-    """Tell other processes that code of this folder does what it must."""
+    """Record for other processes that code of this folder works."""
     write(proof, b"")
 
 
 @functools.cache
 def _tidy(where: Path) -> None:
-    """Remove what was not used for long: of this folder, and folders of other compilers beside it."""
+    """Remove what was not used for long: files of this folder, and folders of other compilers beside it."""
     private.prune_files(where)
     private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

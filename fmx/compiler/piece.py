@@ -1,9 +1,9 @@
-"""Pieces, functions that compiled code calls in whichever compiler, and fingerprints of what code is made of.
+"""Pieces, functions that compiled code calls in either compiler, and fingerprints of what code is made of.
 
-A fingerprint is a digest of all that machine code is compiled from: of a function its bytecode, the constants
-and types that it names, and the functions that it calls, and so on; of a contract the bodies for types that
-its arguments have or that compiled code names.  The compiler itself, this folder included, names the folder
-of code (object_cache.py).
+A fingerprint is a digest of everything that machine code is compiled from: of a function its bytecode, the
+constants and types that it names, and, recursively, the functions that it calls; of a contract the bodies for
+types that its arguments have or that compiled code names.  The compiler itself, including this folder, is
+part of the name of the code's folder (object_cache.py).
 """
 
 import functools
@@ -17,10 +17,10 @@ import numpy as np
 
 
 class Piece:
-    """A function that compiled code calls.  Python that calls it runs it as it is written."""
+    """A function that compiled code calls.  When Python calls it, it runs as Python."""
 
     def __init__(self, function: Callable, make: Callable[[], Any]) -> None:
-        """``make()`` gives what stands for it in numba."""
+        """``make()`` returns what represents it in numba."""
         self.function, self._make = function, make
         functools.update_wrapper(self, function)
 
@@ -29,18 +29,18 @@ class Piece:
 
     @property
     def way(self) -> str:
-        """How it is compiled: by which decorator, with what it was given."""
+        """How it is compiled: its decorator and the decorator's arguments."""
         given = [cell.cell_contents for cell in self._make.__closure__ or ()]
         return f"{self._make.__qualname__} {[value for value in given if isinstance(value, str | bool)]}"
 
     @functools.cached_property
     def made(self) -> Any:
-        """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
+        """What represents it in numba: a dispatcher, an intrinsic, or a function with an overload."""
         return self._make()
 
     @functools.cache  # noqa: B019  (pieces are as many as there are functions, and stay)
     def type_in(self, typing_context: Any) -> Any:
-        """The type that a compiler, numba's for the CPU or that for GPUs, gives it."""
+        """Return the type that a compiler, numba's for the CPU or for GPUs, gives it."""
         made = self.made
         typing_context.refresh()  # it may be new
         return typing_context.resolve_value_type(made)
@@ -54,7 +54,7 @@ class Contract(Piece):
         self.bodies, self.default = bodies, default
 
     def register(self, cls: type) -> Callable[[Callable], Callable]:
-        """A decorator: it adds the body for a NamedTuple type."""
+        """Return a decorator that adds the body for a NamedTuple type."""
 
         def add(body: Callable) -> Callable:
             self.bodies[cls] = body
@@ -63,7 +63,7 @@ class Contract(Piece):
         return add
 
     def knows(self, first: object) -> bool:
-        """Whether there is a body for the type of this."""
+        """Return whether there is a body for the type of ``first``."""
         return type(first) in self.bodies
 
 
@@ -72,14 +72,14 @@ _OURS = __name__.partition(".")[0] + "."
 
 
 def fingerprint(function: Callable, kinds: tuple) -> str:
-    """The fingerprint of a function for arguments of some kinds (native.spread)."""
+    """Return the fingerprint of a function for arguments of some kinds (native.spread)."""
     texts = sorted(texts_of(function, kinds).values())
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 def texts_of(function: Callable, kinds: tuple) -> dict:
-    """What the fingerprint is of: a text for each function, piece and class, and for the body that each
-    (contract, class) has."""
+    """Return the inputs of the fingerprint: a text for each function, piece and class, and for the body of
+    each (contract, class)."""
     texts: dict = {}
     waiting = [function, *(kind for kind in kinds if isinstance(kind, type))]
     contracts: list = []
@@ -111,7 +111,7 @@ def _name(named: Any) -> str:
 
 @functools.cache
 def _described(node: Any) -> tuple:
-    """(what a function, piece or class is by itself, as text; the functions, pieces and classes it names)."""
+    """Return (the text of a function, piece or class alone; the functions, pieces and classes it names)."""
     named: list = []
     if isinstance(node, type):
         members = {name: member.value for name, member in getattr(node, "__members__", {}).items()}
@@ -126,7 +126,7 @@ def _described(node: Any) -> tuple:
     parts += [_value(value, named) for value in (node.__defaults__, node.__kwdefaults__)]
     parts += [_value(cell.cell_contents, named) for cell in node.__closure__ or ()]
     for name in sorted(_globals(code)):
-        value = node.__globals__.get(name)  # else it is of Python itself
+        value = node.__globals__.get(name)  # otherwise a name of Python
         if isinstance(value, types.ModuleType) and value.__name__.startswith(_OURS):
             taken = [key for key in _names(code) if hasattr(value, key)]
             parts += [f"{name}.{key} = {_value(getattr(value, key), named)}" for key in sorted(taken)]
@@ -136,7 +136,8 @@ def _described(node: Any) -> tuple:
 
 
 def _value(value: Any, named: list) -> str:
-    """A value that compiled code refers to, as text; what must be described by itself goes to ``named``."""
+    """Return a value that compiled code refers to, as text; what needs a separate text is added to
+    ``named``."""
     if isinstance(value, Piece):
         named.append(value)
         return _name(value)
@@ -152,12 +153,12 @@ def _value(value: Any, named: list) -> str:
         return _value(tuple(sorted(value.items())), named)
     if isinstance(value, None | bool | int | float | str | bytes | np.generic | np.dtype):
         return f"{_name(type(value))} {value!r}"
-    # A module or a function of another library, known by its version; or numba.cuda, by cuda.py.
+    # A module or a function of another library, known by its version; or numba.cuda, from cuda.py.
     return getattr(value, "__name__", None) or _name(type(value))
 
 
 def _code(code: types.CodeType, docstring: str | None = None) -> str:
-    """Bytecode as text, without where it was written and its docstring."""
+    """Return bytecode as text, without source positions and its docstring."""
     consts = [_code(x) if isinstance(x, types.CodeType) else repr(x) for x in code.co_consts]
     if docstring and consts and consts[0] == repr(docstring):
         del consts[0]
@@ -178,7 +179,7 @@ def _names(code: types.CodeType) -> set:
 
 
 def _globals(code: types.CodeType) -> set:
-    """The names of globals that code loads."""
+    """Return the names of globals that code loads."""
     found = set()
     for part in _nested(code):
         above = 0

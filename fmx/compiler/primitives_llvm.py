@@ -1,4 +1,4 @@
-"""Pieces of compiled code that are LLVM's instructions: the primitives of primitives.py and cuda.py."""
+"""LLVM instructions of the primitives in primitives.py and cuda.py."""
 
 import functools
 
@@ -14,15 +14,16 @@ _PAIR = ir.VectorType(_WORD, 2)
 
 
 def instruction(signature, touches=None):
-    """Make ``emit(builder, *values)`` a piece of compiled code, for the CPU and in kernels.
+    """Turn ``emit(builder, *values)`` into a piece of compiled code, for the CPU and in kernels.
 
-    ``signature(*types)`` is numba's, of the types of its arguments.  Of an array ``emit`` gets the pointer to
-    its elements.  What it returns is the result, None where there is none.  ``touches(builder, *values)``:
-    the elements that it reads or writes, as (number of the array's argument, first one, how many).
+    ``signature(*types)`` returns numba's signature for the types of the arguments.  For an array, ``emit``
+    gets the pointer to its elements.  Its return value is the result, None for no result.  ``touches(builder,
+    *values)``: the elements that it reads or writes, as (number of the array argument, first element, how
+    many).
     """
 
     def make(emit):
-        @functools.wraps(emit)  # its names of arguments, too
+        @functools.wraps(emit)  # keeps the names of its arguments
         def definition(typing, *kinds):
             def generate(context, builder, signature, arguments):
                 views = [
@@ -82,7 +83,7 @@ def _on_gpu(builder):
 
 
 def _bits_from(builder, n, bits, register):
-    """A GPU's shift gives 0 for ``bits`` or more, LLVM's has no value there."""
+    """Shift by a register: on a GPU, a shift by ``bits`` or more gives 0; in LLVM its result is undefined."""
     word = ir.IntType(bits)
     shift = builder.select(builder.icmp_signed(">", n, _NUMBER(0)), n, _NUMBER(0))
     if _on_gpu(builder):
@@ -129,7 +130,7 @@ def copy_bytes(builder, target, i, source, j, n):
 
 
 def _find_by_loop(builder, data, byte, start, stop):
-    """A GPU has no libc."""
+    """Find a byte by a loop: a GPU has no libc."""
     found = cgutils.alloca_once_value(builder, _WORD(-1))
     with cgutils.for_range(builder, stop, start) as loop:
         is_there = builder.icmp_unsigned("==", builder.load(builder.gep(data, [loop.index])), byte)
@@ -173,7 +174,7 @@ def load_big_endian(builder, data, i):
 
 @instruction(lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 32)])
 def load_two_bits(builder, data, i):
-    """Four words side by side, the last bytes first: a vector of the CPU, registers of a GPU's thread."""
+    """Use four words side by side, the last bytes first: a CPU vector, or registers of a GPU thread."""
     letters, words, parts = (ir.VectorType(ir.IntType(n), k) for n, k in ((8, 32), (64, 4), (16, 4)))
 
     def every(word):
@@ -195,18 +196,18 @@ def swap_bytes(builder, x):
 
 
 def _pair_at(builder, words, i):
-    """The address of words[i] and words[i + 1]."""
+    """Return the address of words[i] and words[i + 1]."""
     first = builder.gep(words, [i])
     return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
 
 
 def _two_words(words, i):
-    """Numba's signature of what gives two words of an array."""
+    """Return numba's signature of a function that returns two words of an array."""
     return types.UniTuple(types.uint64, 2)(words, types.intp)
 
 
 def _tuple_of(builder, words):
-    """A tuple of two words, as compiled code holds it."""
+    """Return a tuple of two words, as compiled code represents it."""
     made = ir.Constant(ir.ArrayType(_WORD, 2), ir.Undefined)
     for number, word in enumerate(words):
         made = builder.insert_value(made, word, number)
@@ -230,7 +231,7 @@ def address_of(builder, array, i):
     return builder.ptrtoint(builder.gep(array, [i]), _WORD)
 
 
-# Of kernels alone: 16 bytes at a time (warp.py), packed sums (cuda.py).
+# Only for kernels: 16 bytes at a time (warp.py), packed sums (cuda.py).
 
 
 @instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
@@ -249,7 +250,7 @@ def load_unit_narrow(builder, words, i):
 
 
 def _assembly(builder, text, *words):
-    """One piece of PTX, of words (uint32) and for one."""
+    """Emit PTX that takes words (uint32) and returns one."""
     constraint = ",".join(["=r"] + ["r"] * len(words))
     return builder.asm(ir.FunctionType(_NUMBER, [_NUMBER] * len(words)), text, constraint, words, False)
 

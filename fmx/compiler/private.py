@@ -1,8 +1,9 @@
-"""Folders that are ours alone: where machine code may be kept, and where it is loaded from.
+"""Private folders: where machine code may be kept, and where it is loaded from.
 
-Who can write machine code that we load can do whatever we can.  So a file is read or written only in a
-folder that is ours, closed to everybody else (0700), and no link, below folders that nobody else can
-change; and the file is ours and a plain one.  What is looked at is what was opened, never a name.
+Whoever can write the machine code that we load can do whatever we can.  So a file is read or written only in
+a folder that belongs to us, is closed to everybody else (0700), is not a link, and is below folders that
+nobody else can change; and the file is ours and a regular one.  Checks are made on opened descriptors, never
+on names.
 """
 
 import os
@@ -16,24 +17,24 @@ from pathlib import Path
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
 _DAY = 86400
-_MODES = {False: 0o700, True: 0o755}  # of folders for us alone, and for all to look into
+_MODES = {False: 0o700, True: 0o755}  # of private folders, and of folders that all may read
 
 
 def base() -> Path | None:
-    """The folder below which fmx keeps what it can make again; None where the environment names none."""
+    """Return the folder for data that fmx can make again; None if the environment names none."""
     shared = os.environ.get("XDG_CACHE_HOME", "")
     cache = os.environ.get("FMX_CACHE") or (shared if os.path.isabs(shared) else "~/.cache")
     cache = os.path.join(os.path.expanduser(cache), "fmx")
     try:
         return None if cache.startswith("~") else Path(os.path.realpath(cache))
-    except OSError:  # relative to a folder that is gone
+    except OSError:  # relative to a folder that was deleted
         return None
 
 
 def is_ours(folder: Path, for_all: bool = False) -> bool:
-    """Whether a folder (an absolute path without links) is ours alone and can be written; made if missing.
+    """Return whether a folder (an absolute path without links) is private and writable; made if missing.
 
-    ``for_all``: others may look into it.
+    ``for_all``: others may read it.
     """
     with suppress(OSError), _opened(folder, _MODES[for_all], alone=not for_all) as within:
         return os.access(".", os.W_OK, dir_fd=within)
@@ -41,12 +42,12 @@ def is_ours(folder: Path, for_all: bool = False) -> bool:
 
 
 def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes | None:
-    """What is in a file; None if there is none, it is longer, or it or the folder is not ours alone.
+    """Return the content of a file; None if there is none, it is longer, or it or the folder is not private.
 
-    ``for_all``: they may be of root, too, and be read by others, but changed by nobody else.
+    ``for_all``: they may also belong to root, and be readable by others, but writable by nobody else.
     """
     with suppress(OSError), _opened(folder, alone=not for_all, of_root=for_all) as within:
-        # Without waiting: a pipe in its place would wait for a writer.
+        # Do not block: a pipe of that name would wait for a writer.
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within)
         with open(file, "rb") as stream:
             state = os.fstat(file)
@@ -58,9 +59,9 @@ def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes 
 
 
 def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: bool = False) -> None:
-    """Put a file into a folder, whole or, where that cannot be, not at all.
+    """Write a file to a folder; it appears complete or not at all.
 
-    Not ``alone``: others may look into the folder; ``for_all``: they may read the file, too.
+    Not ``alone``: others may read the folder; ``for_all``: they may also read the file.
     """
     with suppress(OSError), _opened(folder, _MODES[for_all], alone and not for_all) as within:
         draft = f"{name}.{os.urandom(8).hex()}"
@@ -78,9 +79,10 @@ def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: boo
 
 
 def prune(folder: Path, is_old: Callable[[str], object], keep: int = 4, days: int = 30) -> None:
-    """Remove folders of ours below ``folder`` whose name ``is_old``: all unused for ``days`` but the newest.
+    """Remove private folders below ``folder`` whose name ``is_old`` and that were unused for ``days``, except
+    the newest ``keep``.
 
-    Who still uses one finds nothing there and makes it again.
+    A process that still uses one finds nothing there and makes it again.
     """
     with suppress(OSError), _opened(folder, alone=False) as within:
         states = {name: os.lstat(name, dir_fd=within) for name in os.listdir(within) if is_old(name)}
@@ -91,7 +93,7 @@ def prune(folder: Path, is_old: Callable[[str], object], keep: int = 4, days: in
 
 
 def prune_files(folder: Path, days: int = 30) -> None:
-    """Remove files of ours in a folder that were not used for ``days``."""
+    """Remove our files in a folder that were not used for ``days``."""
     with suppress(OSError), _opened(folder) as within:
         for name in os.listdir(within):
             state = os.lstat(name, dir_fd=within)
@@ -102,16 +104,16 @@ def prune_files(folder: Path, days: int = 30) -> None:
 def _note_use(file: int, state: os.stat_result) -> None:
     """Set the time of a file or folder in use, once a day."""
     if state.st_mtime < time.time() - _DAY:
-        with suppress(OSError):  # of a file system that is read only
+        with suppress(OSError):  # a read-only file system
             os.utime(file)
 
 
 @contextmanager
 def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = False) -> Iterator[int]:
-    """A descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
+    """Yield a descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
 
-    ``make``: the mode of folders that are made where they are missing, 0 to make none; ``alone``: nobody else
-    may look into it either; ``of_root``: it may be root's instead.
+    ``make``: mode of folders to create if missing, 0 for none; ``alone``: nobody else may read it either;
+    ``of_root``: it may also belong to root.
     """
     here = os.open("/", _WAY)
     try:
@@ -121,7 +123,7 @@ def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = Fal
         here = _step(here, last, _FOLDER, make)
         state = os.fstat(here)
         if not _is_mine(state, of_root) or (alone and state.st_mode & 0o077):
-            raise PermissionError(f"{folder} is not ours alone")
+            raise PermissionError(f"{folder} is not private")
         _note_use(here, state)
         yield here
     finally:
@@ -129,7 +131,7 @@ def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = Fal
 
 
 def _step(here: int, name: str, how: int, make: int) -> int:
-    """A descriptor of a folder in the folder ``here``, in whose place it comes."""
+    """Return a descriptor of a folder in the folder ``here``, whose descriptor it replaces."""
     _check_way(os.fstat(here))
     try:
         found = os.open(name, how, dir_fd=here)
@@ -145,15 +147,15 @@ def _step(here: int, name: str, how: int, make: int) -> int:
 
 
 def _check_way(state: os.stat_result) -> None:
-    """Refuse a folder in which others could put another folder in place of ours."""
-    # Who owns / can change all; in a container without root it seems to be somebody else.
+    """Raise PermissionError if others could replace our folder in this one."""
+    # The owner of / can change everything; in a container without root it seems to be another user.
     trusted = state.st_uid in (0, os.geteuid(), os.stat("/").st_uid)
     if not trusted or (_others_write(state) and not state.st_mode & stat.S_ISVTX):
-        raise PermissionError("others can change what is in this folder")
+        raise PermissionError("others can change this folder")
 
 
 def _others_write(state: os.stat_result) -> bool:
-    # Where each user has a group of the same number, that group is nobody else.
+    # If each user has a group of the same number, that group has no other members.
     own_group = state.st_gid == os.getegid() == os.geteuid()
     return bool(state.st_mode & (stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)))
 

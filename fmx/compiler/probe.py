@@ -1,7 +1,8 @@
-"""Whether compiled code can be called as numba_cpu.py calls it: by numba's convention, and NumPy's arrays.
+"""A test whether compiled code can be called by numba_cpu.py: whether numba and NumPy have the expected
+layout.
 
-Another numba or NumPy may differ, and then such a call reads memory that it must not.  So before anything
-is compiled and kept, a process of its own calls two functions that take every kind of argument.
+Another numba or NumPy may differ, and such a call would read memory that it must not.  So before anything is
+compiled and kept, a separate process calls two functions that take every kind of argument.
 """
 
 import json
@@ -18,14 +19,14 @@ from .native import Native, spread
 
 
 class Group(NamedTuple):
-    """A tuple with a name, to be passed and returned."""
+    """A named tuple to pass and return."""
 
     table: Any
     factor: Any
 
 
 def read_all(line, group, wide, small, half, marks, pair):
-    """Takes every kind of argument, and returns every kind of result."""
+    """Take every kind of argument, and return every kind of result."""
     total = group.factor + 0.0
     for i in range(group.table.shape[0]):
         for j in range(group.table.shape[1]):
@@ -35,12 +36,12 @@ def read_all(line, group, wide, small, half, marks, pair):
 
 
 def write_one(line, i, value):
-    """Returns nothing."""
+    """Return nothing."""
     line[i] = value
 
 
 def _cases() -> Iterator[tuple]:
-    """Functions and arguments for them."""
+    """Yield functions and arguments for them."""
     line = np.arange(3, 40, dtype=np.uint8)[::3]
     table = np.arange(60, dtype=np.float64).reshape(6, 10)[1:5, ::2]
     fixed = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
@@ -52,7 +53,7 @@ def _cases() -> Iterator[tuple]:
 
 
 def _outcome(call: Callable, arguments: tuple) -> str:
-    """What a call returns, and leaves in its first argument, as text."""
+    """Return as text what a call returns and leaves in its first argument."""
     return f"{_plain(call(*arguments))} {arguments[0].tolist()}"
 
 
@@ -63,7 +64,7 @@ def _plain(value: Any) -> Any:
 
 
 def holds(compiler: Any) -> bool:
-    """Whether the code of ``compiler`` (numba_cpu.py) can be called; tried once for a folder."""
+    """Return whether the code of ``compiler`` (numba_cpu.py) can be called; tested once per folder."""
     if object_cache.is_proven():
         return True
     try:
@@ -71,7 +72,7 @@ def holds(compiler: Any) -> bool:
             compiler.machine_code(compiler.dispatcher(made), spread(given)[0]) for made, given in _cases()
         ]
         answers = ask(__name__, json.dumps([object_cache.pack(code).hex() for code in codes])).splitlines()
-    except Exception:  # whatever another numba does not have, or say, any more
+    except Exception:  # any error: another numba may lack anything
         return False
     if answers != [_outcome(*case) for case in _cases()]:
         return False
@@ -80,7 +81,7 @@ def holds(compiler: Any) -> bool:
 
 
 def ask(module: str, question: str) -> str:
-    """What ``answer`` of a module prints in a process of its own, which may crash: nothing then."""
+    """Return what ``answer`` of a module prints in a separate process; nothing if that crashes."""
     program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import answer; answer()"
     done = subprocess.run(
         [sys.executable, "-c", program], input=question, capture_output=True, text=True, timeout=120
@@ -89,7 +90,7 @@ def ask(module: str, question: str) -> str:
 
 
 def answer() -> None:
-    """Call the codes that standard input holds, and print the outcomes."""
+    """Call the codes read from standard input, and print the outcomes."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer, too
     for packed, (_, arguments) in zip(json.load(sys.stdin), _cases(), strict=True):
         native = Native(object_cache.unpack(bytes.fromhex(packed)))

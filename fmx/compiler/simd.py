@@ -1,8 +1,8 @@
 """Vectors of 32 lanes for compiled code: load, store, minimum, difference, rotation, equality.
 
-Such a vector lives in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines
-with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes are uint8 or
-int32.  The instructions are in simd_llvm.py; the bodies here say what they do, with an array for a vector.
+Such a vector is kept in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines with
+narrower ones), so loops do not depend on the auto-vectorizer.  Lanes are uint8 or int32.  The instructions
+are in simd_llvm.py; the bodies here define their results, with arrays for vectors.
 """
 
 import functools
@@ -17,115 +17,115 @@ _lanes = functools.partial(primitive, emitters="simd_llvm")
 
 @_lanes
 def load(array, i):
-    """The 32 elements of a contiguous array from i, any alignment."""
+    """Load 32 elements of a contiguous array from index i, with any alignment."""
     return array[i : i + LANES].copy()
 
 
 @_lanes
 def store(array, i, v):
-    """Write 32 elements of a contiguous array from i."""
+    """Store 32 elements to a contiguous array from index i."""
     array[i : i + LANES] = v
 
 
 @_lanes
 def fill(array, x):
-    """Every lane x; the array gives the element type."""
+    """Set every lane to x; the array determines the element type."""
     return np.full(LANES, x, array.dtype)
 
 
 @_lanes
 def maximum(v, w):
-    """The larger one, lane by lane."""
+    """Return the larger one, lane by lane."""
     return np.maximum(v, w)
 
 
 @_lanes
 def minimum(v, w):
-    """The smaller one, lane by lane."""
+    """Return the smaller one, lane by lane."""
     return np.minimum(v, w)
 
 
 @_lanes
 def plus(v, w):
-    """v + w, lane by lane; what does not fit into a lane is lost."""
+    """Return v + w, lane by lane; overflow wraps."""
     return v + w
 
 
 @_lanes
 def minus(v, w):
-    """v - w, lane by lane."""
+    """Return v - w, lane by lane."""
     return v - w
 
 
 @_lanes
 def differ(v, w):
-    """The bits in which v and w differ, lane by lane (exclusive or)."""
+    """Return the bits in which v and w differ, lane by lane (exclusive or)."""
     return v ^ w
 
 
 @_lanes
 def common(v, w):
-    """The bits that v and w have in common (and), lane by lane."""
+    """Return the bits that v and w have in common (and), lane by lane."""
     return v & w
 
 
 @_lanes
 def shifted(v, n):
-    """int32 lanes, their bits shifted left by n, 0 to 31."""
+    """Shift the bits of int32 lanes left by n, 0 to 31."""
     return v << np.int32(n)
 
 
 @_lanes
 def signs(v):
-    """int32 lanes: -1 where that of v is negative, else 0."""
+    """Return -1 in int32 lanes where v is negative, else 0."""
     return v >> np.int32(31)
 
 
 @_lanes
 def rotate(v, n):
-    """int32 lanes, their bits rotated left by n, 0 to 31."""
+    """Rotate the bits of int32 lanes left by n, 0 to 31."""
     bits = v.view(np.uint32)
     return (bits << np.uint32(n) | bits >> np.uint32(-n % 32)).view(np.int32)
 
 
 @_lanes
 def codes(x):
-    """int32 lanes: the symbols of a packed word (input/dna.py), the first in lane 0."""
+    """Return as int32 lanes the symbols of a packed word (input/dna.py), the first in lane 0."""
     return np.array([int(x) >> (62 - 2 * lane) & 3 for lane in range(LANES)], np.int32)
 
 
 @_lanes
 def choose(v, w, x, y):
-    """x where v == w, else y."""
+    """Return x where v == w, else y."""
     return np.where(v == w, x, y)
 
 
 @_lanes
 def within(v, first, last):
-    """v in the lanes first..last (both included), zero elsewhere."""
+    """Return v in the lanes first..last (both included), zero elsewhere."""
     lane = np.arange(LANES)
     return np.where((lane >= first) & (lane <= last), v, v.dtype.type(0))
 
 
 @_lanes
 def equal_bits(v, w):
-    """A uint32: bit l is set where lane l of v equals lane l of w."""
+    """Return a uint32: bit l is set if lane l of v equals lane l of w."""
     return np.packbits(v == w, bitorder="little").view(np.uint32)[0]
 
 
 @_lanes
 def add_difference(sums, v, w):
-    """sums + |v - w|, lane by lane: ``sums`` int32 lanes, v and w bytes (psadbw on x86)."""
+    """Return sums + |v - w|, lane by lane: ``sums`` int32 lanes, v and w bytes (psadbw on x86)."""
     return sums + np.abs(v.astype(np.int32) - w.astype(np.int32))
 
 
 @_lanes
 def zero_sums():
-    """int32 lanes of zero."""
+    """Return int32 lanes of zero."""
     return np.zeros(LANES, np.int32)
 
 
 @_lanes
 def total(sums):
-    """Sum of all lanes of int32 lanes, as int32."""
+    """Return the sum of all int32 lanes, as int32."""
     return sums.sum(dtype=np.int32)

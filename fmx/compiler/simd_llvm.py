@@ -1,4 +1,4 @@
-"""The vectors of simd.py as instructions."""
+"""LLVM instructions of the vectors in simd.py."""
 
 from llvmlite import ir
 from numba import types
@@ -11,7 +11,7 @@ _NUMBER = ir.IntType(32)
 
 
 class LanesType(types.Type):
-    """32 lanes of uint8 or int32."""
+    """Numba's type of 32 lanes of uint8 or int32."""
 
     def __init__(self, dtype):
         self.dtype = dtype
@@ -36,7 +36,7 @@ def _address(builder, array, i):
 
 
 def _splat(builder, scalar):
-    """Every lane ``scalar``."""
+    """Set every lane to ``scalar``."""
     nothing = ir.Constant(_vector(scalar.type), ir.Undefined)
     start = builder.insert_element(nothing, scalar, _NUMBER(0))
     return builder.shuffle_vector(start, nothing, ir.Constant(_vector(_NUMBER), [0] * LANES))

@@ -1,4 +1,4 @@
-"""Sorting in place and searching what is sorted; compiled code here may not allocate (see functions.py)."""
+"""Sorting in place and searching sorted arrays; compiled code here may not allocate (see functions.py)."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,13 @@ from .functions import by_type, inlined
 from .primitives import at
 
 _SMALL = 24
-_MANY, _DIGIT, N_DIGITS = 96, np.uint64(255), 256  # keys sorted by digits; a digit; how many there are
+_MANY, _DIGIT, N_DIGITS = 96, np.uint64(255), 256  # keys sorted by digits; mask of a digit; number of digits
 
 
 @inlined
 def lower_bound(array, left, right, value):
-    """Index of the first element of array[left:right], ascending, that is not less than ``value``."""
+    """Return the index of the first element of array[left:right], ascending, that is not less than
+    ``value``."""
     while left < right:
         middle = (left + right) >> 1
         if np.int64(at(array, middle)) < value:
@@ -25,7 +26,8 @@ def lower_bound(array, left, right, value):
 
 @inlined
 def sort(keys, n):
-    """Sort keys[:n] (int64): by insertion if few, else by heapsort, whose time has a bound on any input."""
+    """Sort keys[:n] (int64): by insertion if few, otherwise by heapsort, whose time is bounded for any
+    input."""
     if n <= _SMALL:
         for i in range(1, n):
             key, j = keys[i], i
@@ -43,7 +45,7 @@ def sort(keys, n):
 
 @inlined
 def _sift(keys, root, n):
-    """Let keys[root] sink to its place in the heap keys[:n]."""
+    """Sift keys[root] down to its place in the heap keys[:n]."""
     key = keys[root]
     while True:
         child = 2 * root + 1
@@ -59,15 +61,15 @@ def _sift(keys, root, n):
 
 
 class InPlace(NamedTuple):
-    """``keys`` int64[n], which are sorted where they are."""
+    """``keys`` int64[n], sorted in place."""
 
     keys: np.ndarray
 
 
 class ByDigits(NamedTuple):
-    """``keys`` int64[n], none negative, which many are sorted of by digits (radix sort).
+    """``keys`` int64[n], none negative; many keys are sorted by digits (radix sort).
 
-    ``spare`` int64[n] and ``counts`` int64[N_DIGITS] are room for that.
+    ``spare`` int64[n] and ``counts`` int64[N_DIGITS] are its working memory.
     """
 
     keys: np.ndarray
@@ -77,7 +79,7 @@ class ByDigits(NamedTuple):
 
 @by_type
 def sort_keys(room, n):
-    """Sort the first n keys of an InPlace, or of ByDigits."""
+    """Sort the first n keys of an InPlace or a ByDigits."""
 
 
 @sort_keys.register(InPlace)
@@ -87,7 +89,7 @@ def _sort_in_place(room, n):
 
 @sort_keys.register(ByDigits)
 def _sort_by_digits(room, n):
-    """Digits in which all keys are equal are left out."""
+    """Sort by digits; digits in which all keys are equal are skipped."""
     if n < _MANY:
         sort(room.keys, n)
         return
@@ -107,7 +109,7 @@ def _sort_by_digits(room, n):
 
 @inlined
 def differing(keys, start, stop):
-    """The bits in which keys (int64) start to stop are not all the same."""
+    """Return the bits in which keys (int64) start to stop are not all equal."""
     differ = np.int64(0)
     for j in range(start, stop):
         differ |= keys[j] ^ keys[start]
@@ -116,13 +118,13 @@ def differing(keys, start, stop):
 
 @inlined
 def digit_of(key, shift):
-    """The digit of an int64 that begins at bit ``shift`` (uint64), as uint64."""
+    """Return the digit of an int64 that begins at bit ``shift`` (uint64), as uint64."""
     return (np.uint64(key) >> shift) & _DIGIT
 
 
 @inlined
 def lay_out_digits(keys, start, stop, shift, counts):
-    """Let ``counts`` int64[N_DIGITS] have where the first of keys start to stop with each digit goes."""
+    """Set ``counts`` int64[N_DIGITS] to the place of the first of keys start to stop with each digit."""
     for digit in range(N_DIGITS):
         counts[digit] = 0
     for j in range(start, stop):
@@ -134,7 +136,7 @@ def lay_out_digits(keys, start, stop, shift, counts):
 
 @inlined
 def next_place(counts, key, shift):
-    """Where the next key with this one's digit goes (uint64), once laid out; equal ones stay in order."""
+    """Return the place of the next key with this one's digit (uint64); equal keys stay in order."""
     digit = digit_of(key, shift)
     to = at(counts, digit)
     counts[digit] = to + 1
@@ -143,7 +145,8 @@ def next_place(counts, key, shift):
 
 @inlined
 def last_until(array, low, high, value):
-    """Index of the last element of array[low:high], ascending, that is at most ``value``; else ``low``."""
+    """Return the index of the last element of array[low:high], ascending, that is at most ``value``; else
+    ``low``."""
     while high - low > 1:
         middle = (low + high) >> 1
         if at(array, middle) <= value:
@@ -155,5 +158,5 @@ def last_until(array, low, high, value):
 
 @inlined
 def find_run(first, j):
-    """The run i that holds j, where run i is [first[i], first[i + 1]); there may be empty ones."""
+    """Return the run i that holds j, where run i is [first[i], first[i + 1]); there may be empty runs."""
     return last_until(first, 0, first.size - 1, j)

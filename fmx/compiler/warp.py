@@ -1,11 +1,11 @@
-"""What threads of a GPU do together: lanes of a warp, 16-byte loads, shuffles, shared memory.
+"""Cooperation of GPU threads: lanes of a warp, 16-byte loads, shuffles, shared memory.
 
-Small compiled functions (functions.inlined, contracts) may be called from kernels as they are.  What only a
-GPU has is here, each beside what stands in for it in the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with
+Small compiled functions (functions.inlined, contracts) may be called from kernels directly.  Functions that
+only a GPU has are here, each with its substitute in the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with
 NUMBA_DISABLE_JIT=1), where a thread is a Python thread and a warp is a whole block.
 
-``cuda.shared.array(0, dtype)`` in a kernel is the block's memory, its size given at the launch, and
-``cuda.local.array(shape, dtype)`` memory of one thread, in registers if it is indexed by constants only.
+``cuda.shared.array(0, dtype)`` in a kernel is the block's memory, whose size is set at the launch, and
+``cuda.local.array(shape, dtype)`` is memory of one thread, in registers if it is indexed only by constants.
 Values that lanes exchange are whole numbers from 0 to 2^32 - 1, kept in int64.
 """
 
@@ -31,13 +31,13 @@ from .primitives import load_unit
 
 __all__ = ["SIMULATED", "WARP", "cuda", "kernel", "load_unit", "local_bytes", "ptx_of"]
 if SIMULATED and not DISABLED:
-    raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
+    raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 in addition to NUMBA_ENABLE_CUDASIM=1")
 INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF
 
 
 def device(function):
-    """A piece of a kernel, always inlined."""
+    """Make a piece of a kernel, always inlined."""
     return function if SIMULATED else device_function(function, inline=True)
 
 
@@ -48,7 +48,7 @@ if SIMULATED:
         return threading.current_thread()
 
     def _exchange(value, source):
-        """Every thread of the block shows a value and takes that of thread ``source``."""
+        """Show a value to all threads of the block and take that of thread ``source``."""
         me = _me()
         board = me._manager.__dict__.setdefault("board", {})
         board[me.threadIdx.x] = value
@@ -128,112 +128,113 @@ else:
 
     @device
     def thread_index():
-        """Index of this thread among all of the launch."""
+        """Return the index of this thread in the launch."""
         return np.int64(cuda.blockIdx.x) * np.int64(cuda.blockDim.x) + np.int64(cuda.threadIdx.x)
 
     @device
     def grid_size():
-        """Number of threads of the launch."""
+        """Return the number of threads of the launch."""
         return np.int64(cuda.gridDim.x) * np.int64(cuda.blockDim.x)
 
     @device
     def thread_in_block():
-        """Index of this thread in its block; its lane is the lowest five bits."""
+        """Return the index of this thread in its block; its lane is the lowest five bits."""
         return np.int64(cuda.threadIdx.x)
 
     @device
     def sync_warp():
-        """Wait for the warp; what its threads wrote to shared memory can then be read by all."""
+        """Wait for the warp; all its threads can then read what they wrote to shared memory."""
         cuda.syncwarp()
 
     @device
     def sync_block():
-        """Wait for the block; what its threads wrote can then be read by all of them."""
+        """Wait for the block; all its threads can then read what they wrote."""
         cuda.syncthreads()
 
     @device
     def any_lane(condition):
-        """Whether the condition holds in any thread of the warp."""
+        """Return whether the condition holds in any thread of the warp."""
         return cuda.any_sync(_ALL, condition) != 0
 
     @device
     def ballot(condition):
-        """The lanes of the warp in which the condition holds, as bits."""
+        """Return the lanes of the warp in which the condition holds, as bits."""
         return np.int64(np.uint32(cuda.ballot_sync(_ALL, condition)))
 
     @device
     def take(value, source):
-        """The value that lane ``source`` of the warp holds."""
+        """Return the value that lane ``source`` of the warp holds."""
         return np.int64(np.uint32(cuda.shfl_sync(_ALL, np.int32(value), np.int32(source))))
 
     @device
     def take_across(value, mask):
-        """The value of the lane whose number differs in the bits of ``mask``."""
+        """Return the value of the lane whose number differs in the bits of ``mask``."""
         return np.int64(np.uint32(cuda.shfl_xor_sync(_ALL, np.int32(value), np.int32(mask))))
 
     @device
     def add_across(value, other, mask):
-        """``value`` plus what the lane across shows as ``other``, modulo 2^32; both may be negative."""
+        """Return ``value`` plus the lane across's ``other``, modulo 2^32; both may be negative."""
         across = cuda.shfl_xor_sync(_ALL, np.int32(other), np.int32(mask))
         return np.int64(np.uint32(np.int32(value) + across))
 
     @device
     def atomic_add(array, i, value):
-        """Add to array[i] while others may; what it was before."""
+        """Add to array[i] atomically; return its previous value."""
         return cuda.atomic.add(array, i, value)
 
     @device
     def atomic_or(array, i, value):
-        """Set bits of array[i] while others may."""
+        """Set bits of array[i] atomically."""
         cuda.atomic.or_(array, i, value)
 
     @device
     def atomic_min(array, i, value):
-        """Make array[i] no greater than a value while others may."""
+        """Lower array[i] to a value atomically, if it is greater."""
         cuda.atomic.min(array, i, value)
 
     @device
     def claim(array, i, value):
-        """Put a value into array[i] if that is 0, while others may; what it was before.  Of 64 bits."""
+        """Set array[i] (64 bits) to a value atomically if it is 0; return its previous value."""
         return cuda.atomic.cas(array, i, np.int64(0), np.int64(value))
 
     @device
     def first_bit(x):
-        """Number of the lowest set bit of a number below 2^32, as int32; -1 if there is none."""
+        """Return the number of the lowest set bit of a number below 2^32, as int32; -1 if there is none."""
         return np.int32(np.int32(cuda.ffs(np.uint32(x))) - 1)
 
     @device
     def n_bits(x):
-        """Set bits of a number below 2^32, as int32."""
+        """Return the number of set bits of a number below 2^32, as int32."""
         return np.int32(cuda.popc(np.uint32(x)))
 
 
 @device
 def bytes_from(words, at):
-    """Four bytes of a uint32 array, from byte ``at`` on, as a uint32; the word after ``at`` is read, too."""
+    """Return four bytes of a uint32 array, from byte ``at`` on, as a uint32; the next word is also read."""
     i = np.uint32(at >> 2)
     return permute_bytes(words[i], words[np.uint32(i + np.uint32(1))], four_from(at))
 
 
 @device
 def four_from(at):
-    """What permute_bytes takes for four bytes from byte ``at`` modulo 4 on."""
+    """Return the selector of permute_bytes for four bytes from byte ``at`` modulo 4 on."""
     return np.uint32(0x3210 + 0x1111 * (np.int32(at) & 3))
 
 
 @cuda_primitive
 def load_unit_narrow(words, i):
-    """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
+    """Return (words[i], words[i + 1]) of a uint64 array by four 4-byte loads."""
     return words[i], words[i + 1]
 
 
 @cuda_primitive
 def store_unit(words, i, a, b):
-    """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
+    """Set ``words[i], words[i + 1] = a, b`` of a uint64 array by one 16-byte store; i is even."""
     words[i], words[i + 1] = a, b
 
 
 @inlined
 def is_odd(lane):
-    """Whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
+    """Return whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and
+    hi."""
     return lane & 1 == 1
