@@ -110,7 +110,7 @@ def word(data, at):
 
 @inlined
 def _length(data, at):
-    """Return the length of the block whose header is at ``at`` if its first field is BC and long enough, else
+    """Return the length of the block with a header at ``at`` if its first field is BC and long enough, else
     0."""
     is_usual = word(data, at) == 0x04088B1F and data[at + 12] == ord("B") and data[at + 13] == ord("C")
     is_usual = is_usual and data[at + 14] == 2 and data[at + 15] == 0
@@ -214,8 +214,7 @@ def _inflater() -> Isal:
 
 
 class _DeflateRoom:
-    """Buffers of one thread for deflating, kept for reuse because the kernel clears each page of a new
-    array."""
+    """Buffers of one thread for deflating, reused because the kernel clears each page of a new array."""
 
     def __init__(self) -> None:
         self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
@@ -265,7 +264,7 @@ def _crc32(isal, data, i, n):
 
 @compiled
 def _deflate(isal, data, out, stream, buffer, head):
-    """Deflate ``data`` into ``out`` as blocks; return the bytes, or -1; ``stream``, ``buffer`` int64 are
+    """Deflate ``data`` to blocks in ``out``; return the bytes, or -1.  ``stream``, ``buffer`` int64:
     isal's."""
     here, at = address_of(stream, 0), 0
     call_c(isal.init_deflate, here, 0, 0, 0)

@@ -46,8 +46,7 @@ _HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of everything before the tokens
 
 
 class End(NamedTuple):
-    """Where a warp's output ends so far: ``used`` bits of word ``i`` (uint32), whose bits so far are
-    ``word``."""
+    """Where a warp's output ends: ``used`` bits of word ``i`` (uint32), which so far are ``word``."""
 
     i: int
     used: int

@@ -84,8 +84,7 @@ def make_codes() -> Codes:
 
 @inlined
 def count_lengths(code):
-    """Count ``n_of``; return the unused part of the code space in units of 2^-15, negative if
-    oversubscribed."""
+    """Count ``n_of``; return the unused code space in units of 2^-15, negative if oversubscribed."""
     for bits in range(16):
         code.n_of[bits] = 0
     for symbol in range(code.lengths.size):
@@ -250,8 +249,7 @@ def take_fixed_lengths(codes):
 
 @compiled
 def find_block(data, bit, stop, codes):
-    """Return the first bit in ``bit`` to ``stop`` where a dynamic block, not the last, seems to begin, or
-    -1."""
+    """Return the first bit in ``bit`` to ``stop`` where a dynamic block, not the last, may begin, or -1."""
     for at in range(bit, stop):
         word = peek(data, at)
         if word & 7 == 4 and word >> 3 & 31 < 30 and word >> 8 & 31 < 30:

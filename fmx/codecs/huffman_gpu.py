@@ -62,8 +62,10 @@ class _CodeRoom(NamedTuple):
 
 @kernel
 def codes_kernel(tokens, n_bytes, made):
-    """Compute the BlockCodes of blocks of ``n_bytes`` in total, by N_THREADS each; one thread joins and
-    repairs."""
+    """Compute the BlockCodes of blocks, ``n_bytes`` in total, by N_THREADS each.
+
+    One thread joins the nodes and repairs the lengths.
+    """
     own, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     counts = cuda.shared.array(N_SYMBOLS, int32)
     lengths = cuda.shared.array(N_SYMBOLS, int32)
@@ -169,8 +171,10 @@ def _measure(room, first, stop, most, own):
 
 @device
 def _join(weights, parents, n):
-    """Join the two nodes of least weight until one is left: set ``parents`` of n symbols in order, and of the
-    joined nodes after them."""
+    """Join the two nodes of least weight until one is left.
+
+    Sets ``parents`` of n symbols in order, and of the joined nodes after them.
+    """
     leaf, node, none = 0, n, np.int32(_NONE)
     of_leaf, of_node = weights[0], none  # next symbol; next joined node
     for made in range(n, 2 * n - 1):
@@ -203,8 +207,10 @@ def _make_room(n_of, most):
 
 @device
 def _code(room, first, i):
-    """Return the canonical code of symbol i, of those from ``first`` on (RFC 1951, 3.2.2): its bits, the
-    first one lowest, and their number << 16."""
+    """Return the canonical code of symbol i, of those from ``first`` on (RFC 1951, 3.2.2).
+
+    The result has its bits, the first one lowest, and their number << 16.
+    """
     bits, value, mirrored = room.lengths[i], np.int32(0), np.int32(0)
     if bits > 0:
         for shorter in range(1, bits):

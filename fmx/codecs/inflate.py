@@ -48,8 +48,7 @@ class Input(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state between two blocks: the next ``bit``, symbols in ``out``, and where their member began
-    there."""
+    """The state between two blocks: the next ``bit``, symbols in ``out``, and where their member began."""
 
     bit: int
     n: int
@@ -190,8 +189,7 @@ def _header_end(data, at):
 
 @compiled
 def header_end(data):
-    """Return where the gzip header at the start of ``data`` (uint8[n], n >= SPARE) ends; -1 if there is
-    none."""
+    """Return where the gzip header that begins ``data`` (uint8[n], n >= SPARE) ends; -1 if there is none."""
     return _header_end(data, 0)
 
 

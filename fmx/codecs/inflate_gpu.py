@@ -248,8 +248,9 @@ def _looked_up(code, held, size):
 
 @device
 def _coded(words, bit, end, codes, own, at, lane):
-    """Decode the symbols of a block with filled tables to ``own[at]`` and after: the (bit, place) after it;
-    bit -1 if they are unsound.
+    """Decode the symbols of a block with filled tables to ``own[at]`` and after.
+
+    Returns the (bit, place) after it; bit -1 if the symbols are unsound.
 
     ``held`` has the next ``n_held`` bits, lowest first.  Lane i holds the i-th of the following words in a
     ``window``, and the i-th of the window after it, loaded long before they are needed.  For the same reason,

@@ -43,7 +43,7 @@ _SURE = 8
 
 @device
 def place_of_hash(low, next_byte, table):
-    """Return the index in the table of places at ``table`` of five bytes: ``low``, and the lowest of
+    """Return the index, in the places at ``table``, of five bytes: ``low``, and the lowest of
     ``next_byte``."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
     return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
@@ -89,8 +89,7 @@ def keep(places, at, h0, h1, h2, h3):
 
 @device
 def _alike(low, high):
-    """Return how many of eight bytes are equal, from the differences of the first and last four; 0 below
-    LEAST."""
+    """Return how many of eight bytes are equal, from the differences of each four; 0 below LEAST."""
     n = np.int32(LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
     return n if low == 0 else np.int32(0)
 
@@ -146,8 +145,7 @@ def best_of_four(words, at, p0, p1, p2, p3, stop):
 
 @device
 def lengthened(words, at, length, distance, stop, lane):
-    """Extend the copy to ``at`` that best_of_four found as far as possible, by the warp; return its
-    length."""
+    """Extend the copy to ``at`` that best_of_four found, as far as possible; return its length."""
     most = np.int32(min(LONGEST, stop - at))
     is_open = length == _SURE
     while is_open and length < most:
@@ -195,11 +193,11 @@ class PlainBytes(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """The tokens of n blocks.  Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]``
-    (int32) of the ``tokens`` uint32 from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if surrounded by
-    zeros.
+    """The tokens of n blocks.
 
-    ``counts`` uint32[n * N_COUNTS]: how often each literal or length, then each distance, occurs in a block.
+    Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]`` (int32) of the ``tokens`` uint32
+    from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if surrounded by zeros.  ``counts`` uint32[n *
+    N_COUNTS]: how often each literal or length, then each distance, occurs in a block.
     """
 
     tokens: np.ndarray

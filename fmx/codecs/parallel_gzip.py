@@ -71,8 +71,7 @@ _room = _Room()
 
 
 def ranges_of(file: "RegularFile", size: int) -> "Ranges | None":
-    """Return the Ranges of a RegularFile, of about ``size`` uncompressed bytes each; None if not
-    worthwhile."""
+    """Return the Ranges of a RegularFile, of about ``size`` uncompressed bytes each; None if too few."""
     head = file.bytes(HEAD, 0)
     data = np.frombuffer(head + bytes(SPARE), np.uint8)
     start = inflate.header_end(data)
@@ -234,13 +233,12 @@ class Range:
         self._base, self._input = base, inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
 
     def _resolve(self, start: int, view: np.ndarray) -> bool:
-        """Write the symbols from index ``start`` on to ``view``; return False if they copy bytes that do not
-        exist."""
+        """Write the symbols from index ``start`` on to ``view``; return False if they copy unknown bytes."""
         symbols = _room.out[start : start + view.size]
         return inflate.resolve(symbols, self._before.meaning, self._before.n_known, view)
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), first with the range's bytes or more; fewer at the end.  Raises
+        """Fill ``view`` (uint8), first with the range's bytes or more, fewer at the end.  Raises
         InputError."""
         done = 0
         if not self._is_begun:
@@ -268,8 +266,7 @@ class Range:
         return done
 
     def _check_sums(self, data: np.ndarray) -> None:
-        """Check the sums of members that end in the range; pass the sum of the last member to the next
-        range."""
+        """Check the sums of members that end in the range; pass the last member's to the next range."""
         before, start = self._sums.result(), 0
         if before is None:
             raise InputError(self._file.path, "", "the part before could not be read")

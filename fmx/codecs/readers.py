@@ -100,8 +100,7 @@ class _Watched(io.RawIOBase):
 
 
 class BgzfBlocks:
-    """The uncompressed bytes of BGZF blocks, and of all after them: n bytes from the ``skip``-th on, then the
-    rest.
+    """The uncompressed bytes of BGZF blocks, n from the ``skip``-th on, and of everything after them.
 
     The blocks are those of ``file`` (RegularFile) from ``start`` on; they end at ``stops``.
     """

@@ -82,10 +82,10 @@ def import_bodies() -> None:
 
 
 def function_of(entry: Entry) -> tuple[Any, tuple]:
-    """Return the function or kernel of an entry, and the kinds of its arguments (native.spread,
-    kernels.spread).
+    """Return the function or kernel of an entry, and the kinds of its arguments.
 
-    Raises ImportError, AttributeError or TypeError if there is none.
+    The kinds are those of native.spread or kernels.spread.  Raises ImportError, AttributeError or TypeError
+    if there is none.
     """
     name, *words = entry.name.split()
     return _named(name), tuple(map(_kind, words))

@@ -80,8 +80,8 @@ def ptx_of(kernel: Kernel, arguments: tuple, capability: tuple) -> str:
 
 
 def local_bytes(kernel: Kernel) -> int:
-    """Return the largest local memory per thread of a kernel that was launched, in bytes; 0 if registers
-    suffice."""
+    """Return the most local memory per thread, in bytes, of a kernel that was launched; 0 for registers
+    only."""
     return 0 if SIMULATED else kernel.attribute("LOCAL_SIZE_BYTES")
 
 
@@ -109,8 +109,7 @@ def add_max_u16x2(x, y, z):
 
 @cuda_primitive
 def permute_bytes(low, high, selector):
-    """Return four of the eight bytes of ``low`` and ``high``, each picked by a hex digit 0-7 of the
-    selector."""
+    """Return four of the eight bytes of ``low`` and ``high``, by the hex digits 0-7 of the selector."""
     both = int(low) | (int(high) << 32)
     picked = [(both >> (8 * ((int(selector) >> (4 * i)) & 7))) & 0xFF for i in range(4)]
     return np.uint32(sum(byte << (8 * i) for i, byte in enumerate(picked)))

@@ -43,8 +43,7 @@ def ask(name: str, *arguments: Any) -> Any:
 
 
 def toolkit() -> int:
-    """Return the major version of the installed CUDA packages, 12 or 13; an older driver rejects their
-    code."""
+    """Return the major version of the CUDA packages, 12 or 13; an older driver rejects their code."""
     return bindings().CUDA_VERSION // 1000
 
 
@@ -129,8 +128,7 @@ def _nvml_device(number):
 
 
 def millijoules() -> int:
-    """Return the energy the GPU has used since its driver was loaded.  Raises DeviceError if NVML has no
-    reading."""
+    """Return the energy used since the driver was loaded, in mJ.  Raises DeviceError if NVML has none."""
     try:
         return nvml().device_get_total_energy_consumption(_nvml_device(number()))
     except nvml().NvmlError as error:
@@ -262,8 +260,7 @@ class LoadedKernel:
     def __call__(
         self, grid: int, block: int, stream: Any, shared: int, slots: Any, arguments: tuple = ()
     ) -> None:
-        """Launch ``grid`` blocks of ``block`` threads, each block with ``shared`` more bytes of shared
-        memory.
+        """Launch ``grid`` blocks of ``block`` threads, with ``shared`` more bytes of shared memory each.
 
         ``slots``: array of 64-bit words, one per argument, in its lowest bytes; ``arguments`` are kept alive
         meanwhile.

@@ -1,5 +1,4 @@
-"""A test whether kernels.py can launch kernels: whether numba's convention is the expected one, on this
-driver.
+"""A test whether kernels.py can launch kernels: whether numba's convention is as expected on this driver.
 
 If it differs, a kernel reads memory that it must not, and its process can no longer use the GPU.  So before a
 kernel is kept, a separate process launches one that takes every kind of argument.

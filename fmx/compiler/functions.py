@@ -81,7 +81,7 @@ def _is_callable() -> bool:
 
 
 def tell(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
-    """Report that something is compiled and, if its code is not kept, why: ``unknown`` if not
+    """Report that something is compiled and why its code is not kept: ``unknown`` if not
     ``is_callable()``."""
     while _before_compiling:
         why = ""
@@ -115,8 +115,7 @@ class Compiled(Piece):
         return Native(code) if code else compiler().by_numba(self.function)
 
     def code(self, kinds: tuple) -> Code | None:
-        """Return the code for arguments of some kinds, from disk or compiled; None if only numba can call
-        it."""
+        """Return the code for arguments of some kinds, kept or compiled; None if only numba can call it."""
         function = self.function
         # Names do not distinguish functions outside fmx, or with variables of another function: not kept.
         named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
@@ -140,8 +139,7 @@ class Compiled(Piece):
 
 
 def _compile_ahead(name: str) -> None:
-    """Compile, in several processes, what a command that lacks the function of this name is likely to
-    need."""
+    """Compile what a command that lacks the function of this name is likely to need, in several processes."""
     ahead = import_module(".ahead", __package__)
     wanted = [entry for entry in ahead.beside(name) if not ahead.is_kept(entry)]
     n = ahead.n_processes(wanted)

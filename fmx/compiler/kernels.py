@@ -87,8 +87,7 @@ class Kernel:
         self._loaded: dict = {}
 
     def __getitem__(self, how: tuple) -> Callable[..., None]:
-        """Select the launch by ``how``: blocks, threads of a block, then a stream and bytes of shared memory,
-        or 0."""
+        """Select ``how`` to launch: blocks, threads of a block, stream or 0, bytes of shared memory or 0."""
         return functools.partial(self._launch, *(*how, 0, 0)[:4])
 
     def _launch(self, grid: int, block: int, stream: Any, shared: int, *arguments: Any) -> None:
@@ -135,7 +134,7 @@ class Kernel:
         return object_cache.name_of(self.function, what)
 
     def attribute(self, name: str) -> int:
-        """Return the largest value of a CUDA attribute, such as LOCAL_SIZE_BYTES, over all variants
+        """Return the largest value of a CUDA attribute, such as LOCAL_SIZE_BYTES, of all variants
         launched."""
         return max(code.attribute(name) for code in self._loaded.values())
 
@@ -190,8 +189,7 @@ class _Shown:
 def sort_pairs(
     keys: Any, values: Any, spare_keys: Any, spare_values: Any, n_bits: int, empty: Callable[[int, Any], Any]
 ) -> tuple[Any, Any]:
-    """Sort pairs by the lowest ``n_bits`` of their keys; return (keys, values), in these arrays or the spare
-    ones.
+    """Sort pairs by the lowest ``n_bits`` of keys; return (keys, values), in these arrays or the spare ones.
 
     ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
     their order; ``empty(n, dtype)`` allocates on the device.  NumPy sorts in the CUDA simulator.
@@ -213,8 +211,7 @@ def sort_pairs(
 
 
 def cccl() -> Any:
-    """Return the package, None in the CUDA simulator; it needs a driver.  Raises DeviceError if it is
-    missing."""
+    """Return the package, None in the CUDA simulator.  Raises DeviceError if it or a driver is missing."""
     if SIMULATED:
         return None
     with installed("cuda-cccl", CUDA_EXTRA):

@@ -1,5 +1,4 @@
-"""Machine code in memory: the kinds of its arguments, loading by LLVM, calls through the entry of
-numba_cpu.py.
+"""Machine code in memory: kinds of arguments, loading by LLVM, calls through the entry of numba_cpu.py.
 
 LLVM aborts the process when memory runs out, so enough address space is checked for in advance.
 """
@@ -51,7 +50,7 @@ LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}  # NUMBA_CPU_NAME: NUMBA_CPU_FEATU
 
 
 def levels() -> list:
-    """Return the processors, as ``processor`` names them, whose code this one also runs; the highest level
+    """Return the processors (as from ``processor``) whose code this one also runs, the highest level
     first."""
     if "NUMBA_CPU_NAME" in os.environ or not llvm.get_process_triple().startswith("x86_64"):
         return []
@@ -95,8 +94,7 @@ _LAYOUTS = {
 
 
 class Code(NamedTuple):
-    """Machine code: ``symbol`` is the function's name in ``body``, an object file; ``entry`` is from
-    numba_cpu.py.
+    """Machine code: ``symbol`` names the function in ``body``, an object file; ``entry``: see numba_cpu.py.
 
     ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
     "module:name" for a NamedTuple and "" for a plain tuple.

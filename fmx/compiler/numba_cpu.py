@@ -221,8 +221,7 @@ def machine_code(dispatcher: Any, kinds: tuple) -> Code:
 
 
 def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Return numba's type of an argument that begins with ``kind``; ``parts`` iterates over its further
-    parts."""
+    """Return numba's type of an argument that begins with ``kind``; ``parts`` yields its further parts."""
     if isinstance(kind, np.dtype):
         ndim, layout = next(parts), next(parts)
         return types.Array(numba.from_dtype(kind), ndim, layout[0], readonly=layout.endswith(READ_ONLY))

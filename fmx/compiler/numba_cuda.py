@@ -50,8 +50,7 @@ def device_function(function: Callable, inline: bool) -> Any:
 
 
 def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
-    """Return the PTX of a kernel for arguments of some kinds (kernels.py) and a compute capability, say (9,
-    0)."""
+    """Return the PTX of a kernel for arguments of some kinds and a compute capability, say (9, 0)."""
     parts = iter(kinds)
     signature = types.void(*(_type(kind, parts) for kind in parts))
     device = SimpleNamespace(compute_capability=capability)
@@ -90,8 +89,7 @@ def _as_numba(value: Any) -> Any:
 
 
 def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Return numba's type of an argument that begins with ``kind``; ``parts`` iterates over its further
-    parts."""
+    """Return numba's type of an argument that begins with ``kind``; ``parts`` yields its further parts."""
     if isinstance(kind, np.dtype):
         return types.Array(numba.from_dtype(kind), next(parts), "C")
     if isinstance(kind, type):

@@ -46,8 +46,7 @@ def folder(target: str = "") -> Path | None:
 
 @functools.cache
 def _shared_folders(target: str = "") -> list:
-    """Return folders of code that came with fmx or were made by its owner, for GPUs or processors this one
-    can run."""
+    """Return folders of code that came with fmx or that its owner made, for GPUs or for this processor."""
     targets = [target] if target else [processor(), *levels()]
     return [SHARED / _digest(name) for name in targets] if SHARED.is_dir() else []
 
@@ -86,8 +85,7 @@ def sources_of(room: Path) -> bytes:
 
 
 def name_of(function: Callable, kinds: tuple) -> str:
-    """Return the full name of code: the function, a fingerprint of its sources, and the kinds of its
-    arguments."""
+    """Return the full name of code: the function, its fingerprint, and the kinds of its arguments."""
     own, _, words = plain_name(function, kinds).partition(" ")
     return f"{own} {fingerprint(function, kinds)} {words}"
 

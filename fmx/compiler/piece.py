@@ -78,8 +78,7 @@ def fingerprint(function: Callable, kinds: tuple) -> str:
 
 
 def texts_of(function: Callable, kinds: tuple) -> dict:
-    """Return the inputs of the fingerprint: a text for each function, piece and class, and for the body of
-    each (contract, class)."""
+    """Return the inputs of the fingerprint: a text per function, piece, class and (contract, class)."""
     texts: dict = {}
     waiting = [function, *(kind for kind in kinds if isinstance(kind, type))]
     contracts: list = []
@@ -136,8 +135,7 @@ def _described(node: Any) -> tuple:
 
 
 def _value(value: Any, named: list) -> str:
-    """Return a value that compiled code refers to, as text; what needs a separate text is added to
-    ``named``."""
+    """Return a value that compiled code refers to, as text; add what needs a separate text to ``named``."""
     if isinstance(value, Piece):
         named.append(value)
         return _name(value)

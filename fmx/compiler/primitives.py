@@ -26,8 +26,7 @@ def popcount(x):
 
 @primitive
 def bits_from(n):
-    """Return a uint64 with all bits set except the n lowest; all for n < 0, none for n > 63 (-2^31 < n <
-    2^31)."""
+    """Return a uint64 with all bits set but the n lowest; all for n < 0, none for n > 63 (|n| < 2^31)."""
     return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
 
 
@@ -132,8 +131,7 @@ def addresses(library: str | None, *names: str) -> tuple:
 
 @primitive
 def call_c(address, a, b, c, d):
-    """Call the C function at an address (int64), with four whole numbers or pointers (int64); return its
-    int32.
+    """Call the C function at an address (int64) with four numbers or pointers (int64); return its int32.
 
     A function of fewer arguments ignores the rest, which is in registers on x86-64 and ARM64.
     """
@@ -142,6 +140,5 @@ def call_c(address, a, b, c, d):
 
 @primitive
 def address_of(array, i):
-    """Return the address (int64) of ``array[i]`` (flat index of a contiguous array), which must be kept
-    alive."""
+    """Return the address (int64) of ``array[i]`` (flat index, contiguous), which must be kept alive."""
     return array.ctypes.data + int(i) * array.itemsize

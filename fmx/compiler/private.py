@@ -79,10 +79,10 @@ def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: boo
 
 
 def prune(folder: Path, is_old: Callable[[str], object], keep: int = 4, days: int = 30) -> None:
-    """Remove private folders below ``folder`` whose name ``is_old`` and that were unused for ``days``, except
-    the newest ``keep``.
+    """Remove private folders below ``folder`` whose name ``is_old`` if unused for ``days``.
 
-    A process that still uses one finds nothing there and makes it again.
+    The newest ``keep`` of them stay.  A process that still uses a removed folder finds nothing there and
+    makes it again.
     """
     with suppress(OSError), _opened(folder, alone=False) as within:
         states = {name: os.lstat(name, dir_fd=within) for name in os.listdir(within) if is_old(name)}

@@ -1,5 +1,4 @@
-"""A test whether compiled code can be called by numba_cpu.py: whether numba and NumPy have the expected
-layout.
+"""A test whether numba_cpu.py can call compiled code: whether numba and NumPy are as expected.
 
 Another numba or NumPy may differ, and such a call would read memory that it must not.  So before anything is
 compiled and kept, a separate process calls two functions that take every kind of argument.

@@ -13,8 +13,7 @@ _MANY, _DIGIT, N_DIGITS = 96, np.uint64(255), 256  # keys sorted by digits; mask
 
 @inlined
 def lower_bound(array, left, right, value):
-    """Return the index of the first element of array[left:right], ascending, that is not less than
-    ``value``."""
+    """Return the index of the first element of the ascending array[left:right] not less than ``value``."""
     while left < right:
         middle = (left + right) >> 1
         if np.int64(at(array, middle)) < value:
@@ -26,8 +25,7 @@ def lower_bound(array, left, right, value):
 
 @inlined
 def sort(keys, n):
-    """Sort keys[:n] (int64): by insertion if few, otherwise by heapsort, whose time is bounded for any
-    input."""
+    """Sort keys[:n] (int64), few by insertion, others by heapsort, whose time is bounded for any input."""
     if n <= _SMALL:
         for i in range(1, n):
             key, j = keys[i], i
@@ -145,7 +143,7 @@ def next_place(counts, key, shift):
 
 @inlined
 def last_until(array, low, high, value):
-    """Return the index of the last element of array[low:high], ascending, that is at most ``value``; else
+    """Return the index of the last element of the ascending array[low:high] at most ``value``; else
     ``low``."""
     while high - low > 1:
         middle = (low + high) >> 1

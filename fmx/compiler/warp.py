@@ -235,6 +235,5 @@ def store_unit(words, i, a, b):
 
 @inlined
 def is_odd(lane):
-    """Return whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and
-    hi."""
+    """Return whether a lane has an interval's upper end: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
     return lane & 1 == 1

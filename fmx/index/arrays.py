@@ -1,5 +1,4 @@
-"""Arrays of an index: the form required of each, checked in one pass with its checksum; their names and
-sizes."""
+"""Arrays of an index: their required forms, checked in one pass with checksums; their names and sizes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -11,9 +10,9 @@ _STRETCH = 1 << 18  # bytes that are still in the cache when they are read a sec
 
 
 class ArraySpec(NamedTuple):
-    """The form of an array.  ``shape``: None in it means any length; ``at_most``: largest value; ``ascends``:
-    values never decrease.
+    """The form required of an array.
 
+    ``shape``: None in it means any length; ``at_most``: largest value; ``ascends``: values never decrease;
     ``holds``: for small arrays, a function that checks the whole array for what compiled code relies on.
     """
 
@@ -31,8 +30,7 @@ class ArraySpec(NamedTuple):
 
 
 def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
-    """Return (hexadecimal xxh3-64, whether the values match the form) of elements start to stop of a flat
-    array.
+    """Return (hexadecimal xxh3-64, whether values match the form) of elements start to stop of a flat array.
 
     The order is checked including the element before ``start``.
     """

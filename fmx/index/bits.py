@@ -17,8 +17,7 @@ from ..compiler.primitives import at, bits_from, bits_from32, low_bits, popcount
 
 @inlined
 def column_share(unit, a, b, offset):
-    """Return what 16 bytes of an entry (words a and b) add to the counter plus the bits set before
-    ``offset``."""
+    """Return what 16 bytes of an entry (words a, b) add to the counter and the bits before ``offset``."""
     if unit == 0:
         in_a = popcount(np.uint32(a >> np.uint64(32)) & ~bits_from32(offset))
         return np.int64(np.uint32(a)) + in_a + popcount(b & low_bits(offset - 32))
@@ -71,8 +70,7 @@ def _filled(code, p):
 
 @inlined
 def half_misses(word, code):
-    """Return the positions that differ from a 2-bit code (uint32); a word has two planes, 32 positions
-    each."""
+    """Return the positions that differ from a 2-bit code (uint32); a word has two planes of 32 positions."""
     low, high = np.uint32(word), np.uint32(word >> np.uint64(32))
     return np.uint32((low ^ _filled(code, 0)) | (high ^ _filled(code, 1)))
 
@@ -89,7 +87,7 @@ def _spread(bits):
 
 @inlined
 def misses(k, a, b, c):
-    """Return a uint64: bit i is set if position i of a unit is not c; bits from POSITIONS[k] on are
+    """Return a uint64: bit i is set if position i of a unit is not c; bits from POSITIONS[k] are
     undefined."""
     if k == 1:
         first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))

@@ -85,8 +85,7 @@ def fill(layout, codes, start, stop, counts):
 
 @by_type_or_this
 def lookup(layout, c, length):
-    """Return the interval of a string of ``length`` < k symbols that is longer than the prefix table's
-    strings.
+    """Return the interval of a string of ``length`` < k symbols that is too long for the prefix table.
 
     Called only for a layout whose k exceeds prefix_table.MIN_LENGTH + 1; queries.Exact refuses such a layout
     if it registers no body.

@@ -47,8 +47,7 @@ class FastaLetters(NamedTuple):
 
 
 class SpanBegin(NamedTuple):
-    """The state where a span begins: at the start of a line, in a header, after a CR, after the first
-    header."""
+    """The state at the start of a span: at the start of a line, in a header, after a CR, after a header."""
 
     at_line_start: bool
     in_header: bool

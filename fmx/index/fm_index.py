@@ -1,5 +1,4 @@
-"""An index in memory: FMIndex, an index or a part of one, and JoinedIndex, several; how the arrays are
-loaded."""
+"""An index in memory: FMIndex, one index or part; JoinedIndex, several; how their arrays are loaded."""
 
 import os
 from collections.abc import Sequence
@@ -100,8 +99,7 @@ def load(
     verify: bool = False,
     with_text: bool = False,
 ) -> FMIndex | JoinedIndex:
-    """Open the index in a folder: arrays are mapped from disk, and every byte that a search reads is checked
-    first.
+    """Open the index in a folder: map arrays from disk, and check every byte that a search reads.
 
     Files that were checked before and have not changed are not read again, unless ``verify``.  ``method``
     "auto" uses the choice of plan.choose_way, or backward search if a ``layout`` is named; ANY_LENGTH uses
@@ -122,8 +120,7 @@ def take(held: "MemoryIndex", layout: str | None = None, method: str = "auto") -
 
 
 def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None) -> list:
-    """Return [(method, layout name or None)]: the way to search and, after "sparse", that for shorter
-    reads."""
+    """Return [(method, layout or None)]: the way to search and, after "sparse", that for shorter reads."""
     if method == "auto" and layout in (None, "auto"):
         way, _ = plan.choose_way(meta, max_memory)
         method, layout = ("sparse", way) if parse_sparse(way) else (method, layout)

@@ -75,8 +75,7 @@ def verify_bytes(sizes: Sequence[int], prefix_length: int | None = None) -> int:
 
 
 def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
-    """Return the bytes of layout, suffix array (if sampled, with marks) and prefix table, for backward
-    search."""
+    """Return the bytes of layout, suffix array (with marks if sampled) and prefix table: backward search."""
     n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
     return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
@@ -148,7 +147,7 @@ def ways_to_search(meta: dict) -> dict:
 
 
 def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = False) -> tuple:
-    """Return (way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: free
+    """Return (way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (None: free
     memory).
 
     ``any_length``: consider only ways that find strings of any length; there is at least one.  Raises

@@ -44,8 +44,7 @@ class NameLines(NamedTuple):
 
 
 def names_of(lines: np.ndarray) -> NameLines:
-    """Return the NameLines of an array of names, uint8, each followed by a newline; the last one is
-    optional."""
+    """Return the NameLines of names as uint8, each followed by a newline, which the last may lack."""
     ends = np.flatnonzero(lines == _NEWLINE)
     if lines.size and lines[-1] != _NEWLINE:
         ends = np.append(ends, lines.size)
@@ -197,8 +196,7 @@ MAX_SYMBOLS = MAX_ROWS  # of a part
 
 
 def cut(reference: Reference, part_size: int = MAX_SYMBOLS) -> list:
-    """Return (start, stop) of each part of the text: whole contigs, with at most ``part_size`` symbols in
-    total.
+    """Return (start, stop) of each part of the text: whole contigs, at most ``part_size`` symbols in total.
 
     Raises UnsupportedError if a single contig is larger.
     """

@@ -151,8 +151,10 @@ def _pack(x):
 
 @inlined
 def first_row(text, sa, c, s, beyond):
-    """Return the first row that does not sort before the string c of s symbols; if ``beyond``, the first
-    after all that start with it."""
+    """Return the first row that does not sort before the string c of s symbols.
+
+    ``beyond``: the first row after all that start with it.
+    """
     low, high = np.int64(0), np.int64(sa.size)
     while low < high:
         middle = (low + high) >> 1

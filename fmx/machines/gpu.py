@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def memory_beside(memory: int, resident: int, least: int, what: str = "the index") -> int:
-    """Return how many bytes of ``memory`` are left beside ``resident``.  Raises DeviceError if fewer than
-    ``least``."""
+    """Return the bytes of ``memory`` beyond ``resident``.  Raises DeviceError if fewer than ``least``."""
     if memory - resident < least:
         raise DeviceError(
             f"{what} needs {(resident + least) / 1e9:.3g} GB of GPU memory with its buffers, and "
@@ -57,8 +56,7 @@ def open_device(number: int = 0) -> str:
 
 
 def _check_driver() -> None:
-    """Raise DeviceError if the driver is older than the installed CUDA packages: it would reject their code
-    later."""
+    """Raise DeviceError if the driver is older than the CUDA packages: it would reject their code later."""
     needs, (major, minor) = driver.toolkit(), driver.driver_version()
     if major < needs:
         remedy = f"pip install 'fmx-mapper[cuda{major}]', or " if major == 12 else ""
@@ -70,8 +68,7 @@ def _check_driver() -> None:
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Turn errors of the CUDA driver into DeviceError or LostDeviceError, with a message that states what to
-    do."""
+    """Turn errors of the CUDA driver into DeviceError or LostDeviceError with a message on what to do."""
     try:
         yield
     except DeviceError:
@@ -225,8 +222,7 @@ def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) 
 
 
 def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArray:
-    """Copy as much as fits into the host array, in either direction between host and device; return
-    ``target``.
+    """Copy as much as fits into the host array, from or to the device; return ``target``.
 
     The host array must be pinned for the copy to overlap other work.  Faster than slicing a device array.
     """
@@ -277,8 +273,7 @@ def number() -> int:
 
 
 def millijoules() -> int:
-    """Return the energy the GPU has used since its driver was loaded.  Raises DeviceError if NVML has no
-    reading."""
+    """Return the energy used since the driver was loaded, in mJ.  Raises DeviceError if NVML has none."""
     return driver.millijoules()
 
 

@@ -24,8 +24,8 @@ _SLOTS = 32
 
 
 class KernelReport:
-    """Numbers that kernels write for the host: int64 arrays ``there`` and ``here``, initially zero, of one
-    stream."""
+    """Numbers that kernels write for the host: int64 arrays ``there`` and ``here`` of a stream, zero at
+    first."""
 
     def __init__(self, stream: "GpuStream") -> None:
         self._stream = stream
@@ -128,8 +128,7 @@ class Gpu(Backend):
             yield gpu.to_host(array[i : i + m], buffer[:m])
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Return how many things a stretch has, a multiple of ``multiple``, so that n things keep every
-        thread busy."""
+        """Return the things per stretch, a multiple of ``multiple``, that keep every thread busy."""
         n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_threads // multiple), 1) * multiple
 

@@ -27,8 +27,7 @@ RESERVE = 512 << 20  # bytes left to the device and its libraries; if more, a tw
 
 
 class Arrays:
-    """Arrays by name and dtype, allocated with an eighth to spare and replaced only when a larger one is
-    requested.
+    """Arrays by name and dtype, replaced only when a larger one is requested, with an eighth to spare.
 
     Allocation is slow on a GPU.  ``sizes`` {name: (n, dtype)}: the minimum size of the array of that name.
     """
@@ -119,7 +118,7 @@ class GpuStreams:
             self._idle.put(session.stream(arrays, timed))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Return ``work(stream, ...)`` for an idle stream, or for the one this thread already holds.  Raises
+        """Return ``work(stream, ...)`` for an idle stream, or the one this thread holds.  Raises
         DeviceError."""
         if own := getattr(self._own, "stream", None):
             return work(own, *arguments)

@@ -90,8 +90,7 @@ class Backend:
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
     def pick(self, choice: Any, n: int, ends: np.ndarray, into: Any, multiple: int = 1) -> Any:
-        """Write the kept values to the beginning of ``into`` and return them; ``ends`` is the result of
-        ``count``."""
+        """Write the kept values to the start of ``into`` and return them; ``ends`` comes from ``count``."""
         if ends[-1]:
             self.run(PickChosen(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
         return into[: ends[-1]]
@@ -121,8 +120,7 @@ class Cores(Backend):
         pass
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Return how many things a stretch has, a multiple of ``multiple``, so that each thread gets one of n
-        things."""
+        """Return the things per stretch, a multiple of ``multiple``, so that each thread gets one of n."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
     def run(self, job: Any, n: int, size: int | None = None) -> None:
@@ -141,8 +139,7 @@ class Cores(Backend):
         spare_values: np.ndarray,
         n_bits: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits, in these arrays or the
-        spare ones."""
+        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
         return spare_keys, spare_values
@@ -160,8 +157,7 @@ def _do_stretch(job, stretch, start, stop):
 
 
 def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of things whose ``sizes`` (int64[n]) add up to at most ``most``, or of one
-    thing.
+    """Yield (start, stop) of runs of things whose ``sizes`` (int64[n]) total at most ``most``, or of one.
 
     A thing of size 0 counts as 1.
     """

@@ -140,8 +140,7 @@ class OrderedQueue:
             self._let_all_go_on()  # a worker that waits for room may be needed
 
     def split(self, slot: Slot, shares: Sequence[Any]) -> None:
-        """Insert shares of an item immediately after its slot, each with its own slot, for any worker to
-        take."""
+        """Insert shares of an item immediately after its slot, each with its own slot, for any worker."""
         with self._for_continuations:
             at = self._slots.index(slot) + 1
             for number, share in enumerate(shares):
@@ -291,8 +290,7 @@ PATIENCE = 1.0  # seconds for threads to end after an interrupt
 def run_ordered(
     items: Iterable[Any], workers: Sequence[Callable[..., Any]], write: Callable[[Any], object] | None
 ) -> Generator[Any, None, None]:
-    """Yield the result of ``work(emit, item)`` for each item in order; each of the ``workers`` is one
-    ``work``.
+    """Yield the result of ``work(emit, item)`` for each item in order; ``workers`` has one ``work`` each.
 
     Each worker has a thread.  ``emit`` takes pieces of output, which the caller's thread passes to ``write``
     in order.  If a result is Shares, the results of these are yielded instead.
@@ -322,11 +320,10 @@ def run_at(
     share: Callable[[], float | None] = lambda: None,
     amount: Callable[[Any], int] = lambda summary: summary.reads,
 ) -> Generator[Any, None, None]:
-    """Yield results as run_ordered does, for ``work(place, emit, item)`` at several places, each with the
-    threads of its options.
+    """Yield the results of ``work(place, emit, item)`` as run_ordered does, at several places.
 
-    For an Auto place, ``share()`` is the fraction of the whole that is done, or None if unknown, and
-    ``amount(result)`` is the size of a result.
+    Each place has the threads of its options.  For an Auto place, ``share()`` is the fraction of the whole
+    that is done, or None if unknown, and ``amount(result)`` is the size of a result.
     """
     workers: list[Callable[..., Any]] = []
     for place in places:

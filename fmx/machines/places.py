@@ -24,8 +24,10 @@ ALL_GPUS = -1
 
 @dataclass(frozen=True)
 class Device:
-    """Where to work.  ``engine``: cpu, cuda, auto, one of engines.CUDA, or both (pairwise); ``n_gpus``:
-    number of GPUs (None: all), from number ``first``; ``memory``: bytes that may be used on each (None: all).
+    """The place of work that the options select.
+
+    ``engine``: cpu, cuda, auto, one of engines.CUDA, or both (pairwise); ``n_gpus``: number of GPUs (None:
+    all), from number ``first``; ``memory``: bytes that may be used on each (None: all).
     """
 
     engine: str = "cpu"
@@ -123,8 +125,7 @@ def teams(
 
 
 def _places(team: "Sequence[GpuSession]", sizes: list[int], beside: int) -> "tuple[list[GpuSession], bool]":
-    """Return (the GpuSession of each part, whether all fit): largest part first, to the GPU with the most
-    room left."""
+    """Return (the GpuSession of each part, whether all fit): largest part first, to the emptiest GPU."""
     left = {session: session.memory - beside for session in team}
     places = [team[0]] * len(sizes)
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
@@ -288,8 +289,8 @@ class Auto(Generic[P]):
     def do(
         self, work: Callable[..., Any], amount: Callable[[Any], int], emit: Callable[..., Any], item: Any
     ) -> Any:
-        """Return ``work(place, emit, item)`` at the place whose turn it is; ``amount(result)`` is the size of
-        the work."""
+        """Return ``work(place, emit, item)`` at the place whose turn it is; ``amount(result)`` is its
+        size."""
         place = self._turns.take()
         try:
             result = work(self.on_cpu if place is None else self._as_asked(place), emit, item)
@@ -323,7 +324,7 @@ def at_once(places: Iterable[Any]) -> list:
 
 
 def _why_not() -> str:
-    """Return why no GPU was started.  The driver, which takes a second, is queried only if there is no GPU
+    """Return why no GPU was started.  The driver takes a second, so it is queried only without a GPU
     device."""
     if not any(map(os.path.exists, _DEVICES)):
         from . import gpu

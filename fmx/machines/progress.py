@@ -141,8 +141,7 @@ class Watch:
         self.clock, self._wall = Clock(), Wall()
 
     def begin(self, wall: Wall, sessions: Sequence[Any] = ()) -> None:
-        """Start timing, for the first run or another: everything is compiled and open, including the
-        GpuSessions."""
+        """Start timing a run: everything is compiled and open, including the GpuSessions."""
         self._wall = wall
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
         for clock in self._clocks.values():
@@ -225,8 +224,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[float | None], None]]:
-        """Show a stage while it runs: ``with progress.stage("suffix array") as done:``; then write its
-        seconds.
+        """Show a stage, as in ``with progress.stage("suffix array") as done:``, and then its seconds.
 
         ``done(share)`` may be called to update the fraction done; the time advances in any case.
         """

@@ -14,8 +14,7 @@ T = TypeVar("T")
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use, by its affinity and by the quota of a container or batch
-    job."""
+    """Return the cores this process may use, by its affinity and the quota of a container or batch job."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = process.cores()
     return own if quota > own else max(math.ceil(quota), 1)

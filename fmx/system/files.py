@@ -1,5 +1,4 @@
-"""Files: file systems that record changes, pipes, drafts that become complete outputs, and reads at
-offsets."""
+"""Files: change detection, pipes, drafts that become complete outputs, and reads at offsets."""
 
 import ctypes
 import errno
@@ -108,8 +107,7 @@ class DraftFolder(_Draft):
         lock(self._descriptor)
 
     def commit(self, is_lasting: bool = True) -> None:
-        """Rename the folder to its final name, replacing any folder there; sync it to disk if
-        ``is_lasting``."""
+        """Rename the folder to its final name, replacing any folder there; sync it if ``is_lasting``."""
         if is_lasting:
             sync_tree(self.path)
         try:
@@ -155,8 +153,7 @@ def sweep(final: Path) -> None:
 
 @contextmanager
 def _of_the_dead(path: bytes) -> Iterator[bool]:
-    """Yield whether a path is a folder, with its lock held.  Raises OSError if it is not stale or is
-    locked."""
+    """Yield whether a path is a folder, with its lock held.  Raises OSError unless stale and not locked."""
     found = os.lstat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.EINVAL, "neither file nor folder")
@@ -262,8 +259,7 @@ class RegularFile:
         os.close(self.descriptor)
 
     def read(self, view: Any, offset: int) -> int:
-        """Fill ``view`` with bytes from ``offset``; return their number, lower at the end.  Raises
-        InputError."""
+        """Fill ``view`` with bytes from ``offset``; return how many, fewer at the end.  Raises InputError."""
         want, done = max(0, min(len(view), self.size - offset)), 0
         with named_input(self.path):
             while done < want:

@@ -30,8 +30,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def run(function: Callable[..., int | None], *arguments: Any) -> None:
-    """Exit with the return value of a function; signals raise Stopped in it, unless ignored (nohup ignores
-    HUP)."""
+    """Exit with a function's return value; signals raise Stopped in it, unless ignored (as HUP by nohup)."""
     try:  # from here on: a signal may arrive as soon as the first handler is set
         for number in _ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -59,8 +58,7 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Handle an exception that Python cannot raise, as in a C callback: raise a signal again a moment
-    later."""
+    """Handle an exception that Python cannot raise, as in a C callback: raise a signal again soon."""
     if not issubclass(lost.exc_type, Stopped):
         sys.__unraisablehook__(lost)
         return
@@ -86,8 +84,7 @@ def tell(text: str, end: str = "\n") -> None:
 
 
 def open_closed_streams() -> None:
-    """Open closed standard descriptors on /dev/null, so that no other file gets their numbers and their
-    output.
+    """Open closed standard descriptors on /dev/null, so that no other file gets their numbers.
 
     Input is opened for writing and output for reading, so using them still fails.
     """

@@ -41,9 +41,11 @@ _PIECE = 64  # smallest transfer of memory: a line of a CPU, two sectors of a GP
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to search.  ``way``: "verify", or the name of a layout or sparse suffix array; ``sa_rate``:
-    sampling of the suffix array; ``prefix_length``: longest string in the prefix table; ``engine``: cpu or
-    one of engines.CUDA."""
+    """A way to search.
+
+    ``way``: "verify", or the name of a layout or sparse suffix array; ``sa_rate``: sampling of the suffix
+    array; ``prefix_length``: longest string in the prefix table; ``engine``: cpu or one of engines.CUDA.
+    """
 
     way: str
     sa_rate: int
@@ -210,8 +212,7 @@ def predict(sizes: Sequence[int], length: int, choice: Choice, place: SearchPlac
 
 
 def ranked(sizes: Sequence[int], length: int, places: Iterable[SearchPlace], offered: Callable) -> list:
-    """Return the best Prediction of each way that fits, the fastest first; ``offered(kind)`` yields
-    Choices."""
+    """Return the best Prediction of each way that fits, fastest first; ``offered(kind)`` yields Choices."""
     best: dict = {}
     for place in places:
         for choice in offered(place.kind):

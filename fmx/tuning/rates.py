@@ -36,8 +36,7 @@ _N_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Rates:
-    """``device``: its description; ``table`` {bytes of an entry: {bytes of the array: entries per
-    second}}."""
+    """``device``: its name; ``table`` {bytes of an entry: {bytes of the array: entries per second}}."""
 
     device: str
     table: dict

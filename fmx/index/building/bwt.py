@@ -30,7 +30,7 @@ class Transform(NamedTuple):
 
 
 class CountCodes(NamedTuple):
-    """``totals`` int64[stretches, 4^k]: how often each code occurs in a stretch of ``codes``; initially
+    """``totals`` int64[stretches, 4^k]: occurrences of each code in a stretch of ``codes``; initially
     zero."""
 
     codes: Any

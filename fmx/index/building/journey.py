@@ -338,8 +338,7 @@ def _add_sparse(
     n_threads: int,
     progress: Progress,
 ) -> None:
-    """Make and write a sparse suffix array, as its SparseName states, for every part of an index at
-    ``path``."""
+    """Make and write a sparse suffix array, as its SparseName states, for every part of an index."""
     meta = writer.meta
     reference = load_reference(path, meta, n_threads)
     for number, part in enumerate(part_writers(writer, len(part_sizes(meta)), progress)):

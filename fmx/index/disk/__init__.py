@@ -37,8 +37,7 @@ def what_is_there(path: Path) -> str:
 
 
 def default_index_path(reference: str | os.PathLike) -> str:
-    """Return the default place of the index of a reference: beside it, with .fmx instead of .fa.gz and the
-    like."""
+    """Return the default place of the index of a reference: beside it, with .fmx instead of .fa.gz etc."""
     path = Path(reference)
     if not path.name:
         path = path.resolve() / "index"  # a folder, which is refused when it is read

@@ -1,5 +1,4 @@
-"""Reading an index from disk, and its seal, which records the files that were checked and need no second
-check.
+"""Reading an index from disk, and its seal, which records the files that need no second check.
 
 For each checked array the seal has device, inode, size, mtime and ctime, and a digest for meta.json.  Only
 the kernel sets ctime, at every write.  Seals are kept with the machine code, in a folder that only the user
@@ -117,7 +116,7 @@ def meta_checksum(meta: dict) -> str:
 
 
 def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
-    """Identify a reference by meta.json: its contigs, their bases and groups, regardless of the rest of the
+    """Identify a reference by meta.json: its contigs, bases and groups, regardless of the rest of the
     index."""
     said = {key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith(of)}
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]

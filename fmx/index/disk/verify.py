@@ -95,8 +95,7 @@ def _agree(layout, d, start, stop, counts):
 
 @compiled
 def _locate_all(layout, sa, walk, found):
-    """Write the position of every row; return False if a walk leaves the rows or the text, or does not
-    end."""
+    """Write the position of every row; return False if a walk leaves rows or text, or does not end."""
     n = found.size
     for first in range(n):
         row, n_steps, step = np.int64(first), 0, np.int64(0)

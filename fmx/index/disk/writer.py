@@ -106,8 +106,7 @@ class IndexWriter:
 
 
 class IndexExtender(IndexWriter):
-    """Adds arrays to an index under a lock.  The last step, replacing meta.json, makes them part of the
-    index."""
+    """Adds arrays to an index under a lock; replacing meta.json, the last step, makes them part of it."""
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:

@@ -74,8 +74,7 @@ def fits(k: int, n: int) -> bool:
 
 
 def fetches(n: int, length: int, k: int, looked_up: int, table: Fetches) -> list:
-    """Return Fetches: offsets, and lines of changes: a search in a column, 16 rows per line, up to the
-    interval's end."""
+    """Return Fetches: offsets, and lines of changes for a search in a column, 16 rows per line."""
     column = width(n, k)
     search, first = 1 + max(0, log2(column / 16)), [table]
     if looked_up < 0:  # both borders of its strings are sought in the layout
@@ -104,7 +103,7 @@ class FindChanges(NamedTuple):
 
 
 def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
-    """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) with its suffix array
+    """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) from its suffix array
     (uint32[n])."""
     n = text.size
     if n > HOLE:

@@ -97,8 +97,7 @@ def family_of_entries(
     runs_together: int = 1,
     **speed: Any,
 ) -> Family:
-    """Return the Family of layouts whose ``entries`` take ``n_words(k, d, n)`` uint64 and that register
-    ``fill``.
+    """Return the Family of layouts whose ``entries`` are ``n_words(k, d, n)`` uint64; they register ``fill``.
 
     ``types`` by (k, d); a type with a field ``missing`` shows rows without k-symbol as the k-symbol 0.
     ``runs_together``: number of runs of d rows that share words.  ``speed`` is for fmx tune.

@@ -1,5 +1,4 @@
-"""Building a sparse suffix array: sample positions, distribute their rows to parts of the buckets, order each
-part.
+"""Building a sparse suffix array: sample positions, distribute rows to parts, order each part.
 
     sample   a bit for each position of the text; the number of rows of each stretch in each part
     place    rows, by part, and within a part in text order
@@ -79,8 +78,7 @@ def build_sparse(
     n_threads: int = 1,
     done: Callable[[float], object] = lambda share: None,
 ) -> SparseTable:
-    """Build the SparseTable of a part of the text, n_text symbols packed in ``words``, as a SparseName
-    states."""
+    """Build the SparseTable of a part, n_text symbols packed in ``words``, as a SparseName states."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
     text = Text(words, blocks, name.k, name.w, n_bits)
     size = cores.stretch_size(n_text, 64)
@@ -118,8 +116,7 @@ def _order_part(
 
 @inlined
 def _span_of(text, block, start, stop):
-    """Return (begin, end) of a block, and the first and last of its k-mers that start from ``start`` to
-    ``stop``."""
+    """Return (begin, end) of a block, and its first and last k-mers that start from ``start`` to ``stop``."""
     begin = at(text.blocks.text_start, block)
     end = begin + at(text.blocks.length, block)
     if end - begin < text.k + text.w - 1:

@@ -186,7 +186,7 @@ def _hash_at(hashes, i):
 
 @inlined
 def _is_smallest(hashes, i, w, before, after):
-    """Return whether hash i is the smallest of a window of w in a block, with so many hashes before and after
+    """Return whether hash i is the smallest of a window of w, given the hashes ``before`` and ``after``
     it."""
     own, left, right = _hash_at(hashes, i), np.int64(0), np.int64(0)
     before, after = min(before, w - 1), min(after, w - 1)
@@ -350,8 +350,7 @@ def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any
 
 
 def _order(backend: "Backend", text: GpuText, rows: Any, slots: Any, groups: Any) -> None:
-    """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, the first row of
-    each."""
+    """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, first rows."""
     for depth in range(0, DEPTH, WORD):
         n = slots.size
         if n == 0:

@@ -114,8 +114,7 @@ def _begin(k, steps, room, words, first, half):
 
 @device
 def smallest_kmer(k, steps, room, words, first, begin, n):
-    """Return where the first of the smallest of n k-mers of a string begins, from symbol 16 * ``begin``
-    on."""
+    """Return where the first smallest of n k-mers of a string begins, from symbol 16 * ``begin`` on."""
     last = np.uint32(0)
     ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
     forward, reverse = _begin(k, steps, room, words, first, begin)

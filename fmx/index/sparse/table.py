@@ -130,8 +130,7 @@ def is_near(row):
 
 @inlined
 def canonical(words, first, i, k):
-    """Return (the canonical k-mer, its strand) of symbols i to i + k of the packed string at word
-    ``first``."""
+    """Return (canonical k-mer, its strand) of symbols i to i + k of the packed string at word ``first``."""
     forward = symbols(words, first, i, k)
     reverse = reverse_complement(forward, k)
     return min(forward, reverse), np.int64(reverse < forward)
@@ -150,7 +149,7 @@ def bucket_of(kmer, n_bits):
 
 @inlined
 def row_of(words, position, strand, k, begin, end):
-    """Return the row of a position in a block from ``begin`` to ``end``, whose canonical k-mer has this
+    """Return the row of a position in the block ``begin`` to ``end``, whose canonical k-mer has this
     strand."""
     n = min(position, np.int64(LEFT))
     if strand:
@@ -173,8 +172,7 @@ def left_key(left, n):
 
 @inlined
 def text_key(words, blocks, row, k, depth):
-    """Return WORD symbols of a row, from ``depth`` after the start of its k-mer, as a number that sorts like
-    them.
+    """Return WORD symbols of a row, from ``depth`` after the start of its k-mer, as a sortable number.
 
     The six bits below them hold the number of symbols before the end of the block.
     """
@@ -192,8 +190,7 @@ def text_key(words, blocks, row, k, depth):
 
 @inlined
 def packed_key(words, first, i, n, reverse):
-    """Return the key of text_key for the n symbols (WORD, if more) from i on of the packed string at
-    ``first``.
+    """Return the key of text_key for n symbols (at most WORD) from i on of the packed string at ``first``.
 
     ``reverse``: of the reverse complement of the symbols before i.
     """

@@ -148,7 +148,7 @@ def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple
 
 
 def _sort_part(made: Any, first: int, last: int, items: np.ndarray, low: int, desks: SimpleQueue) -> Any:
-    """Sort the buckets from ``first`` up to ``last`` and return their Ties; ``items`` start with bucket
+    """Sort the buckets from ``first`` up to ``last``; return their Ties.  ``items`` start with bucket
     ``low``."""
     start, stop, base = made.starts[first], made.starts[last], made.starts[low]
     ties, desk = no_ties(start, stop), desks.get()

@@ -170,8 +170,7 @@ class Sorter:
         return self.keys[0][:m], self.positions[0][:m]
 
     def sort(self, m: int, n_bits: int, rows: Any) -> Any:
-        """Sort the first m places of the buffers into ``rows`` (RowRange or RowList); return the rows still
-        tied."""
+        """Sort the first m places of the buffers into ``rows`` (RowRange, RowList); return the tied rows."""
         backend = self.backend
         keys, positions = self.keys_and_positions(m)
         spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
@@ -181,8 +180,7 @@ class Sorter:
 
 
 def plan_passes(n: int, memory: int) -> int:
-    """Return how many passes sort n suffixes within ``memory`` bytes.  Raises DeviceError if that is too
-    little."""
+    """Return how many passes sort n suffixes within ``memory`` bytes.  Raises DeviceError if too few."""
     least = _SORTED * max(n // 64, 1)
     left = memory_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
     return -(-_SORTED * n // left)

@@ -100,8 +100,7 @@ def _is_tied(ties, row):
 
 @inlined
 def _next_group(ties, row):
-    """Return (first row, row after the last) of the first group from a row on; (stop, stop) if there is
-    none."""
+    """Return (first row, row after the last) of the first group from a row on; (stop, stop) if none."""
     i = row - ties.start
     word = i >> 6
     found = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
@@ -131,8 +130,7 @@ def _rank(made, ties):
 
 @compiled
 def _look_further(made, h, ties, keys):
-    """Write ``keys`` uint64: for each row in a group the rank of the suffix h further on, and its own
-    position.
+    """Write ``keys`` uint64: for each row in a group the rank of the suffix h further on, and its position.
 
     Ranks count from 1; 0 is the rank beyond the end of the text.
     """
