@@ -73,6 +73,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
     n = min(plain.data.size - begin, BLOCK)
     warp, lane, n_warps = own // WARP, own % WARP, n_threads // WARP
     stage = stages[warp * _STAGE : (warp + 1) * _STAGE]
+    # Bits of each section, from which the place of every later section follows.
     for s in range(warp, N_SECTIONS, n_warps):
         i, bits = block * N_SECTIONS + s, np.int64(0)
         if is_stored:
@@ -85,6 +86,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
         if lane == 0:
             sums[s] = bits
     sync_block()
+    # Write each section: before the first one the head, after the last one the tail; 32 values per turn.
     for s in range(warp, N_SECTIONS, n_warps):
         i, start, size = block * N_SECTIONS + s, s * SECTION, min(max(n - s * SECTION, 0), SECTION)
         at = 8 * (done + made.stops[block]) + (np.int64(codes[HEAD_BITS]) if s > 0 else 0)

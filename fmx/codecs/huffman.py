@@ -177,12 +177,14 @@ def read_lengths(data, bit, codes):
         return -1
     bit += 14
     word, code = peek(data, bit), codes.lengths
+    # The code of lengths.
     for i in range(19):
         code.lengths[codes.order[i]] = (word >> (3 * i)) & 7 if i < n_lengths else 0
     bit += 3 * n_lengths
     if not is_sound(code, count_lengths(code)):
         return -1
     fill(code, 7)
+    # All lengths by that code: 0 to 15 is a length, 16 repeats the previous one, 17 and 18 are runs of 0.
     n, before = 0, 0
     while n < n_literals + n_distances:
         word = peek(data, bit)

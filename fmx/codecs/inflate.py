@@ -95,6 +95,7 @@ def _coded_block(data, last, codes, run, state):
         if bit > last:
             status = NEEDS_INPUT
             break
+        # Literals, up to two per entry, as long as the peeked bits suffice.
         word = peek(data, bit)
         entry, taken = literal_table[word & (1 << huffman.LITERAL_BITS) - 1], 0
         while entry >> KIND == LITERALS and taken < 33:
@@ -109,6 +110,7 @@ def _coded_block(data, last, codes, run, state):
             word = peek(data, bit)
         if entry >> KIND == LONG:
             entry = huffman.walk(codes.literals, word)
+        # A single literal with a long code, or the end of the block.
         kind, bits = entry >> KIND, entry & 31
         if kind != VALUE:
             bit += bits
@@ -118,6 +120,7 @@ def _coded_block(data, last, codes, run, state):
                 continue
             status = REACHED if kind == END else FAULT
             break
+        # A copy: length with its extra bits, then distance with its extra bits.
         more = entry >> MORE & 15
         length = (entry >> HELD) + ((word >> bits) & (1 << more) - 1)
         bits += more

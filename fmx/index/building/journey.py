@@ -304,6 +304,7 @@ def add_layouts(
                 f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, but additions "
                 f"need all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
+        # A sparse suffix array needs only the text; layouts and LCP arrays need the suffix array, too.
         names = [name for name in asked if str(name) not in held]
         adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
         added = {}

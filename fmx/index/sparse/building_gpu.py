@@ -150,6 +150,7 @@ def sample_kernel(text, steps, n_threads, bits):
     n_told = n_threads * _ROLLED - 2 * MAX_W
     start = (thread_index() - own) // n_threads * n_told
     position = start - MAX_W + _ROLLED * own
+    # Each thread hashes _ROLLED adjacent k-mers into shared memory.
     if 0 <= position < text.n:
         forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
         coming = symbols(text.words, 0, position, 32)
@@ -165,6 +166,7 @@ def sample_kernel(text, steps, n_threads, bits):
             forward, reverse = next_hashes(steps, forward, reverse, (even >> shift) & np.uint32(15))
             hashes[place + 1] = np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31))
     sync_block()
+    # Each warp decides for 32 positions at a time and writes their bits as one word.
     for i in range(own, n_told, n_threads):
         is_sampled = False
         if start + i + k <= text.n:

@@ -120,6 +120,7 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
     forward, reverse = _begin(k, steps, room, words, first, begin)
     state = forward, reverse, np.int32(2**31 - 1), np.int32(0)
     next_half = _half(words, first, begin + ahead)
+    # 16 k-mers per round: the bases that enter and leave, then two steps at a time.
     for i in range((n + 15) >> 4):
         half, enters = _half(words, first, begin + i), np.uint64(next_half) << np.uint64(32)
         next_half = _half(words, first, begin + i + 1 + ahead)
@@ -139,6 +140,7 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
             best_place = np.int32(place + state[3]) if state[3] >= 0 else best_place
             state = state[0], state[1], state[2], best_place
         else:
+            # The last round has fewer k-mers.
             forward, reverse, best, best_place = state
             for j in range(n - 16 * i):
                 ours = bases[1] if j & 1 else bases[0]
