@@ -110,7 +110,8 @@ class Scoring:
     def __post_init__(self) -> None:
         if max(abs(self.match), abs(self.mismatch), abs(self.gap)) * 3 > LIMIT:
             raise UnsupportedError(
-                f"scores {self.match}/{self.mismatch}/{self.gap}: above {LIMIT // 3}; divide all three"
+                f"scores {self.match}/{self.mismatch}/{self.gap}: larger than {LIMIT // 3}; "
+                "divide all three by the same number"
             )
 
     @property

@@ -31,8 +31,8 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
 @click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
-@click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs, blocks).")
-@click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
+@click.option("--engine", "engines", multiple=True, help="Only these GPU engines (designs, blocks).")
+@click.option("--energy/--no-energy", default=True, help="Also measure energy, with NVML.")
 def gpu_command(**given):
     """Run the GPU experiments of the papers.
 

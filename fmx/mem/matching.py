@@ -58,9 +58,9 @@ class Flood:
         n_starts = max(self._n_starts, 1)
         n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
         self._say(
-            f"warning: {self._n_matches / n_starts:,.0f} matches start at a base, which is more than {MANY}: "
-            f"about {_size(n_coming)} of output are coming for each million bases of the queries; "
-            f"a larger -l than {self._least} gives fewer"
+            f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries, more than {MANY}: "
+            f"expect about {_size(n_coming)} of output per million bases; "
+            f"for fewer matches use a larger -l than {self._least}"
         )
 
 

@@ -140,7 +140,7 @@ def _seek(matcher, strands, anchors, groups, room):
                 groups[lane, _PLACE] = at(strands.first, i)
             smallest_kmers(strands.words, groups[:, _PLACE], groups[:, _FIRST], k, matcher.table.w, room)
             n_groups = np.int64(0)
-            for lane in range(lanes):
+            for lane in range(lanes):  # join consecutive windows with the same k-mer
                 start = groups[lane, _FIRST]
                 place = start + np.int64(room[lane])
                 if n_groups > 0 and groups[n_groups - 1, _PLACE] == place:
@@ -150,7 +150,7 @@ def _seek(matcher, strands, anchors, groups, room):
                     groups[n_groups, _LAST] = start
                     n_groups += 1
             begin = n
-            for g in range(n_groups):
+            for g in range(n_groups):  # one anchor per k-mer
                 place = groups[g, _PLACE]
                 kmer, anchors.reverse[n] = canonical(strands.words, at(strands.first, i), place, k)
                 bucket = bucket_of(kmer, matcher.n_bits)

@@ -124,7 +124,7 @@ def _facing(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return (place of the left hit, size, mismatches of the left, of the right hit) of facing hits.
 
-    The two may overlap, but neither begins before or ends after the other on its side.
+    The right hit neither begins nor ends before the left one; the two may overlap.
     """
     first = np.searchsorted(right.place, left.place + max(0, lengths[0] - lengths[1]), "left")
     last = np.searchsorted(right.place, left.place + most - lengths[1], "right")

@@ -108,6 +108,7 @@ def _search(query, numbered, work, late):
     patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
     r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
+        # Fill the group with new reads, then look up their windows, or narrow the Anchors of late ones.
         while size < _GROUP and r < n_reads:
             if length_of(patterns, r) > 0:
                 work.read[size], work.window[size] = r, 0
@@ -126,7 +127,7 @@ def _search(query, numbered, work, late):
         for i in range(n):
             if now.n[i] == 0:
                 _note_candidates(query, patterns, i, now)
-        for i in range(n):
+        for i in range(n):  # to the next group, to the late ones, or done
             if now.n[i] == _NEXT:
                 work.read[size], work.window[size] = now.read[i], now.window[i]
                 keep_anchor(work.best, size, anchor_of(now.best, i))

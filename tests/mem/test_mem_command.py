@@ -223,8 +223,8 @@ def test_a_flood_of_matches_is_told_once(folder, command):
     result = command("mem", "-l", "3", "q.fa", "-o", "out.txt")
     (line,) = [line for line in result.err.splitlines() if "warning" in line]
     found = re.fullmatch(
-        r"fmx: warning: (\d+) matches start at a base, which is more than 10: about ([\d,.]+) (GB|MB) of "
-        r"output are coming for each million bases of the queries; a larger -l than 3 gives fewer",
+        r"fmx: warning: (\d+) matches per base of the queries, more than 10: expect about "
+        r"([\d,.]+) (GB|MB) of output per million bases; for fewer matches use a larger -l than 3",
         line,
     )
     lines = (folder / "out.txt").read_bytes().count(b"\n")

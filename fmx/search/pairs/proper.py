@@ -3,9 +3,9 @@
     fr    1 ---->  <---- 2        rf    1 <----  ----> 2        ff    1 ---->  ----> 2
     or    2 ---->  <---- 1        or    2 <----  ----> 1        or    2 <----  <---- 1
 
-Neither mate extends beyond the other's end on that mate's side, and the insert size is from ``least`` to
-``most``. Proper pairs are sorted by contig, position of the left mate, which mate that is (1 first), and
-insert size. The rule of search/hits.py selects the reported ones.
+The right mate neither begins nor ends before the left one, and the insert size is from ``least`` to ``most``.
+Proper pairs are sorted by contig, position of the left mate, which mate that is (1 first), and insert size.
+The rule of search/hits.py selects the reported ones.
 
 prepare    occurrences -> sorted place_keys and the number of proper pairs, by merging
 choose     the proper pairs that are reported
@@ -235,6 +235,7 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
     left1, left2, right2, right1 = one.lo[a], two.lo[c], two.lo[b], one.lo[d]
     number = taken = 0
     while taken < limit:
+        # The next left mate: mate 2 if there is no mate 1 left, or if it is further to the left.
         swapped = left1 == one.hi[a] or (left2 < two.hi[c] and two.positions[left2] < one.positions[left1])
         if swapped:
             key, (low, high) = two.positions[left2], reach(rule, n2, n1)
@@ -248,6 +249,7 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
                 right2 += 1
             right, stop, others = right2, two.hi[b], two.positions
             left1 += 1
+        # Its partners.
         while right < stop and others[right] <= key + STEP * high and taken < limit:
             is_taken = True
             if seed >= 0:

@@ -103,6 +103,7 @@ def _prefetch_step(query, patterns, i, left):
 
 @advance.register(Exact)
 def advance_exact(query, patterns, state, slot):
+    """Look up the last symbols, or take one k-step, and prefetch for the next; return whether done."""
     pair, left = state[slot, PAIR], state[slot, LEFT]
     if pair >= 0:
         lo, hi = np.int64(at(query.prefix.pairs, 2 * pair)), np.int64(at(query.prefix.pairs, 2 * pair + 1))

@@ -46,6 +46,7 @@ class Verify(NamedTuple):
 
 @begin.register(Verify)
 def begin_verify(query, patterns, i, state, slot):
+    """Prefetch the pair of a short pattern, or the seed of a longer one."""
     length, first = at(patterns.length, i), at(patterns.first, i)
     state[slot, PATTERN] = i
     if length <= query.prefix.q:
@@ -65,6 +66,7 @@ def begin_verify(query, patterns, i, state, slot):
 
 @advance.register(Verify)
 def advance_verify(query, patterns, state, slot):
+    """Take one step with what was prefetched, and prefetch for the next one; return whether done."""
     stage, i = state[slot, STAGE], state[slot, PATTERN]
     if stage == _ROWS:
         for row in range(state[slot, LO], state[slot, HI]):
@@ -278,6 +280,7 @@ def _narrow_wide(query, patterns, i, lo, hi):
 
 @by_text.register(VerifyWide)
 def _by_text_wide(query, patterns, i, known, row):
+    """Compare a row with pattern i by sectors of the text: 96 symbols with one access."""
     position, first = position_in(query.sa.rows, row), np.int64(at(patterns.first, i))
     length, done, end, order = np.int64(at(patterns.length, i)), known, np.int64(_FAR), np.int64(0)
     if done == length:
