@@ -1,4 +1,4 @@
-"""Jobs of a command: their inputs and outputs checked, then done here, as a --shard, or on a cluster."""
+"""Runs the jobs of a command: checks inputs and outputs, then runs here, as one shard, or on a cluster."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None:
-    """Do jobs one after the other, as --shard, --scheduler, --threads, --quiet and GPUs say.
+    """Run jobs one after the other, here, as one shard or on a cluster, by the options in ``given``.
 
-    ``n_gpus`` as of device_of.  Raises UsageError, FmxError.
+    ``n_gpus``: default number of GPUs; None: all.  Raises UsageError, FmxError.
     """
     resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet), LocalCache()
     for job in jobs:
@@ -44,30 +44,34 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
         from ..cluster.shards import on_cluster
 
         if not (place := shards_beside(job.output.places)):
-            raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
+            raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
         on_cluster(job, resources, progress, address, given.scheduler_file, place)
 
 
 def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
-    """What options say of cores and GPUs; ``n_gpus`` as of device_of.  Raises UsageError."""
+    """Cores and GPUs from the options; ``n_gpus``: default number of GPUs, None: all.  Raises UsageError."""
     device = device_of(given, n_gpus)
     gpus = ALL_GPUS if device.n_gpus is None else device.n_gpus
     return Resources(given.threads, device.engine, device.first, gpus, device.memory)
 
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
-    """The index, or indexes, of -x, and how they are searched.  Raises UsageError, IndexFileError."""
+    """The index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
     from ..jobs import IndexChoice
 
     paths = find_indexes(given.index_paths)
     if paths[1:] and given.max_memory:
-        raise click.UsageError("--max-memory picks the search of one index: give one -x, or leave it out")
+        raise click.UsageError(
+            "--max-memory works with one index only: give one -x, or leave out --max-memory"
+        )
     return IndexChoice(paths, given.layout, given.method, given.max_memory, given.verify)
 
 
 def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJob) -> None:
-    """The same of jobs with one index, whose inputs, and ``outputs`` as check_places takes them, are checked
-    first."""
+    """Check the inputs and ``outputs`` (as for check_places) of jobs that share one index, then run them.
+
+    Raises UsageError, InputError, FmxError.
+    """
     fasta = [given.reference] if given.reference else []
     inputs, (first, *others) = [path for job in jobs for path in job.inputs], jobs[0].index.paths
     check_places([*inputs, *fasta], places_of(given, outputs), first)
@@ -77,16 +81,16 @@ def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJ
 
 
 def is_shared(given: SimpleNamespace) -> bool:
-    """Are parts of the work asked for?"""
+    """Whether only a shard is run, or shards on a cluster."""
     return bool(given.shard or given.scheduler or given.scheduler_file)
 
 
 def places_of(given: SimpleNamespace, outputs: dict) -> dict:
-    """The ``outputs`` of check_places: with --shard, -o is a folder.  Raises UsageError."""
+    """The ``outputs`` to pass to check_places: with --shard, -o is a folder.  Raises UsageError."""
     if not given.shard:
         return outputs
     if given.output == "-":
-        raise click.UsageError("--shard needs -o FOLDER, where 'fmx merge' finds all shards")
+        raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
     if suffix_of(given.output):
         params = click.get_current_context().command.params
         (choices,) = (each.type for each in params if each.name == "kind")
@@ -95,14 +99,14 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
         while suffix_of(stem):
             stem = os.path.splitext(stem)[0]
         raise click.UsageError(
-            f"-o {given.output}: with --shard this is the folder of all shards, which no suffix of a file "
-            f"fits: say -o {stem}.d{f' --format {kind}' if kind else ''}"
+            f"-o {given.output}: with --shard, -o is a folder of shards and has no file suffix: "
+            f"use -o {stem}.d{f' --format {kind}' if kind else ''}"
         )
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
 def shards_beside(places: Iterable[str | None]) -> str | None:
-    """Where the shards of a cluster lie: beside the first of the outputs that is a file, or becomes one."""
+    """The folder for the shards of a cluster run: next to the first output that is, or will be, a file."""
     for path in filter(None, places):
         is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
         if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
@@ -111,10 +115,12 @@ def shards_beside(places: Iterable[str | None]) -> str | None:
 
 
 def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
-    """The scheduler's address, if the work is for a cluster; the environment's where work can be shared."""
+    """The scheduler's address, from the options or, if the job can be split, the environment; else None."""
     if given.shard:
         if given.scheduler or given.scheduler_file:
-            raise click.UsageError("give only one of --shard and --scheduler: a cluster cuts shards itself")
+            raise click.UsageError(
+                "give only one of --shard and --scheduler: a cluster run makes its own shards"
+            )
         return None
     if given.scheduler and given.scheduler_file:
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
@@ -126,7 +132,7 @@ def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
     return address if is_fit and all(map(os.path.isfile, job.inputs)) else None
 
 
-# What a command reads and writes, looked at before any of it is opened for the work.
+# Inputs and outputs of a command, checked before any of them is opened.
 
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
@@ -142,7 +148,7 @@ FOREIGN = {
     ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
     ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz",
 }  # fmt: skip
-_NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV"}  # of kinds that are called otherwise
+_NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV"}  # kinds whose format has another name
 
 
 def check_places(
@@ -151,28 +157,30 @@ def check_places(
     index: str | Path | None = None,
     check: Callable[[str, int], Any] = begins_fastq,
 ) -> None:
-    """Look at what a command reads, and where and as what it writes: {option: (path or None, formats)}.
+    """Check the inputs and outputs of a command; ``outputs``: {option: (path or None, formats)}.
 
-    Raises UsageError for an output that is an input or another output, lies in the index, whose suffix says
-    none of its formats, or that is no text and a terminal; InputError for an input that cannot be read, or
-    that ``check`` refuses (path, first byte).
+    Raises UsageError for an output that is also an input or another output, lies inside the index, has a
+    suffix of another format, or is binary and would go to a terminal; InputError for an input that cannot be
+    read, or that ``check(path, first byte)`` refuses.
     """
     written = {option: (path, formats) for option, (path, formats) in outputs.items() if path}
     _check_clashes(inputs, {option: path for option, (path, _) in written.items()}, index)
     for option, (path, formats) in written.items():
         _check_suffix(option, path, formats)
         if formats and BINARY.issuperset(formats) and _is_terminal(path):
-            raise click.UsageError(f"{formats[0]} is no text for a terminal: give -o FILE, or a pipe")
+            raise click.UsageError(
+                f"{formats[0]} is binary and not written to a terminal: use -o FILE or a pipe"
+            )
     for path in inputs:
         look_at(path, check)
 
 
 def anything(path: str, byte: int) -> None:
-    """Whatever a table begins with, who reads it judges."""
+    """Accept any first byte: the reader of a table checks its contents."""
 
 
 def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | None) -> None:
-    """Compares files, not names: links and spellings hide nothing.  Devices and pipes may repeat."""
+    """Raise UsageError for clashes; compares files, not names.  Devices and pipes may repeat."""
     taken = {_identity(path, 0): f"the input {path}" for path in inputs}
     whole = index and _identity(index, 0)
     for option, path in outputs.items():
@@ -180,35 +188,37 @@ def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | Non
         if not identity:
             continue
         if identity in taken:
-            raise click.UsageError(f"{option} {path} is the same file as {taken[identity]}; name another")
+            raise click.UsageError(
+                f"{option} {path} is the same file as {taken[identity]}; choose another name"
+            )
         if whole and str(path) != STANDARD and whole in _folders(path):
-            raise click.UsageError(f"{option} {path} lies in the index {index}; name a place outside it")
+            raise click.UsageError(f"{option} {path} lies in the index {index}; choose a path outside it")
         taken[identity] = f"{option} {path}"
 
 
 def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> tuple[str, list]:
-    """(the format of an output, those that its name may say, as check_places takes them).
+    """(the format of an output, the formats that its suffix may stand for, as for check_places).
 
-    It is the ``kind`` that --format says, if it is not None, else the one of ``kinds`` that the suffix says,
-    else the ``usual`` one.
+    The format is ``kind``, the value of --format, if given; else the one of ``kinds`` that the suffix names;
+    else ``usual``.
     """
     return (kind, named([kind])) if kind else (kind_of(path, kinds) or usual, named(kinds))
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
-    """The first of ``kinds`` that the suffix of an output says, or None."""
+    """The first of ``kinds`` that the suffix of an output names, or None."""
     suffix = suffix_of(path)
     said = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
     return next(said, None)
 
 
 def named(kinds: Iterable[str]) -> list[str]:
-    """Kinds of output as formats."""
+    """Format names of kinds of output."""
     return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
 
 
 def suffix_of(path: str) -> str:
-    """The suffix of a name in lower case, if it says a format: .txt says none, and is right for each."""
+    """The suffix of a name in lower case if it names a format, else ""; .txt fits every text format."""
     suffix = os.path.splitext(path)[1].lower()
     return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
 
@@ -223,14 +233,14 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
 
 
 def _is_terminal(path: str) -> bool:
-    """Is it standard output that is a terminal, or the name of a terminal?"""
+    """Whether output goes to a terminal: standard output, or a device given by name."""
     if str(path) == STANDARD:
         return sys.stdout.isatty()
     try:
         if not stat.S_ISCHR(os.stat(path).st_mode):
             return False
         descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY)
-    except OSError:  # writing to it will tell
+    except OSError:  # reported when the output is opened
         return False
     try:
         return os.isatty(descriptor)
@@ -239,7 +249,7 @@ def _is_terminal(path: str) -> bool:
 
 
 def _identity(path: str | Path, descriptor: int) -> tuple | None:
-    """What tells files apart, be they there or not yet; None for devices, pipes and what cannot be known."""
+    """What identifies a file, whether or not it exists yet; None for devices, pipes and unknown paths."""
     try:
         found = os.fstat(descriptor) if str(path) == STANDARD else os.stat(path)
     except FileNotFoundError:
@@ -254,7 +264,7 @@ def _identity(path: str | Path, descriptor: int) -> tuple | None:
 
 
 def _folders(path: str) -> list:
-    """A path and all folders above it, as identities."""
+    """Identities of a path and of all folders above it."""
     found = [os.path.realpath(path)]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)

@@ -1,4 +1,4 @@
-"""A group of commands, each a module that is imported when it is used."""
+"""The fmx command: subcommands imported on first use, and errors turned into exit codes."""
 
 import gc
 import importlib
@@ -23,16 +23,16 @@ from ..system import process
 from ..system.process import open_closed_streams, started, tell
 from . import commands
 
-_ELSEWHERE = {  # what other programs call commands
+_ELSEWHERE = {  # names of commands in other programs
     "map": "search", "align": "search", "build": "index", "find": "locate", "grep": "locate",
     "mummer": "mem", "info": "inspect", "stats": "inspect",
 }  # fmt: skip
 
 
 class Modules(click.Group):
-    """The commands of a ``package``, imported when they are asked for.
+    """A group of commands, the modules of ``package``, each imported when it is used.
 
-    ``functions``: {name: file and function in it}; by default each module has a ``command``.
+    ``functions``: {name: module and function}; by default each module has a function ``command``.
     """
 
     def __init__(self, *arguments: Any, package: ModuleType, functions: Any = None, **options: Any) -> None:
@@ -45,20 +45,20 @@ class Modules(click.Group):
         return list(self.functions)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """A command, None if there is none of that name."""
+        """The command of a name, or None."""
         if name not in self.functions:
             return None
         module, _, function = self.functions[name].rpartition(".")
         return getattr(importlib.import_module(f"{self.package.__name__}.{module}"), function)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
-        """The command that the first argument names.  Raises UsageError, with what may be meant."""
+        """The command that the first argument names.  Raises UsageError, which suggests a similar name."""
         word, names = args[0], self.list_commands(ctx)
         if word in names or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         other = _ELSEWHERE.get(word)
         meant = [other] if other in names else get_close_matches(word, names, 1)
-        advice = f": did you mean {meant[0]}?" if meant else f"; there are {', '.join(names)}"
+        advice = f": did you mean {meant[0]}?" if meant else f"; the commands are {', '.join(names)}"
         raise click.UsageError(f"no command {word}{advice}", ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -70,10 +70,10 @@ class Modules(click.Group):
             raise no_such_option(self, ctx, error, given) from error
 
 
-# The command line: lazy commands, and errors turned into exit codes, once.
+# The command line: errors become exit codes here, and only here.
 #
-# Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 129, 130, 143 ended by HUP, INT, TERM;
-# 141 the reader of our output went away.
+# Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 129, 130, 143 stopped by HUP, INT, TERM;
+# 141 the reader of the output closed the pipe.
 
 
 @click.group(
@@ -94,7 +94,7 @@ def fmx(debug: bool) -> None:
 
 
 def run(arguments: Sequence[str], start: float | None = None) -> int:
-    """Run one command line, since ``start`` on the clock of time.monotonic; returns the exit code."""
+    """Run one command line that began at ``start`` (of time.monotonic); return the exit code."""
     started.set(start or time.monotonic())
     debug = "--debug" in arguments[:1]
     try:
@@ -122,8 +122,8 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
         _forget_stdout()
         return 141
     except LostDeviceError as error:
-        # At exit numba would free what the device held, and print a traceback for each: all is gone.
-        os._exit(_report(error, str(error), debug))  # _report has flushed stdout and stderr
+        # Exit at once: a normal exit lets numba free memory of the lost device, with a traceback each time.
+        os._exit(_report(error, str(error), debug))  # _report flushes stdout and stderr
     except FmxError as error:
         return _report(error, str(error), debug)
     except MemoryError as error:
@@ -132,7 +132,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
         if "start new thread" not in str(error):
             raise
         return _report(
-            error, "cannot start a thread: use fewer (-t), or raise the limits of this shell", debug
+            error, "cannot start a thread: use fewer threads (-t), or raise the limits of this shell", debug
         )
     except OSError as error:
         what = error.strerror or str(error)
@@ -141,7 +141,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
 
 
 def _usage(error: click.ClickException) -> str:
-    """What is wrong with a command, in the style of all errors; where click says it, also where to look."""
+    """The message of a usage error, in the style of all errors; for a missing argument also where to look."""
     text = re.sub("^(Invalid|Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
     text = text.removesuffix(".")
     if isinstance(error, click.MissingParameter) and error.ctx:
@@ -150,7 +150,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """No argument means anything when empty; a variable of a script had no value."""
+    """Raise UsageError for an empty argument: it is usually a shell variable without a value."""
     for before, argument in zip(["fmx", *arguments], arguments, strict=False):
         if not argument or re.fullmatch("--[a-z-]+=", argument):
             raise click.UsageError(f"empty argument after '{argument or before}'")
@@ -168,7 +168,7 @@ def _report(error: BaseException, message: str, debug: bool) -> int:
 
 
 def _forget_stdout() -> None:
-    """Keep Python from writing what is left in stdout's buffer to a place that refused it."""
+    """Flush stdout, or redirect it to /dev/null, so that Python does not fail on it at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -176,9 +176,9 @@ def _forget_stdout() -> None:
 
 
 def main(start: float | None = None) -> None:
-    """The ``fmx`` command of a process that began at ``start``, by time.monotonic; now, where it is None."""
+    """Run the ``fmx`` command of a process that began at ``start`` (of time.monotonic; None: now)."""
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
-    gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
+    gc.disable()  # a run creates no cyclic garbage; scanning the compiler's objects only delays the start
     process.run(run, sys.argv[1:], start)

@@ -1,4 +1,4 @@
-"""What fmx search writes, where and how; and --report, which other commands have, too."""
+"""Output options of fmx search, and the option --report of several commands."""
 
 import os
 import re
@@ -27,7 +27,7 @@ _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
 
 class ReportFile(click.Path):
-    """A file whose name says which of some kinds of report it is."""
+    """The name of a report file; its suffix must be that of one of ``kinds``."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
         super().__init__()
@@ -38,13 +38,13 @@ class ReportFile(click.Path):
             *most, last = (end for end, kind in SUFFIXES.items() if kind in self._kinds and end != MULTIQC)
             ends = f"{', '.join(most)} or {last}"
             ends += f", or for MultiQC with {MULTIQC}" if "MULTIQC" in self._kinds else ""
-            self.fail(f"{value}: the name of a report ends with {ends}", param, ctx)
+            self.fail(f"{value}: the name of a report must end with {ends}", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     if len({kind_of(path) for path in paths}) < len(paths):
-        raise click.BadParameter(f"{' and '.join(paths)} are of one kind; give one", param=param)
+        raise click.BadParameter(f"{' and '.join(paths)} are reports of the same kind; give one", param=param)
     return paths
 
 
@@ -60,17 +60,17 @@ def reporting(kinds: Sequence[str]) -> Callable:
 
 
 def report_places(paths: Sequence[str]) -> dict:
-    """Reports as check_places takes outputs."""
+    """Paths of reports in the form that check_places takes."""
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
 def report_of(paths: Sequence[str], *known: Any) -> Report | None:
-    """A Report into files, of what is ``known`` as ``about`` takes it, if anything; None without files."""
+    """A Report into ``paths``, with the run described by about(*known) if given; None without paths."""
     return Report(tuple(paths), about(*known) if known else {}) if paths else None
 
 
 def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
-    """What is known of a run before its index is opened; ``files`` that it reads."""
+    """Facts of a run that are known before its index is opened; ``files``: its inputs."""
     import platform
 
     return {
@@ -88,7 +88,7 @@ def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
 
 
 def _versions() -> dict:
-    """Of the libraries that are there."""
+    """{name: version} of the installed libraries."""
     from importlib import metadata
 
     found = {}
@@ -101,7 +101,7 @@ def _versions() -> dict:
 
 
 def _processor() -> str:
-    """The name of the processor, as Linux tells it."""
+    """Name of the processor from /proc/cpuinfo, or ""."""
     try:
         with open("/proc/cpuinfo") as file:
             return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
@@ -110,20 +110,20 @@ def _processor() -> str:
 
 
 def _options(command: str, given: SimpleNamespace) -> dict:
-    """{name of the option: its value} of all options of the command."""
+    """{name: value} of all options of a command."""
     params = import_module(f".commands.{command}", __package__).command.params
     names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
     return {name: _plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
 def _plain(value: Any) -> Any:
-    """As a type of JSON."""
+    """A value as a JSON type."""
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
-# What fmx search writes: the options, and what they mean.
+# Output options of fmx search.
 
 OUTPUT, TABLES = "Output", "Tables and reports"  # headings of --help
 writing = options.together(
@@ -186,14 +186,16 @@ writing = options.together(
 def output_of(
     given: SimpleNamespace, has_mates: bool = False
 ) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
-    """(SearchOutput, a function: such a one -> its outputs as check_places takes them).
+    """(SearchOutput, a function that takes a SearchOutput and returns its outputs as for check_places).
 
-    ``has_mates``: reads are mates in two files.  Raises UsageError.
+    ``has_mates``: the reads are pairs in two files.  Raises UsageError.
     """
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
     from .dispatch import GZIP, READS, format_of
 
-    files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
+    files = (
+        () if given.collapse else (*given.reads, *given.mates1, *given.mates2)
+    )  # collapsed: no read groups
     groups = ReadGroups(*read_groups(given.rg, files))
     kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(given, kind)
@@ -201,7 +203,7 @@ def output_of(
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
-        raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
+        raise click.UsageError("--counts-by group needs --counts FILE")
     records = RecordOutput(
         hits, kind, not given.no_unmapped, _tags(given.tags, given.nh), groups, given.sort, given.reference,
         given.mismatches,
@@ -213,7 +215,7 @@ def output_of(
 
 
 def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
-    """A job whose reports, if there are any, tell what was asked for."""
+    """A job whose reports, if it has any, include the command line and its options."""
     if not (report := job.output.report):
         return job
     report = report_of(report.paths, "search", given, job.inputs)
@@ -225,8 +227,8 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
     from ..output.search_output import of_mates
 
     reads, counts = output.reads, output.counts
-    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # a pipe may be meant
-        raise click.UsageError(f"--al and --un are both {reads.mapped}: name two places")
+    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # also for a pipe
+        raise click.UsageError(f"--al and --un are both {reads.mapped}: choose two names")
     found = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
     found["--screen"] = output.screen, ["TSV"]
     for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
@@ -239,7 +241,7 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
 
 
 def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
-    """(where hits are written as this ``kind`` or None, their kind, where a screen is written or None).
+    """(path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
 
     Raises UsageError.
     """
@@ -254,7 +256,7 @@ def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str
 
 
 def _tags(text: str | None, nh: str) -> int:
-    """Bits of output.tags that --tags and --nh ask for."""
+    """Bits of output.tags for the options --tags and --nh."""
     from ..output.records import EVERY, REPORTED, TAGS
 
     bits = REPORTED if nh == "reported" else 0
@@ -262,15 +264,16 @@ def _tags(text: str | None, nh: str) -> int:
         return bits | EVERY
     for name in text.split(",") if text != "none" else []:
         if name not in TAGS:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(TAGS)}", param_hint="--tags")
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(TAGS)}", param_hint="--tags")
         bits |= TAGS[name]
     return bits
 
 
 def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
-    """(@RG lines, the ID of all reads, letters of the longest ID that a read of ``paths`` may bring along).
+    """(@RG lines, the ID for all reads or "", length of the longest ID that a read of ``paths`` may have).
 
-    ``text`` of --rg or None, which comes first.  Raises UsageError, InputError.
+    ``text``: value of --rg, which overrides the read groups of ``paths``, or None.  Raises UsageError,
+    InputError.
     """
     if text is not None:
         try:
@@ -287,13 +290,13 @@ def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
             name = dict(field.split(":", 1) for field in line.split("\t")[1:])["ID"]
             if lines.setdefault(name, line) != line:
                 raise click.UsageError(
-                    f"read group {name} of {path} is another one elsewhere: say --rg for all"
+                    f"{path}: read group {name} differs from that of another file: give --rg for all reads"
                 )
     return "\n".join(lines.values()), "", max(map(len, lines), default=0)
 
 
 def named_group(text: str) -> tuple[str, str]:
-    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows.
+    """(@RG line, its ID) from the value of --rg, where \\t is a tab; checked against the SAM specification.
 
     Raises ValueError.
     """
@@ -302,13 +305,13 @@ def named_group(text: str) -> tuple[str, str]:
     tags = [field[:2] for field in fields]
     values = {field[:2]: field[3:] for field in fields}
     if start != "@RG" or not values.get("ID"):
-        raise ValueError(r"must look like '@RG\tID:name\tSM:sample'")
+        raise ValueError(r"read group must look like '@RG\tID:name\tSM:sample'")
     for field in fields:
-        described = field.startswith("DS:") and field.isprintable()  # which may hold UTF-8
+        described = field.startswith("DS:") and field.isprintable()  # DS may contain UTF-8
         if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
-            raise ValueError(f"'{field}' is not two letters, a colon and printable ASCII")
+            raise ValueError(f"'{field}' is not a tag of two characters, a colon and printable ASCII")
         if tags.count(field[:2]) > 1:
-            raise ValueError(f"{field[:2]} is there twice")
+            raise ValueError(f"{field[:2]} is given twice")
     if " " in values["ID"]:
-        raise ValueError("the ID holds a space")
+        raise ValueError("the ID contains a space")
     return line, values["ID"]

@@ -1,4 +1,4 @@
-"""Which reads fmx search maps, and which of their letters: the options, and what they mean."""
+"""Input options of fmx search: files of reads, trimming and pairs."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ _BASES = Number(0, 2**31)
 
 
 def reading_of(given: SimpleNamespace) -> dict:
-    """The fields of a MapOptions that the options say.  Raises UsageError."""
+    """Fields of MapOptions from the options for reads.  Raises UsageError."""
     if given.start and given.trim5:
         raise click.UsageError("give only one of --start and --trim5")
     from ..input.reads import WHOLE, Trim
@@ -32,7 +32,7 @@ def reading_of(given: SimpleNamespace) -> dict:
     return {**found, "trim": trim._replace(least=least)}
 
 
-# Which reads are mates and how they lie: the options of fmx search for pairs, and what they mean.
+# Options for pairs.
 
 _INSERT = Number(*limits.INSERT)
 MOST = 500  # bases
@@ -41,23 +41,23 @@ _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff":
 
 
 def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Files of several options, or with commas between them."""
+    """Files from comma-separated lists, in order."""
     files = tuple(name for value in values for name in value.split(","))
     if "" in files:
-        raise click.BadParameter("a name between commas is empty", param=param)
+        raise click.BadParameter("empty file name in a comma-separated list", param=param)
     return files
 
 
 def _need_reads(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """READS, which are needed without -1 and -2."""
+    """Check that READS are given, unless -1 and -2 or --samples are."""
     mates = context.params["mates1"], context.params["mates2"]
     if values and any(mates):
         raise click.UsageError(
-            f"{values[0]} is given beside -1 and -2: map single reads by a run of their own, "
-            "and give several files of mates as -1 A,B -2 C,D"
+            f"{values[0]} cannot be combined with -1 and -2: map single reads in a separate run, "
+            "or give several files of mates as -1 A,B -2 C,D"
         )
     if context.params["samples"] and (values or any(mates)):
-        raise click.UsageError("give reads as READS, as -1 and -2, or by --samples: one of these")
+        raise click.UsageError("give only one of READS, -1 with -2, and --samples")
     if not values and not any(mates) and not context.params["samples"]:
         raise click.MissingParameter(param=param, ctx=context)
     return values
@@ -125,7 +125,7 @@ reading = group(
 
 
 def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | None":
-    """The Pairing if reads are pairs, else None; ``has_mates``: a sheet of samples names files of mates 2.
+    """The Pairing if reads are pairs, else None; ``has_mates``: a sample sheet names files with mates 2.
 
     Raises UsageError.
     """
@@ -137,9 +137,7 @@ def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | No
             *(["min-insert"] * (given.least is not None)),
         ]
         if asked:
-            raise click.UsageError(
-                f"--{asked[0]} is for pairs: give them as -1 and -2, or with --interleaved"
-            )
+            raise click.UsageError(f"--{asked[0]} needs pairs: give them as -1 and -2, or with --interleaved")
         return None
     if len(chosen) > 1:
         raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
@@ -148,31 +146,33 @@ def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | No
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
     _check_files(given, has_mates)
     if refused := [name for field, name in _SINGLE.items() if vars(given)[field]]:
-        raise click.UsageError(f"{refused[0]} is for single reads, not for pairs")
+        raise click.UsageError(f"{refused[0]} works on single reads only, not on pairs")
     from ..search.pairs.proper import Pairing
 
     return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
 
 
 def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
-    """Raise UsageError unless each file of mates has its other one."""
+    """Raise UsageError unless each file with mates 1 has one with mates 2."""
     if given.interleaved:
         if given.mates1 or given.mates2 or has_mates:
-            other = "no column of mates" if has_mates else "no -1 and -2"
-            raise click.UsageError(f"--interleaved is for READS that hold both mates: give {other} with it")
+            other = "the mates columns" if has_mates else "-1 and -2"
+            raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
         return
     if len(given.mates1) != len(given.mates2):
         counts = f"{len(given.mates1)} and {len(given.mates2)}"
-        raise click.UsageError(f"-1 and -2 name {counts} files: each file of mates 1 needs one of mates 2")
+        raise click.UsageError(
+            f"-1 and -2 name {counts} files: each file with mates 1 needs one with mates 2"
+        )
     for one, two in zip(given.mates1, given.mates2, strict=True):
         if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
             raise click.UsageError(
-                f"-1 {one} and -2 {two} are the same file; if it holds both mates: --interleaved"
+                f"-1 {one} and -2 {two} are the same file; if it holds both mates, use --interleaved"
             )
 
 
 def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
-    """Warn of single reads that look like mates, and of mates that are swapped."""
+    """Warn of single reads that look like mates, and of swapped mates."""
     from ..input.mates import advice, swapped
     from ..machines.progress import Progress
 

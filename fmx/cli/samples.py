@@ -1,4 +1,4 @@
-"""--samples of fmx search: samples by a sheet, with an output each or one with their read groups."""
+"""The option --samples of fmx search: one output per sample, or one for all with a read group per sample."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..output.search_output import SearchOutput
 
 
-PLACE = "{sample}"  # in names of outputs: the sample's name
+PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
 def jobs_of(
@@ -26,12 +26,13 @@ def jobs_of(
     job: "SearchJob",
     outputs_of: "Callable[[SearchOutput], dict]",
 ) -> tuple[list, dict]:
-    """(a SearchJob for each of Samples, or one for all; the outputs of all, as check_places takes them).
+    """(one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
 
-    ``job``: what is asked for; ``outputs_of`` a SearchOutput are its own.  Raises UsageError, InputError.
+    ``job``: the job without samples; ``outputs_of``: gives the outputs of a SearchOutput.  Raises UsageError,
+    InputError.
     """
     if given.rg is not None:
-        raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
+        raise click.UsageError("--rg cannot be combined with --samples: use the sheet's column read_group")
     grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
     _check_groups(given.samples, [groups for _, groups in grouped])
     places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
@@ -39,7 +40,7 @@ def jobs_of(
     if not each:
         if given.collapse:
             raise click.UsageError(
-                f"--collapse is for a sample at a time: put {PLACE} into the names of outputs"
+                f"--collapse needs one output per sample: put {PLACE} into the names of the outputs"
             )
         first, second = (
             sum(files, ()) for files in zip(*((x.first, x.second) for x in samples), strict=True)
@@ -54,10 +55,12 @@ def jobs_of(
         outputs = outputs_of(jobs[0].output)
     else:
         if missing := [option for option in places if option not in each]:
-            raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
+            raise click.UsageError(
+                f"{missing[0]} would be overwritten by each sample: put {PLACE} into its name"
+            )
         several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
         if given.collapse and several:
-            raise click.UsageError(f"--collapse: sample {several[0]} has several read groups, give it one")
+            raise click.UsageError(f"--collapse: sample {several[0]} has several read groups; give it one")
         jobs = [
             replace(
                 job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
@@ -75,11 +78,11 @@ def jobs_of(
 
 
 def _groups(sheet: str, sample: Any) -> dict:
-    """{path: (@RG line, its ID)} of a Sample.  Raises InputError."""
+    """{path: (@RG line, its ID)} of a sample.  Raises InputError."""
     found: dict = {}
     for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
         if path in found or path == STANDARD:
-            what = "is there twice" if path in found else "standard input is no sample's file"
+            what = "is listed twice" if path in found else "standard input cannot be used in a sample sheet"
             raise InputError(sheet, f"sample {sample.name}", f"{path}: {what}")
         try:
             found[path] = named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
@@ -89,19 +92,19 @@ def _groups(sheet: str, sample: Any) -> dict:
 
 
 def _check_groups(sheet: str, groups: list) -> None:
-    """Raise InputError where two samples share a file, or two read groups an ID."""
+    """Raise InputError where samples share a file, or different read groups share an ID."""
     paths: set = set()
     lines: dict = {}
     for path, (line, name) in (item for each in groups for item in each.items()):
         if path in paths:
-            raise InputError(sheet, "", f"{path} is there twice")
+            raise InputError(sheet, "", f"{path} is listed twice")
         paths.add(path)
         if lines.setdefault(name, line) != line:
-            raise InputError(sheet, "", f"read group {name} is there twice, with other fields")
+            raise InputError(sheet, "", f"read group {name} is listed twice, with different fields")
 
 
 def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
-    """An output with the read groups, (line, ID), of all files in order."""
+    """The output with read groups, (line, ID) for each file in order."""
     from ..output.search_output import ReadGroups
 
     lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
@@ -110,9 +113,9 @@ def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
 
 
 def _named(output: "SearchOutput", name: str) -> "SearchOutput":
-    """An output whose paths hold the name of a sample."""
+    """The output with {sample} in its paths replaced by ``name``."""
     if "/" in name:
-        raise click.UsageError(f"the name of sample {name} holds a /: it cannot be put into that of a file")
+        raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
 
     def own(path: str | None) -> str | None:
         return path and path.replace(PLACE, name)

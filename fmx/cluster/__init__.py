@@ -1,1 +1,1 @@
-"""One job on many machines: shards and what joins them."""
+"""Jobs on the machines of a Dask cluster."""

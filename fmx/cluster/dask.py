@@ -1,8 +1,8 @@
-"""Shards on the workers of a Dask cluster: whoever is free takes the next one.
+"""Runs shards on the workers of a Dask cluster: each free worker takes the next shard.
 
-The scheduler and its workers are Dask's own processes (distributed); all see the inputs, the index and the
-folder of the shards.  A shard whose worker is lost goes to another one.  The client counts what is done and,
-in the end, merges.  What was done stays in the folder until then, so that a second run goes on from there.
+The scheduler and its workers are processes of Dask (distributed); all must see the inputs, the index and the
+folder of the shards.  If a worker is lost, another one runs its shards.  The client counts finished shards
+and merges them at the end.  They stay in the folder until then, so that a second run can resume.
 """
 
 import logging
@@ -17,12 +17,12 @@ from ..errors import ClusterError, FmxError, installed
 from ..jobs.identity import unlike
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
-PATIENCE = 60  # seconds to wait for a first worker
-AWHILE = 0.02  # seconds between two looks at what is done
+PATIENCE = 60  # seconds to wait for the first worker
+AWHILE = 0.02  # seconds between checks for finished shards
 
 
 def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> tuple[str, str]:
-    """(the host of a worker, what is unlike there or ""); ``look()`` gives what it sees, as of ``run``."""
+    """(host of this worker, how it differs from the client or ""); ``look()``: what it sees, for ``run``."""
     try:
         return os.uname().nodename, unlike(look(), run, index_paths)
     except FmxError as error:
@@ -30,16 +30,16 @@ def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]
 
 
 def n_threads_here() -> int:
-    """Threads of the worker that does this task."""
+    """Number of threads of this worker."""
     from distributed import get_worker
 
     return get_worker().state.nthreads
 
 
 class Cluster:
-    """A Dask cluster, by the ``address`` of its scheduler or the path of a scheduler ``file``.
+    """A Dask cluster, given by the ``address`` of its scheduler or the path of a scheduler ``file``.
 
-    Raises ClusterError where it does not answer, or has no worker.
+    Raises ClusterError if the scheduler does not answer.
     """
 
     def __init__(self, address: str | None = None, file: str | None = None) -> None:
@@ -48,9 +48,9 @@ class Cluster:
         self._dask, self.name = distributed, address or file
         for logger in list(logging.root.manager.loggerDict):
             if logger.startswith("distributed"):
-                logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # errors are told once, by us
-        self._hosts: dict[str, str] = {}  # by the addresses of workers
-        self._lost_workers: deque[str] = deque()  # addresses that nobody was told of yet
+                logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # fmx reports errors itself
+        self._hosts: dict[str, str] = {}  # by address of the worker
+        self._lost_workers: deque[str] = deque()  # addresses not reported yet
         deadline = time.monotonic() + SCHEDULER
         while file and not os.path.exists(file) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -69,24 +69,24 @@ class Cluster:
         self._client.close(timeout=5)
 
     def wait(self, say: Callable[[str], None]) -> None:
-        """Wait for a first worker, and say so.  Raises ClusterError if none comes within PATIENCE seconds."""
+        """Wait for the first worker, with a message.  Raises ClusterError after PATIENCE seconds."""
         if self._client.nthreads():
             return
         say(f"waiting up to {PATIENCE} s for a worker at {self.name}")
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, self._dask.TimeoutError) as error:
-            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
+            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: run 'dask worker'") from error
 
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
-        """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says.
+        """Number of threads of all workers.  Raises ClusterError if a worker's inputs or fmx version differ.
 
-        ``index_paths``, ``look``: as of check_worker.
+        ``run``: the identity of the run on the client; ``index_paths``, ``look``: as for check_worker.
         """
         found = self._client.run(check_worker, run, index_paths, look, on_error="return")
         for worker, answer in found.items():
             if isinstance(answer, BaseException):
-                raise ClusterError(f"worker {worker}: fmx {__version__} does not run there ({_said(answer)})")
+                raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_said(answer)})")
             self._hosts[worker], differs = answer
             if differs:
                 raise ClusterError(f"worker {self._named(worker)}: {differs}")
@@ -99,9 +99,10 @@ class Cluster:
     def results(
         self, work: Callable[[Any], Any], items: Sequence[Any], say: Callable[[str], None]
     ) -> Iterator[Any]:
-        """Yield the result of ``work(item)`` for each item, as they come; ``say`` which workers are lost.
+        """Yield the result of ``work(item)`` for each item as it finishes; ``say`` reports lost workers.
 
-        Raises what ``work`` raises, after the others were cancelled; ClusterError for a lost scheduler.
+        Raises the first error of ``work``, after the other items are cancelled; ClusterError if the scheduler
+        is lost.
         """
         self._client.subscribe_topic("all", self._note)
         stamp = time.time_ns()
@@ -112,7 +113,7 @@ class Cluster:
             while pending:
                 found = self._next(done)
                 while self._lost_workers:
-                    say(f"worker {self._named(self._lost_workers.popleft())} is lost: others do its shards")
+                    say(f"lost worker {self._named(self._lost_workers.popleft())}: others run its shards")
                 for future in found:
                     pending.discard(future)
                     yield self._result(future)
@@ -121,13 +122,13 @@ class Cluster:
                 self._client.cancel(list(pending), force=True)
 
     def _note(self, event: tuple) -> None:
-        """What the scheduler tells of its workers; called by the client's own thread."""
+        """Handle an event of the scheduler; called by the client's own thread."""
         said = event[1]
         if isinstance(said, dict) and said.get("action") == "remove-worker":
             self._lost_workers.append(said["worker"])
 
     def _next(self, done: Any) -> list:
-        """Futures that have come, after a while if there are none."""
+        """Futures that have finished; waits a moment if there are none."""
         if found := done.next_batch(block=False):
             return found
         if self._client.status != "running":
@@ -142,14 +143,14 @@ class Cluster:
             raise
         except self._dask.KilledWorker as error:
             raise ClusterError(
-                f"workers died again and again at {error.task}: give them more memory, or see their logs"
+                f"{error.task} killed several workers: give them more memory, or check their logs"
             ) from error
         except (self._dask.CancelledError, self._dask.TimeoutError) as error:
             raise self._lost() from error
 
     def _lost(self) -> ClusterError:
         return ClusterError(
-            f"the scheduler at {self.name} is lost: start it and run this again; finished shards are kept"
+            f"lost the scheduler at {self.name}: start it and run this again; finished shards are kept"
         )
 
 

@@ -1,4 +1,4 @@
-"""--scheduler: the shards of a job on the workers of a cluster, and what they make up together."""
+"""--scheduler: runs the shards of a job on the workers of a cluster and merges them."""
 
 import functools
 import os
@@ -24,15 +24,15 @@ from ..system.process import keep_freed
 from . import dask
 from .dask import n_threads_here
 
-_UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
+_UNITS = {"mem": "bases"}  # unit of the rate; for other commands the first one of their summary
 
 
 def on_cluster(
     job: PartedJob, resources: Resources, progress: Any, address: str | None, file: str | None, place: str
 ) -> None:
-    """Do all shards of a job on a Dask cluster, and merge them; what was done before an error is kept.
+    """Run all shards of a job on a Dask cluster and merge them; after an error, finished shards are kept.
 
-    ``address``, ``file``: as of dask.Cluster; ``place``: the folder of the shards.
+    ``address``, ``file``: as for dask.Cluster; ``place``: the folder of the shards.
     """
     cache = LocalCache()
     opened = job.open(resources, progress, cache)
@@ -43,12 +43,12 @@ def on_cluster(
     with dask.Cluster(address, file) as cluster:
         cluster.wait(progress.say)
         n_threads = cluster.check(run, there.index_paths, look)
-        progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
+        progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
         names = [name_of(number, n) for number in range(1, n + 1)]
         before = [os.path.exists(folder / name) for name in names]
         if any(before):
             was_or_were = "was" if sum(before) == 1 else "were"
-            progress.say(f"{sum(before):,} of them {was_or_were} done before, and kept in {place}")
+            progress.say(f"{sum(before):,} of them {was_or_were} finished by an earlier run, in {place}")
         done = Done(job.name, before)
         progress.follow(done.share)
 
@@ -68,8 +68,8 @@ def on_cluster(
             if n_kept := sum(os.path.exists(folder / name) for name in names):
                 is_or_are = "is" if n_kept == 1 else "are"
                 progress.say(
-                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} done, and kept in {place}: the same "
-                    "command does the others"
+                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} finished and kept in {place}: run the "
+                    "same command again to resume"
                 )
             raise
     shutil.rmtree(folder, ignore_errors=True)
@@ -78,45 +78,45 @@ def on_cluster(
 
 
 class Done:
-    """What was done of a run's shards, and how fast; ``before``: for each whether an earlier run did it."""
+    """Counts finished shards and their speed; ``before``: whether an earlier run finished each."""
 
     def __init__(self, command: str, before: Sequence[bool]) -> None:
         self._unit, self._before, self._start = _UNITS.get(command, ""), before, time.monotonic()
         self._n, self._n_now, self._seen = 0, 0, 0
 
     def add(self, shard: Manifest) -> None:
-        """A shard, by its Manifest, was done now, or found."""
+        """Count a shard, finished now or before."""
         self._unit = self._unit or next(iter(shard.summary))
         if not self._before[shard.number - 1]:
             self._n_now, self._seen = self._n_now + 1, self._seen + shard.summary[self._unit]
         self._n += 1
 
     def share(self) -> float:
-        """What share of the shards that were left is done."""
+        """Fraction of the remaining shards that are finished."""
         return self._n_now / max(1, len(self._before) - sum(self._before))
 
     def seen(self) -> tuple[int, str]:
-        """How many reads, pairs or bases are done now, not before, and which of these."""
+        """(number of reads, pairs or bases finished by this run, which of these)."""
         return self._seen, self._unit
 
     def seconds(self) -> float:
-        """Since the first shard was given out."""
+        """Seconds since the first shard was submitted."""
         return time.monotonic() - self._start
 
     def rate(self) -> str:
-        """So many reads, pairs or bases a second, behind a comma; nothing if none was done now."""
+        """Reads, pairs or bases per second after a comma; "" if this run has finished none."""
         return f", {self._seen / self.seconds():,.0f} {self._unit}/s" if self._seen else ""
 
     def message(self) -> str:
-        """How far they are, for a line of progress."""
+        """The state of the run, for the progress line."""
         return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"
 
 
-# What a worker of a cluster does with shards: they share its cores and GPUs, and what is made for a run.
+# On a worker: its shards share cores, GPUs, and what is kept in memory for a run.
 
 
 class Gpus:
-    """The GPUs of a worker, by their numbers, each for one shard at a time."""
+    """The GPUs of a worker by number, each used by one shard at a time."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -125,7 +125,7 @@ class Gpus:
 
     @contextmanager
     def one(self, numbers: Sequence[int], wait: bool) -> Iterator[int | None]:
-        """One of ``numbers`` that no other shard has; None where there is none, unless with ``wait``."""
+        """A free GPU of ``numbers``; None if there is none, unless ``wait``."""
         with self._changed:
             while not (free := [number for number in numbers if number not in self._busy]) and wait:
                 self._changed.wait()
@@ -135,24 +135,24 @@ class Gpus:
         finally:
             with self._changed:
                 self._busy -= set(free[:1])
-                self._changed.notify_all()  # each waits for GPUs of its own
+                self._changed.notify_all()  # waiting shards may accept different GPUs
 
 
 _gpus = Gpus()
 
 
 def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
-    """What a worker sees of the inputs and the indexes."""
+    """What this worker sees of the inputs and the indexes."""
     from ..index.disk.store import read_meta
 
     return seen(paths, [read_meta(path) for path in index_paths])
 
 
 def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
-    """One shard (number, count) of a job whose identity is ``run``, into ``folder``: its number.
+    """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
 
-    On the CPU a thread of the worker does it, on a GPU as many as each of its GPUs has; with ``auto`` on a
-    GPU if one is free, and will do.
+    On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs; with
+    ``auto`` it runs on a GPU if one is free and suitable.
     """
     keep_freed()
     cache, part, engine = cache_for((job, resources, run)), Part(*shard, folder, run), resources.engine
@@ -175,7 +175,7 @@ def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard
 
 
 def _gpus_for(resources: Resources) -> list[int]:
-    """Numbers of the GPUs that shards may have."""
+    """Numbers of the GPUs that shards may use."""
     first, n, there = resources.device, resources.gpus, n_gpus_here()
     if n == ALL_GPUS:
         n = max(there - first, 1)
@@ -186,7 +186,7 @@ def _gpus_for(resources: Resources) -> list[int]:
 
 @functools.cache
 def n_gpus_here() -> int:
-    """GPUs that this worker sees."""
+    """Number of GPUs that this worker sees."""
     from ..machines import gpu
 
     try:

@@ -1,12 +1,12 @@
-"""What commands ask for, as data; with what it is done; and the one function that does it (run.py).
+"""Jobs: what a command is to do, as data; the resources to do it with; run.py runs them.
 
-A job is a frozen dataclass of paths and plain values: it can be compared, and pickled for another process.
-The command line makes jobs of its options; ``run`` does all of one, or a part, as --shard and the workers of
-a cluster do.
+A job is a frozen dataclass of paths and plain values: jobs can be compared, and pickled for another process.
+The command line turns options into jobs; ``run`` runs a whole job, or one part of it for --shard or for a
+worker of a cluster.
 
-How to add one: a module here with a frozen dataclass that has what ``Job`` says, or ``PartedJob``; a module
-in cli/commands/ that makes it of options; a case in tests/test_every_job.py.  Fields that only say where
-something lies are places (system/files.py); all others tell one run from another.
+To add a job, write a module here with a frozen dataclass that implements ``Job`` or ``PartedJob``, a module
+in cli/commands/ that makes it from options, and a case in tests/test_every_job.py.  Fields that only name a
+path are marked as places (system/files.py); the other fields identify a run.
 """
 
 import os
@@ -23,13 +23,13 @@ from ..errors import shown
 from ..machines.places import ALL_GPUS, Device
 from ..report.facts import Report
 
-# With what a job is done, which never changes a byte of its result: cores, GPUs, and what is kept there.
+# The resources of a job, which never change its result: cores, GPUs, and what a process keeps in memory.
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Cores and GPUs: ``engine`` as of a Device; ``gpus``, or ALL_GPUS, from number ``device`` on, of each at
-    most ``gpu_memory`` bytes (None: all that is free)."""
+    """Cores and GPUs: ``engine`` as in Device; ``gpus`` (or ALL_GPUS) devices from number ``device`` on, with
+    at most ``gpu_memory`` bytes of each (None: all free memory)."""
 
     threads: int = 1
     engine: str = "cpu"
@@ -39,17 +39,17 @@ class Resources:
 
     @property
     def place(self) -> Device:
-        """Where work is done."""
+        """The Device."""
         return Device(self.engine, self.device, self.gpu_memory, None if self.gpus == ALL_GPUS else self.gpus)
 
 
-# What a worker keeps from one shard of a run to the next, as an opened index, and a GPU's copy of it.
+# What a worker keeps in memory between the shards of a run, such as an opened index and its copy on a GPU.
 #
-# It keeps the things of one run at a time: the first shard of another run has them made anew.
+# It keeps objects of one run at a time: the first shard of another run replaces them.
 
 
 class WorkerCache:
-    """Things by their ``key``, each made once, for shards that are done at the same time."""
+    """Objects by ``key``, each made once and shared by the shards of a run."""
 
     def __init__(self, run: Any = None) -> None:
         self.run, self._making = run, threading.Lock()
@@ -57,7 +57,7 @@ class WorkerCache:
         self._idle: defaultdict[Any, list] = defaultdict(list)
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave, for all to use at the same time."""
+        """The result of the first ``make()`` for a key, for concurrent use by all shards."""
         with self._making:
             if key not in self._shared:
                 self._shared[key] = make()
@@ -65,7 +65,7 @@ class WorkerCache:
 
     @contextmanager
     def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
-        """What ``make()`` gave, for this shard alone; not used again where the shard fails."""
+        """An object from ``make()``, for one shard at a time; dropped if the shard fails."""
         try:
             thing = self._idle[key].pop()
         except IndexError:
@@ -75,11 +75,11 @@ class WorkerCache:
 
 
 class LocalCache(WorkerCache):
-    """For jobs that are done here, one after the other: they share an index, and nothing else."""
+    """The cache of jobs that run one after the other in this process: they share only the index."""
 
     @contextmanager
     def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
-        """What ``make()`` gives."""
+        """A new object from ``make()``."""
         yield make()
 
 
@@ -87,7 +87,7 @@ _choosing, _now = threading.Lock(), [WorkerCache()]
 
 
 def cache_for(run: Any) -> WorkerCache:
-    """What this process keeps for a ``run``, all that tells it apart; that of another one goes then."""
+    """The cache of this process for ``run``, a value that identifies a run; that of another is dropped."""
     with _choosing:
         if _now[0].run != run:
             _now[0] = WorkerCache(run)
@@ -98,67 +98,67 @@ def cache_for(run: Any) -> WorkerCache:
 
 
 class Job(Protocol):
-    """What a command asks for.
+    """The work of one command.
 
-    ``opened`` stands for what ``open`` gave, ``shard`` for a shard.ShardRun, or None for all of the job.
+    ``opened``: the result of ``open``; ``shard``: a shard.ShardRun, or None for the whole job.
     """
 
     @property
     def name(self) -> str:
-        """Of the command."""
+        """Name of the command."""
 
     def absolute(self) -> Self:
-        """The same for a process in another folder."""
+        """The job with absolute paths."""
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
-        """What is needed to know one run from another: the index."""
+        """Open what identifies the run: the index."""
 
     def prepare(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
-        """What searches, on cores or GPUs: it serves for several parts, one after the other."""
+        """Make what does the search, on cores or GPUs; it can be used for several parts in turn."""
 
     def execute(self, opened: Any, prepared: Any, shard: Any, resources: Resources, progress: Any) -> Any:
-        """Do it, and write what is asked for: a summary."""
+        """Run the job and write its output; return the summary."""
 
     def say(self, opened: Any, summary: Any, shard: Any, progress: Any) -> None:
-        """Say what was seen."""
+        """Print the summary."""
 
 
 class PartedJob(Job, Protocol):
-    """One that can be done in parts, which are merged."""
+    """A job that can be run in parts, which are merged."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Files that tell one run from another, by their contents."""
+        """Input files, whose contents identify a run."""
 
     @property
     def index_paths(self) -> tuple[str, ...]:
-        """The indexes that it is done with, if it is."""
+        """The indexes that are searched; empty if none."""
 
     @property
     def output(self) -> Any:
-        """What is written: its ``path``, or None, its ``kind``; ``places`` of all of it; ``beside()``: what
-        shards leave beside their part, as {option: how}."""
+        """The output: its ``path`` or None, its ``kind``, ``places`` (all paths), and ``beside()``: what
+        shards store besides their part, as {option: how}."""
 
     def why_alone(self) -> str:
-        """Why it cannot be done in parts; "" if it can."""
+        """Why the job cannot be run in parts; "" if it can."""
 
     def identity(self, opened: Any) -> dict:
-        """What all parts have in common (shard.identity).  Raises InputError."""
+        """What all parts of a run have in common (identity.py).  Raises InputError."""
 
     def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
-        """In how many parts a cluster does it, whatever workers it has."""
+        """Number of parts on a cluster, whatever its workers."""
 
     def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
-        """Write what the parts in a folder make up together: their Manifests, as they come."""
+        """Merge the parts in a folder and write the output; return their Manifests in order."""
 
 
 def absolute(paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths for a process in another folder."""
+    """Absolute paths."""
     return tuple(map(os.path.abspath, paths))
 
 
 class FilesJob:
-    """What jobs have that are cut into parts by the bytes of their ``inputs``, files."""
+    """Base of jobs whose ``inputs``, files, are split by bytes."""
 
     inputs: tuple[str, ...]
     index_paths: tuple[str, ...] = ()
@@ -167,16 +167,16 @@ class FilesJob:
         return ""
 
     def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
-        from .identity import n_of_files  # of no use to a run of its own
+        from .identity import n_of_files  # only for runs in parts
 
         return n_of_files(self.inputs, resources.engine)
 
 
-# Which index a job is done with, and how it is searched.
+# The index of a job, and how it is searched.
 
 
 class Opened(NamedTuple):
-    """An index, and of which it is made: (path, meta.json) of each."""
+    """An opened index, and (path, meta.json) of each index in it."""
 
     fm_index: Any
     indexes: list
@@ -187,10 +187,10 @@ class Opened(NamedTuple):
         return [meta for _, meta in self.indexes]
 
     def in_report(self, output: Any) -> Any:
-        """An output whose Report, if it has one, tells of these indexes."""
+        """The output, with these indexes added to its report if it has one."""
         if not output.report:
             return output
-        from ..index.disk.store import digest_of  # of no use to jobs without an index
+        from ..index.disk.store import digest_of  # only for jobs with an index
 
         references = [
             {"index": shown(str(path)), "digest": digest_of(meta), "contigs": meta["n_contigs"],
@@ -203,7 +203,7 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexChoice:
-    """One index, or several as one; ``layout``, ``method``, ``max_memory`` and ``verify`` as of load."""
+    """One index, or several searched as one; the other fields are arguments of load()."""
 
     paths: tuple[str | Path, ...]
     layout: str | None = None
@@ -212,11 +212,11 @@ class IndexChoice:
     verify: bool = False
 
     def absolute(self) -> "IndexChoice":
-        """The same for a process in another folder."""
+        """The choice with absolute paths."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
     def of_any_length(self) -> "IndexChoice":
-        """The same, searched by a method that finds strings of any length."""
+        """The choice with a method that finds patterns of any length."""
         from ..index.fm_index import ANY_LENGTH
 
         return replace(self, method=ANY_LENGTH) if self.method == "auto" else self
@@ -229,7 +229,7 @@ class IndexChoice:
         with_text: bool = False,
         has_names: bool = True,
     ) -> Opened:
-        """The index.  Raises UnsupportedError where two have a contig of one name, if these are written."""
+        """Open the index.  Raises UnsupportedError if two contigs share a name and names are written."""
         make = partial(self._load, resources.threads, with_text, has_names)
         with progress.wall.spending("opening"):
             return cache.shared("index", make)
@@ -249,7 +249,7 @@ class IndexChoice:
 
 
 class IndexedJob(FilesJob):
-    """The same of jobs with an ``index``."""
+    """Base of jobs that search an ``index``."""
 
     index: IndexChoice
 

@@ -1,4 +1,4 @@
-"""The job of fmx count: how often guides stand in the reads of samples."""
+"""The job of fmx count: how often guides occur in the reads of samples."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +27,7 @@ from .run import say_run
 
 @dataclass(frozen=True)
 class CountJob(FilesJob):
-    """Guides of ``libraries``, of which ``columns`` say what, in Samples."""
+    """Count the guides of ``libraries`` in ``samples``; ``columns``: the columns of the libraries."""
 
     name: ClassVar[str] = "count"
     samples: tuple[Sample, ...] = field(metadata=PLACE)
@@ -45,7 +45,7 @@ class CountJob(FilesJob):
         return replace(self, samples=samples, libraries=absolute(self.libraries))
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
-        """Nothing: there is no index."""
+        """Nothing to open: there is no index."""
 
     def identity(self, opened: None) -> dict:
         screen = ScreenDesign.of(list(self.samples), self.columns)
@@ -62,7 +62,7 @@ class CountJob(FilesJob):
         return count(prepared, self.samples, self.output, _alone(self.output), progress)
 
     def say(self, opened: None, summary: CountSummary | PairCountSummary, shard: Any, progress: Any) -> None:
-        if not shard:  # which has told it
+        if not shard:  # a shard prints its own summary
             say_run(progress, "count", summary, None, ())
 
     def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
@@ -80,9 +80,9 @@ def _alone(output: CountOutput) -> LocalRun:
 
 
 def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: CountJob | None = None) -> list:
-    """Write what shards of a count have seen together: their Manifests, all that come.
+    """Add up the shards of a count and write the table; return the Manifests of all shards.
 
-    ``job``: by which files are called as the user called them, not as workers did.
+    ``job``: supplies the file names as the user gave them; without it, as the shards stored them.
     """
     from .merge import bodies, facts_of
 

@@ -1,4 +1,4 @@
-"""The jobs of fmx index: building one, and adding to one."""
+"""The jobs of fmx index: building an index, and adding to one."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from . import Resources, WorkerCache, absolute
 
 @dataclass(frozen=True)
 class IndexJob:
-    """An index of ``references``, FASTA files, at ``path``."""
+    """Build an index of ``references``, FASTA files, at ``path``."""
 
     name: ClassVar[str] = "index"
     references: tuple[str, ...] = field(metadata=PLACE)
@@ -32,7 +32,7 @@ class IndexJob:
         functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> tuple:
-        """What names the reference of the index that is replaced, and that index in words; or nothing."""
+        """(digest of the reference of an index that is replaced, its description); () if there is none."""
         return _reference_in(self.path)
 
     def execute(self, opened: None, prepared: tuple, shard: None, resources: Resources, progress: Any) -> str:
@@ -43,12 +43,12 @@ class IndexJob:
     def say(self, opened: None, summary: str, shard: None, progress: Any) -> None:
         if summary:
             progress.say(f"{self.path}: replaced {summary}")
-        progress.say(f"wrote {self.path}; look at it with 'fmx inspect {self.path}'")
+        progress.say(f"wrote {self.path}; inspect it with 'fmx inspect {self.path}'")
 
 
 @dataclass(frozen=True)
 class AddingJob:
-    """``layouts``, the LCP array, or ``groups`` by a table, for the index at ``path`` that has none."""
+    """Add ``layouts``, the LCP array, or ``groups`` from a table to the index at ``path``."""
 
     name: ClassVar[str] = "index"
     path: str | Path = field(metadata=PLACE)
@@ -64,7 +64,7 @@ class AddingJob:
         functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> None:
-        """Nothing."""
+        """Nothing to prepare."""
 
     def execute(self, opened: None, prepared: None, shard: None, resources: Resources, progress: Any) -> list:
         added, n_threads, place = [], resources.threads, resources.place
@@ -76,14 +76,14 @@ class AddingJob:
 
     def say(self, opened: None, summary: list, shard: None, progress: Any) -> None:
         path = self.path
-        progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} has them already")
+        progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} already has them")
 
 
 def _reference_in(path: str) -> tuple:
-    """(what names the reference of an index, that index in words); nothing where there is none."""
+    """(digest of the reference of an index, a description of the index); () if there is no index."""
     try:
         meta = read_any_meta(Path(path))
         sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
         return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
-    except (IndexFileError, KeyError):  # building tells what must not be replaced
+    except (IndexFileError, KeyError):  # build_index refuses to replace what is not an index
         return ()

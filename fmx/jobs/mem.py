@@ -13,7 +13,7 @@ from .run import say_run
 
 @dataclass(frozen=True)
 class MemJob(IndexedJob):
-    """Matches of the sequences of ``inputs`` in an index."""
+    """Find the maximal exact matches of the sequences of ``inputs``."""
 
     name: ClassVar[str] = "mem"
     index: IndexChoice = field(metadata=PLACE)

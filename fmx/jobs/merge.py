@@ -1,4 +1,4 @@
-"""Shards -> the result of one run: heads, bodies and ends as they are, tables and summaries added up."""
+"""Merges shards into the output of one run: copies bodies, adds up tables and summaries."""
 
 import io
 import json
@@ -26,32 +26,34 @@ _AT_ONCE = 1 << 20  # bytes
 
 
 def manifests(folder: str | Path) -> list:
-    """The Manifests of all shards of a run, in order.  Raises OutputError unless they are there and fit."""
+    """The Manifests of all shards of a run, in order.  Raises OutputError if one is missing or unfit."""
     folder = Path(folder)
     try:
         names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
     if not names:
-        raise OutputError(f"{folder}: no shards; 'fmx search --shard 1/8 -o {folder} ...' writes one of 8")
+        raise OutputError(
+            f"{folder}: no shards; write the first of 8 with 'fmx search --shard 1/8 -o {folder} ...'"
+        )
     found = [read_manifest(folder / name) for name in names]
     counts = {shard.count for shard in found}
     if len(counts) > 1:
         listed = ", ".join(map(str, sorted(counts)))
-        raise OutputError(f"{folder}: shards of several runs, of {listed} shards each: keep those of one")
+        raise OutputError(f"{folder}: shards of several runs, with {listed} shards each: keep one run only")
     for name, shard in zip(names, found, strict=True):
         if name != name_of(shard.number, shard.count):
             own = f"shard {shard.number} of {shard.count}"
-            raise OutputError(f"{folder / name} holds {own}: a copy under another name; remove it")
+            raise OutputError(f"{folder / name} contains {own}: a renamed copy; delete it")
     numbers = {shard.number for shard in found}
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
         listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        raise OutputError(f"{folder}: missing of {found[0].count} shards: {listed}")
+        raise OutputError(f"{folder}: of {found[0].count} shards, these are missing: {listed}")
     return list(_fitting(folder, found))
 
 
 def in_order(folder: str | Path, done: Iterable[Manifest]) -> Iterator[Manifest]:
-    """Yield such Manifests, as soon as ``done`` has yielded them and those before them."""
+    """Yield Manifests in order, each as soon as it and all before it are in ``done``."""
 
     def sorted_out() -> Iterator[Manifest]:
         waiting: dict[int, Manifest] = {}
@@ -66,30 +68,30 @@ def in_order(folder: str | Path, done: Iterable[Manifest]) -> Iterator[Manifest]
 
 
 def check_beside(folder: str | Path, run: dict, wanted: dict) -> None:
-    """Raise OutputError unless shards of a ``run`` left what is ``wanted``: {option: whether it is}."""
+    """Raise OutputError if shards of ``run`` lack an output that is wanted; ``wanted``: {option: whether}."""
     for option, is_wanted in wanted.items():
         if is_wanted and not run[option]:
             raise OutputError(
-                f"{folder}: its shards were made without {option}: delete it, and do them again with {option}"
+                f"{folder}: its shards lack {option}: delete the folder and run them again with {option}"
             )
 
 
 def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifest]:
-    """Yield Manifests, in order, as long as each goes on from those before it; else raise OutputError.
+    """Yield Manifests in order while each continues the one before it; else raise OutputError.
 
-    Where one shard ends inside a file, the next must begin: else records are damaged there.
+    If one shard ends inside a file, the next must begin there; otherwise records are damaged at that place.
     """
     first: Manifest | None = None
     last: Manifest | None = None
     for shard in shards:
         first = first or shard
         if differs := difference(shard.run, first.run):
-            raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
+            raise OutputError(f"{folder}: shard {shard.number} is from another run than shard 1: {differs}")
         if last and not shard.is_empty and last.end != shard.begin:
             path, at, _ = last.end or shard.begin or ("", 0, 0)
             raise OutputError(
-                f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: its records are "
-                f"damaged near byte {at}, or the file was changed between them"
+                f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: records near byte "
+                f"{at} are damaged, or the file was changed between the two runs"
             )
         last = last if shard.is_empty else shard
         yield shard
@@ -104,18 +106,18 @@ def merge(
     asides: Mapping[str, Taker] | None = None,
     wall: Wall | None = None,
 ) -> list:
-    """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
+    """Merge shards, given as Manifests in order, into the output; return the Manifests.
 
     ``tables``: {type of output.run.RunTable: path}; ``report``: a Report, or None; ``asides``:
-    {path: reads.Taker} of files for reads as they came; ``wall``: the Wall of a command that has all shards
-    done, or None.  Raises OutputError.
+    {path: reads.Taker} of the files for mapped and unmapped reads; ``wall``: the Wall of a cluster run, or
+    None.  Raises OutputError.
     """
     shards = iter(shards)
     with ExitStack() as last, ExitStack() as stack:
         reports = {path: beside(path, last) for path in (report.paths if report else ())}
         made = {table: beside(path, stack) for table, path in (tables or {}).items()}
         others = [(beside(path, stack), taker) for path, taker in (asides or {}).items()]
-        found = [next(shards)]  # once the files above could be opened
+        found = [next(shards)]  # after the files above were opened, as it may wait for a shard to finish
         container = from_fields(found[0].container)
         sink = stack.enter_context(container.opened(path or os.devnull, available_cores()))
         sink.write(found[0].head)
@@ -132,7 +134,7 @@ def merge(
         for table, file in made.items():
             file.write(table.merged([_whole(folder, shard, table.name) for shard in found]).text())
         stack.close()
-        if report:  # which tells how long all the others took
+        if report:  # last, as it includes the time for all the others
             facts = facts_of(folder, found, report, wall)
             for path, file in reports.items():
                 file.write(rendered(path, facts))
@@ -140,7 +142,7 @@ def merge(
 
 
 def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:
-    """What ``shards`` in a folder have kept for a Report, added up; ``wall`` as of merge.
+    """Facts of ``shards`` for a Report, added up; ``wall``: the Wall of a cluster run, or None.
 
     Raises OutputError.
     """
@@ -149,7 +151,7 @@ def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wal
 
 
 def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Iterator[bytes]:
-    """Yield the body of each of the ``shards`` in a folder, as bytes, and note its Manifest in ``found``.
+    """Yield the body of each of the ``shards`` as bytes, and append its Manifest to ``found``.
 
     Raises OutputError.
     """
@@ -159,14 +161,14 @@ def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Itera
 
 
 def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
-    """A shard's file of this name.  Raises OutputError."""
+    """Contents of a shard's file.  Raises OutputError."""
     read = io.BytesIO()
     _copy(folder, shard, name, read)
     return read.getvalue()
 
 
 def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
-    """The same, piece by piece, of a file of which pieces are kept apart."""
+    """Copy a shard's file that stores pieces with their lengths, without the lengths.  Raises OutputError."""
     pieces = _PieceSplitter(sink)
     _copy(folder, shard, name, pieces)
     if pieces.rest:
@@ -174,7 +176,7 @@ def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> N
 
 
 class _PieceSplitter:
-    """Takes bytes as they come, and gives whole pieces to ``sink``; ``rest``: of one that is not whole."""
+    """A writer that passes on whole pieces to ``sink``; ``rest``: bytes of an incomplete piece."""
 
     def __init__(self, sink: Any) -> None:
         self._sink, self.rest = sink, bytearray()
@@ -190,7 +192,7 @@ class _PieceSplitter:
 
 
 def _copy(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
-    """Write a shard's file of this name, if it is what its manifest says.  Raises OutputError."""
+    """Copy a shard's file to ``sink`` and check it against the manifest.  Raises OutputError."""
     path = Path(folder) / name_of(shard.number, shard.count) / name
     digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
     try:
@@ -200,11 +202,11 @@ def _copy(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
                 n_bytes += n
                 sink.write(room[:n])
     except FileNotFoundError as error:
-        raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
+        raise OutputError(f"{path}: {error.strerror}; run shard {shard.number} again") from error
     if [n_bytes, digest.hexdigest()] != shard.files.get(name):
         raise _damaged(folder, shard, name)
 
 
 def _damaged(folder: str | Path, shard: Manifest, name: str) -> OutputError:
     path = Path(folder) / name_of(shard.number, shard.count) / name
-    return OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")
+    return OutputError(f"{path}: damaged; delete its folder and run shard {shard.number} again")

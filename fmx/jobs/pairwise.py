@@ -20,12 +20,12 @@ from . import FilesJob, Resources, WorkerCache, absolute
 from .identity import MOST, identity, is_gpu
 from .run import say_run
 
-CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
+CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
 
 @dataclass(frozen=True)
 class PairJob(FilesJob):
-    """All pairs of one file of ``inputs``, or each sequence of the first with each of the second."""
+    """Align all pairs of one file, or each sequence of the first of ``inputs`` with each of the second."""
 
     name: ClassVar[str] = "pairwise"
     inputs: tuple[str, ...] = field(metadata=PLACE)
@@ -34,7 +34,7 @@ class PairJob(FilesJob):
 
     def why_alone(self) -> str:
         is_kept = (
-            "--checkpoint keeps the work of one process, and shards are kept in their folder: leave it out"
+            "--checkpoint is for runs in one process, and shards can be resumed without it: leave it out"
         )
         return is_kept if self.output.checkpoint else ""
 
@@ -42,7 +42,7 @@ class PairJob(FilesJob):
         return replace(self, inputs=absolute(self.inputs))
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
-        """Nothing: sequences are read where they are aligned."""
+        """Nothing to open: sequences are read before they are aligned."""
 
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
@@ -79,6 +79,6 @@ class PairJob(FilesJob):
 
 
 def n_of_chunks(n: int, filtered: bool, engine: str) -> int:
-    """How many shards n chunks of pairs (align/jobs.py) have; ``filtered``: most are ruled out first."""
+    """Number of shards for n chunks of pairs (align/jobs.py); ``filtered``: few pairs pass the filter."""
     several, with_filter, without = CHUNKS[is_gpu(engine)]
     return max(1, min(max(n // (with_filter if filtered else without), several), n, MOST))

@@ -1,4 +1,4 @@
-"""The job of fmx locate --pairs: what pairs of primers amplify."""
+"""The job of fmx locate --pairs: PCR products of primer pairs."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from .shard import ShardRun
 
 @dataclass(frozen=True)
 class ProductsJob(IndexedJob):
-    """Products of PCR, by the pairs of primers in a table, ``pairs``."""
+    """List the PCR products of the primer pairs in a table, ``pairs``."""
 
     name: ClassVar[str] = "locate"
     index: IndexChoice = field(metadata=PLACE)

@@ -1,4 +1,4 @@
-"""The one way in which a job is done, by itself, as a shard, by a worker of a cluster; what is said then."""
+"""Runs a job, whole or in part, and prints its summary; used by commands and by workers of a cluster."""
 
 import os
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """Part ``number``, from 1, of ``count``, into ``folder``; ``run``: the identity that a cluster's client
-    found, or None."""
+    """Part ``number``, from 1, of ``count``, into ``folder``; ``run``: the identity of the run as the client
+    of a cluster sees it, or None."""
 
     number: int
     count: int
@@ -35,16 +35,16 @@ def run(
     part: Part | None = None,
     cache: WorkerCache | None = None,
 ) -> Any:
-    """Do a job, or a part of a PartedJob: a summary; None where the part is there already.
+    """Run a job, or a part of a PartedJob; return the summary, None if the part was done before.
 
-    By default on one core, without messages; ``cache``: what is kept from one part to the next, if anything.
+    By default on one core, without messages; ``cache``: keeps objects from one part to the next.
     Raises FmxError.
     """
     resources, progress, cache = resources or Resources(), progress or Progress(True), cache or LocalCache()
     opened = job.open(resources, progress, cache)
     shard = part and shard_of(cast(PartedJob, job), opened, part, progress, cache)
     if shard and shard.is_done():
-        progress.say(f"{shard} is there already")
+        progress.say(f"{shard} is done already; nothing to do")
         return None
     with cache.lent(resources.place, partial(job.prepare, opened, resources, progress, cache)) as prepared:
         summary = job.execute(opened, prepared, shard, resources, progress)
@@ -53,13 +53,13 @@ def run(
 
 
 def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: WorkerCache) -> "ShardRun":
-    """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
+    """The ShardRun of a part.  Raises ClusterError if a worker's inputs differ from the client's."""
     from .identity import unlike
     from .shard import ShardRun
 
     here = job.identity(opened)
-    if part.run and here != part.run:  # on a worker that came later
-        differs = unlike(here, part.run, job.index_paths) or "its inputs are others"
+    if part.run and here != part.run:  # a worker that joined after the check
+        differs = unlike(here, part.run, job.index_paths) or "its inputs differ from the client's"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
     number = part.number, part.count
     if part.run is None:
@@ -67,9 +67,9 @@ def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: Work
     return ShardRun(part.folder, number, here, progress.wall, cache, is_lasting=False)
 
 
-# What is said of a run when it is done, in the same words by itself, on a cluster, and after fmx merge.
+# Messages at the end of a run: the same for a whole run, a cluster run and fmx merge.
 
-_SUMMARIES = {  # by the command, and by what its summary counts first
+_SUMMARIES = {  # by command, and by what its summary counts first
     ("search", "reads"): ("search.summary", "Summary"),
     ("search", "pairs"): ("search.summary", "PairSummary"),
     ("locate", "reads"): ("search.summary", "Summary"),
@@ -84,9 +84,9 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
 def say_summary(
     progress: Any, command: str, summary: Any, asked: "Asked | None", names: Sequence[str], pace: str
 ) -> None:
-    """Say what a run has seen, how fast (``pace``), and what may be the matter.
+    """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
-    ``asked``: what the words on reads depend on, else None; ``names`` of the inputs, none of a shard's.
+    ``asked``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard.
     """
     if names and not getattr(summary, summary.things):
         things = _called(summary.things, asked)
@@ -100,7 +100,7 @@ def say_summary(
 
 
 def _called(things: str, asked: "Asked | None") -> str:
-    """What a Summary's reads, or anything else, are called."""
+    """What to call the reads, or other items, of a summary."""
     return f"{asked.noun}s" if asked and things == "reads" else things
 
 
@@ -112,7 +112,7 @@ def say_run(
     names: Sequence[str],
     shard: "ShardRun | None" = None,
 ) -> None:
-    """The same of a run by itself, or of its ``shard`` (jobs.shard.ShardRun); a new one begins."""
+    """Print the summary of a run, or of its ``shard``, with time and rate; then restart the clock."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
         progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")
@@ -122,7 +122,7 @@ def say_run(
 
 
 def say_shards(progress: Any, found: "Sequence[Manifest]", pace: str) -> None:
-    """The same of all shards of a run, by their Manifests."""
+    """Print the summary of all shards of a run, added up from their Manifests."""
     run = found[0].run
     total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}
     module, name = _SUMMARIES[run["command"], next(iter(total))]
@@ -132,5 +132,5 @@ def say_shards(progress: Any, found: "Sequence[Manifest]", pace: str) -> None:
         from ..search.summary import Asked
 
         asked = Asked(**run["options"]["asked"])
-    names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples tell theirs
+    names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples have warnings
     say_summary(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")

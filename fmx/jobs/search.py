@@ -1,4 +1,4 @@
-"""The jobs of fmx search and fmx locate: reads, or patterns, and where they occur."""
+"""The jobs of fmx search and fmx locate: map reads, or list the occurrences of patterns."""
 
 import os
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadInput:
-    """Files of reads: of single ones or mates 1, and of mates 2; ``fasta``: by which those are compressed
-    that are CRAM; ``sample``: its name, if it is one of several; ``literal``: sequences in place of files."""
+    """Files of reads: single reads or mates 1 (``first``) and mates 2; ``fasta``: reference of CRAM files;
+    ``sample``: its name, if there are several; ``literal``: sequences instead of files."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
@@ -37,12 +37,12 @@ class ReadInput:
         return (*self.first, *self.second)
 
     def absolute(self) -> "ReadInput":
-        """The same for a process in another folder."""
+        """The files with absolute paths."""
         fasta = absolute([self.fasta])[0] if self.fasta else None
         return replace(self, first=absolute(self.first), second=absolute(self.second), fasta=fasta)
 
     def sources(self, pairing: Any) -> Any:
-        """What is mapped: files, or PairedFiles, or the literal sequences."""
+        """What to map: files, PairedFiles, or the literal sequences as FASTA."""
         if self.literal:
             return [literal_fasta(self.literal, self.literal)]
         first: tuple = self.first
@@ -60,7 +60,7 @@ class ReadInput:
 
 @dataclass(frozen=True)
 class SearchJob(IndexedJob):
-    """Reads, and how they are mapped to an index."""
+    """Map reads to an index."""
 
     name: ClassVar[str] = "search"
     index: IndexChoice = field(metadata=PLACE)
@@ -138,6 +138,6 @@ class SearchJob(IndexedJob):
 
 @dataclass(frozen=True)
 class LocateJob(SearchJob):
-    """Patterns, of which every occurrence is listed."""
+    """List every occurrence of patterns."""
 
     name: ClassVar[str] = "locate"

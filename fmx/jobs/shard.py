@@ -1,6 +1,6 @@
-"""A shard of a command: some spans of its inputs, and a folder for its part of the result.
+"""A shard of a run: part of the inputs, and a folder for its part of the output.
 
-The folder appears whole, with its manifest, or not at all; one that is there is not done again.
+The folder appears complete, with its manifest, or not at all; a complete shard is not run again.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,14 +25,14 @@ from ..system.files import DraftFolder
 from . import WorkerCache
 from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
-FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
+FRAME = 8  # bytes of the length before each piece, where pieces are kept apart
 
 
 class ShardRun:
-    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``; ``wall`` a Wall.
+    """Shard (number, count) of a run, written into ``folder``; ``run``: its identity; ``wall``: a Wall.
 
-    ``cache``: what this process keeps for other shards of it, if it does any.  It is brought to disk if it
-    ``is_lasting``: one that is merged at once is not, but what it is merged into.
+    ``cache``: shared with other shards of this process, or None; ``is_lasting``: call fsync on the files,
+    which shards that are merged at once do not need.
     """
 
     def __init__(
@@ -59,34 +59,34 @@ class ShardRun:
         return f"shard {self._shard} in {self._folder}"
 
     def beside(self, takers: Sequence[Taker], container: Container = PLAIN) -> Self:
-        """The same, with reads.Takers of reads as they came, and what pieces become when they are merged."""
+        """This run, which also stores reads for ``takers`` and merges pieces as ``container`` requires."""
         self._takers, self._container = tuple(takers), container
         return self
 
     def is_done(self) -> bool:
-        """Is it there, its files as long as they were?  Raises OutputError where it is of another run."""
+        """Whether the shard is complete, by the sizes of its files.  Raises OutputError if of another run."""
         if not self._place.exists():
             return False
         found = read_manifest(self._place)
         if differs := difference(found.run, self._run):
             raise OutputError(
-                f"{self} is of another run ({differs}): delete {self._place}, and give this command again, "
-                "or name another folder"
+                f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
+                "or choose another folder"
             )
         files = {self._place / name: size for name, (size, _) in found.files.items()}
         return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
     def why_empty(self, what: str) -> str:
-        """Why there are no reads, or ``what`` else, in its part of the inputs."""
+        """Why the shard has no reads, or no ``what``."""
         why = self._plan and self._plan.whole
-        return f"shard {self._shard} has no {what}: {why or 'the inputs are too short to be cut, or empty'}"
+        return f"shard {self._shard} has no {what}: {why or 'the inputs are empty or too short to be split'}"
 
     def plan(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> Generator[Any, None, None]:
         """The spans of the shard: of all reads, or of the ``n`` (None: all) after the first ``skip``.
 
-        Of sequences in memory, which are its own, all spans.
+        Sequences in memory belong to this shard alone: all their spans.
         """
         if all(isinstance(path, bytes) for path in paths):
             return spans.plan(paths, size)
@@ -99,7 +99,7 @@ class ShardRun:
     def cut(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> ShardPlan | PairShardPlan:
-        """How files, or PairedFiles, are cut for the shard."""
+        """The plan that cuts files, or PairedFiles, for the shard."""
         stretch = None
         if (skip, n) != (0, None):
             found = self.shared("stretches", lambda: _stretches(paths, skip, n))
@@ -112,18 +112,18 @@ class ShardRun:
         return self._plan
 
     def share_of(self, n: int) -> tuple[int, int]:
-        """(start, stop): which of n things that every shard knows are its own."""
+        """(start, stop) of the shard among n items that every shard knows."""
         start, stop = self._shard.of(n)
         self._is_empty = start == stop
         return start, stop
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gives, which serves for all shards of the run that this process does."""
+        """The result of ``make()``, shared by all shards of the run in this process."""
         return self._cache.shared(key, make) if self._cache else make()
 
     @contextmanager
     def opened(self, head: bytes, end: bytes = b"") -> Iterator[Any]:
-        """A Sink for the shard's pieces of what stands between ``head`` and ``end``."""
+        """Open the shard's folder; yield a Sink for its part of the output, between ``head`` and ``end``."""
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
@@ -146,7 +146,7 @@ class ShardRun:
     def note(
         self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
-        """What was seen, while it is open."""
+        """Store the summary, tables and facts of the shard while it is open."""
         seen = asdict(summary) if summary else {}
         self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
         self._tables = {table.name: table.part() for table in tables}
@@ -170,7 +170,7 @@ class ShardRun:
 
 
 def _stretches(paths: Any, skip: int, n: int | None) -> list[ShardStretch]:
-    """Those of the wanted records of files, or of the mates 1 of PairedFiles."""
+    """Stretches of the wanted records of files, or of the mates 1 of PairedFiles."""
     if not isinstance(paths, PairedFiles):
         return stretches_of(paths, wanted_range(skip, n))
     step = 1 if paths.second else 2  # records of a pair in a file
@@ -183,14 +183,14 @@ def _stretches(paths: Any, skip: int, n: int | None) -> list[ShardStretch]:
 
 
 def _is_whole(path: str) -> bool:
-    """Can a file not be cut, or has it no records?"""
+    """Whether a file cannot be cut, or has no records."""
     with Source(path) as source:
         skip, head = first_of(source)
         return head.size == 0 or Cuts(source, skip).is_whole
 
 
 class _Body:
-    """A file whose bytes are counted and summed up as they are written."""
+    """A file that counts the bytes written to it and computes their checksum."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._n_bytes, self._digest = file, 0, xxhash.xxh3_64()
@@ -201,12 +201,12 @@ class _Body:
         self._n_bytes += memoryview(piece).nbytes
 
     def facts(self) -> list:
-        """What a manifest says of it."""
+        """[bytes, xxh3] for the manifest."""
         return [self._n_bytes, self._digest.hexdigest()]
 
 
 class _Framed:
-    """A _Body whose pieces can be told apart: before each stands how long it is."""
+    """A _Body that writes the length of each piece before it, so that pieces can be separated again."""
 
     def __init__(self, body: _Body) -> None:
         self._body = body

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they take: sizes, numbers, shards, GPUs, an index."""
+"""Options that several commands share, and their types: sizes, numbers, shards, GPUs, indexes."""
 
 import functools
 import os
@@ -19,7 +19,7 @@ from .command import Command, Decorator, command, former, group, rare, together 
 
 
 class Bytes(click.ParamType):
-    """A size such as 500M or 8G, in bytes, up to ``most``; without a unit only where ``bare``."""
+    """A size in bytes, such as 500M or 8G, up to ``most``; a number without a unit only if ``bare``."""
 
     name = "size"
 
@@ -33,7 +33,7 @@ class Bytes(click.ParamType):
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
         n_bytes = float(match[1]) * units[match[2]] if match else 0
         if match and not self.bare and not match[2] + match[3]:
-            self.fail(f"{value} of what? Say {value}G or {value}M: a size such as 8G or 500M", param, ctx)
+            self.fail(f"{value} has no unit: give {value}G or {value}M", param, ctx)
         if n_bytes < 1:
             self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
         if n_bytes > self.most:
@@ -42,7 +42,7 @@ class Bytes(click.ParamType):
 
 
 class Number(click.ParamType):
-    """A number from ``least`` to ``most``: an int, or a float, and then not nan."""
+    """A number from ``least`` to ``most``, an int or a float; not nan."""
 
     name = "n"
 
@@ -60,7 +60,7 @@ class Number(click.ParamType):
 
 
 class ShardOf(click.ParamType):
-    """Which shard: (number from 1, count)."""
+    """A shard, I/N: (number from 1, count)."""
 
     name = "i/n"
 
@@ -69,21 +69,21 @@ class ShardOf(click.ParamType):
             return value
         if match := re.fullmatch(r"auto(?:/(\d{1,9}))?", value):
             number, count = _array_task(match[1] and int(match[1])) or self.fail(
-                "auto reads the variables of a Slurm or Grid Engine array job, or with auto/N of a PBS one; "
-                "there are none here",
+                "auto needs the environment of a Slurm or Grid Engine array job, and auto/N that of a PBS "
+                "array job; none was found",
                 param, ctx,
             )  # fmt: skip
         elif match := re.fullmatch(r"(\d{1,9})/(\d{1,9})", value):
             number, count = int(match[1]), int(match[2])
         else:
-            self.fail(f"{value!r} is not I/N, as in 3/64, nor auto", param, ctx)
+            self.fail(f"{value!r} is not I/N, such as 3/64, or auto", param, ctx)
         if not 1 <= number <= count:
-            self.fail(f"{number}/{count}: shards are counted from 1 to {count}", param, ctx)
+            self.fail(f"{number}/{count}: shards are numbered from 1 to {count}", param, ctx)
         return number, count
 
 
 def _array_task(count: Any) -> tuple | None:
-    """(number, count) of this task of an array job, by the variables of its scheduler; None without one."""
+    """(number, count) of this task of an array job, from the scheduler's variables; None outside a job."""
     for task, first, last, step in _ARRAYS:
         if not (value := os.environ.get(task, "")).isdigit():
             continue
@@ -94,7 +94,7 @@ def _array_task(count: Any) -> tuple | None:
     return None
 
 
-# Variables of array jobs: the task, the first and the last one, the step between them.
+# Variables of array jobs: the task, the first and the last task, and the step between tasks.
 _ARRAYS = (
     ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"),
     ("PBS_ARRAY_INDEX", "", "", ""),
@@ -107,37 +107,37 @@ class GpuNumber(Number):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in ("cpu", "cuda", "both"):
-            self.fail(f"{value!r} is no number of a GPU; say --engine {value}", param, ctx)
+            self.fail(f"{value!r} is not a GPU number; use --engine {value}", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class GpuCount(GpuNumber):
-    """How many GPUs, or ``all`` of them: ALL_GPUS."""
+    """A number of GPUs, or ``all`` of them (ALL_GPUS)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
 
 
-# Which index a command takes: one that is named, or the only one that is here.
+# The index of a command: given by name, or the only one in the current folder.
 
 
 def one_index(given: SimpleNamespace) -> str | None:
-    """The index that is named as an argument or with -x, or None."""
+    """The index given as an argument or with -x, or None."""
     if given.argument and given.index_path:
-        raise click.UsageError("name the index once: as INDEX or with -x")
+        raise click.UsageError("give the index once, as INDEX or with -x")
     return given.argument or given.index_path
 
 
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
-    """The indexes to use: those that are named, or the one that is found.  Raises as find_index."""
+    """The indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
     places = [os.path.realpath(find_index(path)) for path in paths]
     if len(set(places)) < len(places):
-        raise click.UsageError(f"{paths[-1]}: name each index once")
+        raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
     return tuple(map(find_index, paths)) or (find_index(None),)
 
 
 def find_index(path: str | None) -> Path:
-    """The index to use, as index_at finds it.  Raises IndexFileError if none is named, or found here."""
+    """The index at ``path``, or the default one.  Raises IndexFileError if there is none, or several."""
     chosen = path or os.environ.get("FMX_INDEX")
     if chosen:
         from ..index.disk import index_at
@@ -148,9 +148,9 @@ def find_index(path: str | None) -> Path:
         return found[0]
     if found:
         listed = ", ".join(map(str, found[:5]))
-        raise IndexFileError(f"several indexes here ({listed}); name one with -x or FMX_INDEX")
+        raise IndexFileError(f"several indexes here ({listed}); choose one with -x or FMX_INDEX")
     raise IndexFileError(
-        "no index: name one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
+        "no index: give one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
     )
 
 
@@ -163,9 +163,9 @@ def by_name(usual: str) -> str:
 
 
 def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse an empty name in a list with commas."""
+    """Refuse an empty name in a comma-separated list."""
     if value is not None and not all(value.split(",")):
-        raise click.BadParameter("a name between commas is empty", param=param)
+        raise click.BadParameter("empty name in a comma-separated list", param=param)
     return value
 
 
@@ -278,20 +278,20 @@ searching = together(
 
 
 def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
-    """Where to compute, by --engine, --device, --gpus and --gpu-memory.
+    """The device of the options --engine, --device, --gpus and --gpu-memory.
 
-    ``n_gpus``: how many (None: all) where neither --device nor --gpus is given.  Raises UsageError for --gpus
-    with the CPU alone.
+    ``n_gpus``: number of GPUs (None: all) without --device and --gpus.  Raises UsageError for --gpus with
+    --engine cpu.
     """
     asked, first = given.gpus, given.device
     if asked and given.engine == "cpu":
-        raise click.UsageError("--gpus shares the work of GPUs: give --engine cuda or auto with it")
+        raise click.UsageError("--gpus needs GPUs: give --engine cuda or auto with it")
     n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
     return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
 
 
 def strands_of(given: SimpleNamespace) -> int:
-    """Which strands are searched.  Raises UsageError if none is left."""
+    """The strands to search, as bits.  Raises UsageError if the options exclude both."""
     if given.forward_only and given.reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")
     from ..input.reads import FORWARD, REVERSE

@@ -1,4 +1,4 @@
-"""The class of all commands: help in groups, examples, and errors that name the option that is meant."""
+"""The class of all commands: help in groups, examples, and errors that suggest the right option."""
 
 import functools
 import inspect
@@ -12,7 +12,7 @@ import click
 
 from ..machines.places import wake
 
-ELSEWHERE: dict[str, tuple[str, ...]] = {  # a command names the first whose option it has
+ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the first of these that a command has
     **dict.fromkeys(("-p", "-j", "-@", "--cores", "--cpus", "--jobs", "--nthreads"), ("--threads",)),
     "--num-threads": ("--threads",),
     "-v": ("--mismatches", "--version"),
@@ -38,36 +38,36 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # a command names the first whose opt
     "--sample-label": ("--names",),
 }
 
-_TOLD_APART = "FASTA and FASTQ are told apart by their first byte"
-NEEDLESS: dict[str, dict[str, str]] = {  # of a command: why it does without
+_TOLD_APART = "FASTA and FASTQ are recognized by their first byte"
+NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a command does not need, and why
     "search": {
-        "-S": "SAM is what it writes",
-        "--sam": "SAM is what it writes",
+        "-S": "the output is SAM",
+        "--sam": "the output is SAM",
         "-f": _TOLD_APART,
-        "-U": "reads are named without an option",
-        "-y": "every occurrence is found in any case",
-        "--best": "hits with the fewest mismatches come first in any case",
-        "--reorder": "records are in the order of the reads in any case",
-        "--mm": "processes share the memory of an index in any case",
-        "--phred33-quals": "qualities are written as they are read",
-        "--phred64-quals": "qualities are written as they are read",
+        "-U": "reads are given without an option",
+        "-y": "every occurrence is always found",
+        "--best": "hits with the fewest mismatches always come first",
+        "--reorder": "records are always in the order of the reads",
+        "--mm": "processes always share the memory of an index",
+        "--phred33-quals": "qualities are written unchanged",
+        "--phred64-quals": "qualities are written unchanged",
     },
-    "mem": {"-n": "only A, C, G and T match in any case", "-f": _TOLD_APART},
-    "index": {"-f": "a reference is FASTA in any case"},
+    "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART},
+    "index": {"-f": "a reference is always FASTA"},
 }
 
 
-GENERAL = "General"  # the heading of options that no group names; the last one
-_MOST = 22  # letters of an option's names and value that help writes beside its text
-_SHOWS_ALL = "fmx.help_all"  # in a context's meta: help shows options that are rarely needed, too
-_EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, a command in each line
+GENERAL = "General"  # heading of the options without a group; the last one
+_MOST = 22  # width of the longest option and value that help writes on one line with its text
+_SHOWS_ALL = "fmx.help_all"  # in a context's meta: help shows rarely used options, too
+_EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command per line
 
 
 class Command(click.Command):
-    """A command with help in groups, which refuses an option that is given twice."""
+    """A command with help in groups, which refuses repeated options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings; those that are rarely needed only for --help-all."""
+        """Write the options under their headings; rarely used ones only for --help-all."""
         headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
         rows = {heading: [record_of(option, ctx) for option in found] for heading, found in headings.items()}
         names = [len(name) for found in rows.values() for name, _ in found]
@@ -77,12 +77,12 @@ class Command(click.Command):
                 formatter.write_dl([(f"{name:{width}}", text) for name, text in found], col_max=width)
 
     def headings(self, ctx: click.Context, has_rare: bool = True) -> dict[str, list[click.Option]]:
-        """{heading: its visible options}, in order; ``has_rare``: also options that are rarely needed."""
+        """{heading: its visible options}, in order; ``has_rare``: include rarely used options."""
         found: dict[str, list[click.Option]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and not param.hidden and (has_rare or not _is_rare(param)):
                 found.setdefault(getattr(param, "heading", GENERAL), []).append(param)
-        found[GENERAL] = found.pop(GENERAL)  # to the end; --help is one of them
+        found[GENERAL] = found.pop(GENERAL)  # moved to the end; always there, as it has --help
         return found
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -93,7 +93,7 @@ class Command(click.Command):
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments into the context.  Raises UsageError."""
+        """Parse the arguments into the context.  Raises UsageError."""
         given = list(args)
         try:
             rest = super().parse_args(ctx, args)
@@ -104,7 +104,7 @@ class Command(click.Command):
         return rest
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
-        """Raise UsageError for an option that is given more than once; a flag may be, which loses nothing."""
+        """Raise UsageError for an option that is given more than once; flags may repeat."""
         seen: set[str | None] = set()
         for param in self.make_parser(ctx).parse_args(list(args))[2]:
             if not isinstance(param, click.Option) or param.multiple or param.count:
@@ -112,25 +112,23 @@ class Command(click.Command):
             if param.is_flag and not param.secondary_opts:
                 continue
             if param.name in seen:
-                raise click.UsageError(
-                    f"{param.get_error_hint(ctx)} is given more than once: give it once", ctx
-                )
+                raise click.UsageError(f"{param.get_error_hint(ctx)} is given more than once", ctx)
             seen.add(param.name)
 
 
 def no_such_option(
     command: click.Command, ctx: click.Context, error: click.NoSuchOption, args: list[str]
 ) -> click.UsageError:
-    """What to raise where a command has not the option that it is given."""
+    """The error for an unknown option: suggests an option, or explains why none is needed."""
     own = {name: param.type for param in command.params for name in param.opts if name[:1] == "-"}
     spelling = error.option_name
     what = f"no option {spelling} in '{ctx.command_path}'"
     if why := NEEDLESS.get(ctx.command_path.removeprefix("fmx "), {}).get(spelling):
-        return click.UsageError(f"{what}: leave it out, {why}", ctx)
+        return click.UsageError(f"{what}: leave it out; {why}", ctx)
     for here in ELSEWHERE.get(spelling, ()):
         name, _, value = here.partition(" ")
         if name in own and (not value or value in getattr(own[name], "choices", ())):
-            return click.UsageError(f"{what}: say {here}", ctx)
+            return click.UsageError(f"{what}: use {here}", ctx)
     with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in own]
     if meant := with_one_dash or get_close_matches(spelling, own, 1, 0.7):
         return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
@@ -141,13 +139,13 @@ _WITHOUT = {"engine": "cpu", "device": None, "gpus": None, "gpu_memory": None, "
 
 
 def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    """(names and value, text with the default) of an option in help texts."""
+    """(names and value, text with the default) of an option for help."""
     name, text = option.get_help_record(ctx) or ("", "")
     return name, re.sub(r"\[default: \((.*)\)\]$", r"[default: \1]", text)  # click adds parentheses
 
 
 def show_all(ctx: click.Context) -> click.Context:
-    """The context, of which help then shows all options."""
+    """The context, changed so that its help shows all options."""
     ctx.meta[_SHOWS_ALL] = True
     return ctx
 
@@ -159,17 +157,17 @@ def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
-    """A click command whose function takes all that was given as one object: ``given.threads`` and so on.
+    """Make a click command of a function that takes all values as one object: ``given.threads`` and so on.
 
-    Of what machines do the work, and of a reference, it has what holds where the command has no such option.
-    The function's docstring is the help; lines after "Examples:" are its examples.
+    A command without options for machines or a reference gets default values for them.  The function's
+    docstring is the help; lines after "Examples:" are its examples.
     """
 
     @functools.wraps(function)
     def take(**given: Any) -> Any:
         is_here = not (given.get("scheduler") or given.get("scheduler_file"))
         given = _WITHOUT | given
-        if is_here and given["engine"] not in ("cpu", "auto"):  # which may want none
+        if is_here and given["engine"] not in ("cpu", "auto"):  # auto may not need a GPU
             wake(given["device"] or 0)
         return function(SimpleNamespace(**given))
 
@@ -199,7 +197,7 @@ def group(heading: str, *options: Decorator) -> Decorator:
 
 
 def rare(*options: Decorator) -> Decorator:
-    """A decorator that adds options that are rarely needed: only --help-all and the manual page show them."""
+    """A decorator that adds rarely used options: only --help-all and the manual page show them."""
     return _marked("is_rare", True, options)
 
 
@@ -219,10 +217,10 @@ def _is_rare(param: click.Parameter) -> bool:
 
 
 def former(name: str, now: str) -> Callable[..., Any]:
-    """An option of former versions, refused with what to say now."""
+    """A removed option: it is refused with a message that names its replacement."""
 
     def refuse(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:
-            raise click.UsageError(f"there is no {name} any more; say {now}")
+            raise click.UsageError(f"{name} was removed; use {now}")
 
     return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)

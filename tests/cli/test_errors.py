@@ -281,7 +281,7 @@ def test_a_full_disk(indexed, command):
         assert "/dev/full: cannot write: No space left" in message
     done = command("search", "r.fq", "-o", "out.sam", "--al", "/dev/full", "--un", "/dev/full")
     assert done.code == 2
-    assert "--al and --un are both /dev/full: name two places" in done.err
+    assert "--al and --un are both /dev/full: choose two names" in done.err
     for arguments in (
         ["search", "-q", "r.fq"], ["mem", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"],
     ):  # fmt: skip

@@ -58,18 +58,18 @@ def home(folder):
 @pytest.mark.parametrize(
     ("arguments", "now"),
     [
-        ("pairwise r.fa --paf", "say --format paf"),
-        ("pairwise r.fa --device cpu", "say --engine cpu"),
-        ("pairwise r.fa --device cuda", "say --engine cuda"),
-        ("pairwise --device both r.fa", "say --engine both"),
-        ("search r.fa --device cuda", "say --engine cuda"),
-        ("search r.fa --gpus cuda", "say --engine cuda"),
+        ("pairwise r.fa --paf", "use --format paf"),
+        ("pairwise r.fa --device cpu", "use --engine cpu"),
+        ("pairwise r.fa --device cuda", "use --engine cuda"),
+        ("pairwise --device both r.fa", "use --engine both"),
+        ("search r.fa --device cuda", "use --engine cuda"),
+        ("search r.fa --gpus cuda", "use --engine cuda"),
         ("mem r.fa --gpus 2", "give --engine cuda or auto"),
         ("search r.fa --gpu-memory 2", "Say 2G or 2M"),
         ("mem r.fa --gpu-memory 0.5", "Say 0.5G or 0.5M"),
         ("index r.fa --max-memory 8", "Say 8G or 8M"),
-        ("tune --memory-limit 8G --bases 1M", "say --max-memory"),
-        ("tune --bases 1M --memory-limit 8G", "say --max-memory"),
+        ("tune --memory-limit 8G --bases 1M", "use --max-memory"),
+        ("tune --bases 1M --memory-limit 8G", "use --max-memory"),
     ],
 )
 def test_former_spellings_say_the_new_one(arguments, now, home, command):
@@ -82,8 +82,8 @@ def test_former_spellings_say_the_new_one(arguments, now, home, command):
 
 
 NAMED_TWICE = {
-    "inspect": "fmx: error: ref.fmx: name each index once\n",
-    "tune": "fmx: error: name the index once: as INDEX or with -x\n",
+    "inspect": "fmx: error: ref.fmx is given twice: give each index once\n",
+    "tune": "fmx: error: give the index once, as INDEX or with -x\n",
 }
 
 

@@ -59,7 +59,7 @@ def test_what_is_no_index_is_told(name, message, home, command):
 
 def test_one_index_by_two_names_is_refused(home, command):
     result = command("search", "-x", "yeast", "-x", "yeast.fmx", "r.fq")
-    assert (result.code, result.err) == (2, "fmx: error: yeast.fmx: name each index once\n")
+    assert (result.code, result.err) == (2, "fmx: error: yeast.fmx is given twice: give each index once\n")
 
 
 def test_inspect_shows_several_indexes(home, command):

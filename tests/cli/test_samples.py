@@ -66,15 +66,15 @@ def test_all_samples_share_one_output_with_their_groups(threads, search, folder)
 
 
 WRONG = {
-    "sample\treads\na\ta1.fq\nb\ta1.fq\n": "sheet.tsv: a1.fq is there twice",
-    "sample\treads\na\ta1.fq,a1.fq\n": "sheet.tsv: sample a: a1.fq: is there twice",
-    "sample\treads\na b\ta1.fq\n": "sheet.tsv: sample a b: read_group: the ID holds a space",
-    "sample\treads\na\t-\n": "sheet.tsv: sample a: -: standard input is no sample's file",
+    "sample\treads\na\ta1.fq\nb\ta1.fq\n": "sheet.tsv: a1.fq is listed twice",
+    "sample\treads\na\ta1.fq,a1.fq\n": "sheet.tsv: sample a: a1.fq: is listed twice",
+    "sample\treads\na b\ta1.fq\n": "sheet.tsv: sample a b: read_group: the ID contains a space",
+    "sample\treads\na\t-\n": "sheet.tsv: sample a: -: standard input cannot be used in a sample sheet",
     "sample\treads\trg\na\ta1.fq\tlane\n": r"sheet.tsv: sample a: read_group: must look like '@RG\tID:",
     "sample\treads\trg\na\ta1.fq\t@RG\\tID:x\nb\tb.fq\t@RG\\tID:x\\tSM:b\n":
-        "sheet.tsv: read group x is there twice, with other fields",
+        "sheet.tsv: read group x is listed twice, with other fields",
     "sample\treads\treads2\na\ta1.fq\tb.fq\n": "b.fq: record 1: its name is b.fq.0, but that of its mate",
-    "sample\treads\treads2\na\ta1.fq\ta1.fq\n": "sheet.tsv: sample a: a1.fq: is there twice",
+    "sample\treads\treads2\na\ta1.fq\ta1.fq\n": "sheet.tsv: sample a: a1.fq: is listed twice",
     "sample\treads\na\tnone.fq\n": "none.fq: No such file or directory",
     "a1.fq\n": "sheet.tsv: line 1: a sample sheet begins with names of columns: sample and reads",
 }  # fmt: skip
@@ -90,13 +90,13 @@ def test_a_wrong_sheet_is_refused_before_anything_is_written(sheet, search, fold
 
 
 REFUSED = {
-    "--samples sheet.tsv b.fq": "give reads as READS, as -1 and -2, or by --samples: one of these",
-    "--samples sheet.tsv -1 a1.fq -2 b.fq": "give reads as READS, as -1 and -2, or by --samples",
+    "--samples sheet.tsv b.fq": "give only one of READS, -1 with -2, and --samples",
+    "--samples sheet.tsv -1 a1.fq -2 b.fq": "give only one of READS, -1 with -2, and --samples",
     "--samples sheet.tsv --max-insert 9": "--max-insert is for pairs",
     "--samples sheet.tsv --rg x": "--rg",
-    "--samples sheet.tsv --rg @RG\\tID:x": "--rg names one group for all reads",
-    "--samples sheet.tsv -o {sample}.sam --counts c.tsv": "--counts would be written by each sample: put",
-    "--samples sheet.tsv -o all.sam --un {sample}.fq": "-o would be written by each sample: put {sample}",
+    "--samples sheet.tsv --rg @RG\\tID:x": "--rg cannot be combined with --samples",
+    "--samples sheet.tsv -o {sample}.sam --counts c.tsv": "--counts would be overwritten by each sample: put",
+    "--samples sheet.tsv -o all.sam --un {sample}.fq": "-o would be overwritten by each sample: put {sample}",
     "--samples sheet.tsv -o sheet.tsv": "-o sheet.tsv is the same file as the input sheet.tsv",
 }
 
@@ -112,5 +112,5 @@ def test_wrong_commands_are_refused(options, search, folder):
 def test_a_name_that_no_file_can_have_is_refused(search, folder):
     (folder / "sheet.tsv").write_text("sample\treads\na/b\ta1.fq\n")
     result = search("--samples", "sheet.tsv", "-o", "{sample}.sam")
-    assert (result.code, "the name of sample a/b holds a /" in result.err) == (2, True)
+    assert (result.code, "sample a/b: the name contains '/'" in result.err) == (2, True)
     assert search("--samples", "sheet.tsv", "-o", "all.sam").code == 0

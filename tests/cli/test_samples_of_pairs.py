@@ -81,10 +81,10 @@ def test_samples_are_mapped_as_one_by_one(sheet, search, there):
 
 
 REFUSED = {
-    "--interleaved": "--interleaved is for READS that hold both mates: give no column of mates with it",
-    "--mismatches 1": "--mismatches is for single reads, not for pairs",
-    "--al {sample}.fq -o {sample}.sam --un un.fq": "--un of mates 1 would be written by each sample",
-    "--al {sample}.fq -o x_1.fq": "-o would be written by each sample",
+    "--interleaved": "--interleaved means that READS hold both mates: leave out the mates columns",
+    "--mismatches 1": "--mismatches works on single reads only, not on pairs",
+    "--al {sample}.fq -o {sample}.sam --un un.fq": "--un of mates 1 would be overwritten by each sample",
+    "--al {sample}.fq -o x_1.fq": "-o would be overwritten by each sample",
 }
 
 

@@ -107,7 +107,7 @@ def shards(folder):
 def test_what_is_no_text_is_not_written_to_a_terminal(arguments, kind, shards):
     code, said = lines_of(*arguments.split())
     assert code == 2
-    assert said.endswith(f"rror: {kind} is no text for a terminal: give -o FILE, or a pipe\n")
+    assert said.endswith(f"rror: {kind} is binary and not written to a terminal: use -o FILE or a pipe\n")
     assert said.isascii()
     done = subprocess.run([*MAIN, *arguments.split(), "-q"], capture_output=True, check=True)
     assert done.stdout[:4] in (b"\x1f\x8b\x08\x04", b"CRAM", b"PAR1")

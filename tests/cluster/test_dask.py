@@ -109,7 +109,7 @@ def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
     assert ("un.fq" in arguments) == (len(left) > 1000)
     done = run(home, *arguments, "--scheduler-file", file, "-o", name)
     assert done.returncode == 0, done.err
-    assert "of the cluster at" in done.err
+    assert "on the cluster at" in done.err
     assert not left or (home / "un.fq").read_bytes() == left
     assert body_of(home / name) == body_of(home / f"one_{name}")
     assert not table or (home / "counts.tsv").read_bytes() == table
@@ -148,7 +148,7 @@ def test_the_work_of_killed_workers_is_done_by_others(home, shared):
         victim.kill()
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    lost = re.findall(f"fmx: worker (tcp://[0-9.:]+) on {os.uname().nodename} is lost: others do its", err)
+    lost = re.findall(f"fmx: lost worker (tcp://[0-9.:]+) on {os.uname().nodename}: others run its", err)
     assert len(set(lost)) == len(lost) == 3
     assert (home / "killed.tsv").read_bytes() == (home / "one.tsv").read_bytes()
     assert not (home / "killed.tsv.shards").exists()
@@ -165,7 +165,7 @@ def has_draft(process) -> bool:
 def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path, monkeypatch):
     monkeypatch.setattr(dask, "PATIENCE", 1)
     said = []
-    no_worker = pytest.raises(ClusterError, match="after 1 s: start 'dask worker'")
+    no_worker = pytest.raises(ClusterError, match="after 1 s: run 'dask worker'")
     with cluster(tmp_path, 0) as (file, _), dask.Cluster(file=file) as without, no_worker:
         without.wait(said.append)
     assert said == [f"waiting up to 1 s for a worker at {file}"]
@@ -178,14 +178,17 @@ def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to
     with dask.Cluster(file=file) as near, pytest.raises(ClusterError) as told:
         near.check({**made, "index": "f" * 16}, ["/data/ref.fmx"], lambda: made)
     assert re.fullmatch(
-        f"worker tcp://[0-9.:]+ on {os.uname().nodename}: its index /data/ref.fmx is of another reference "
-        "than the client's: copy the client's index there, or name one that all machines see", str(told.value)
+        f"worker tcp://[0-9.:]+ on {os.uname().nodename}: its index /data/ref.fmx differs from the client's: "
+        "copy the client's index there, or give a path that all machines share", str(told.value)
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("own", "words"),
-    [((7, "a"), "its few[.]fq has 7 bytes, and the client"), ((1234, "b"), "its few[.]fq holds other bytes")],
+    [
+        ((7, "a"), "its few[.]fq has 7 bytes, but the client"),
+        ((1234, "b"), "the contents of its few[.]fq differ"),
+    ],
 )
 def test_a_worker_with_other_files_is_told(own, words, shared):
     file, _ = shared
@@ -213,12 +216,14 @@ def test_an_interrupt_tells_what_is_kept_and_the_next_run_how_much_it_found(home
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     kept = re.search(
-        r"fmx: (1 of 3 shards is|[23] of 3 shards are) done, and kept in stopped.sam.shards: the same "
-        "command does the others\nfmx: interrupted\n$", err,
+        r"fmx: (1 of 3 shards is|[23] of 3 shards are) finished and kept in stopped.sam.shards: run the "
+        "same command again to resume\nfmx: interrupted\n$", err,
     )  # fmt: skip
     assert kept, err
     done = run(home, *SEARCH, "--scheduler-file", shared[0], "-o", "stopped.sam")
-    assert re.search(r"fmx: \d of them (was|were) done before, and kept in stopped.sam.shards\n", done.err)
+    assert re.search(
+        r"fmx: \d of them (was|were) finished by an earlier run, in stopped.sam.shards\n", done.err
+    )
     assert body_of(home / "stopped.sam") == expected
 
 
@@ -231,7 +236,7 @@ def test_where_the_scheduler_is_killed_another_one_does_the_rest(home, shared, e
     with cluster(tmp_path, 2) as (file, (scheduler, *_)):
         code, err = kill(home, file, "scheduler", lambda client: scheduler.kill())
     assert code == 1
-    assert "is lost: start it and run this again" in err
+    assert "start it and run this again" in err
     assert err.count("\n") == 2, err
     finish(home, shared[0], "scheduler", expected)
 
@@ -314,7 +319,7 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
     with cluster(tmp_path, 1, {"PYTHONPATH": str(other)}) as (file, _):
         done = run(home, "search", "-q", "-x", "ref.fmx", "few.fq", "--scheduler-file", file, "-o", "x.sam")
     assert done.returncode == 1
-    assert f" on {os.uname().nodename}: it runs fmx 0.0.9, and the client 0.1.0: install the same" in done.err
+    assert f" on {os.uname().nodename}: it runs fmx 0.0.9, but the client 0.1.0: install the same" in done.err
     assert not (home / "x.sam").exists()
 
 
@@ -324,8 +329,8 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
         (["--scheduler", "tcp://127.0.0.1:9", "-o", "x.sam"], "no Dask scheduler answers at tcp://127.0.0.1:9"),
         (["--scheduler", "nonsense://", "-o", "x.sam"], "no Dask scheduler answers at nonsense://"),
         (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "no Dask scheduler answers at nowhere.json"),
-        (["--scheduler", "tcp://127.0.0.1:9"], "on a cluster give -o FILE"),
-        (["--scheduler", "tcp://127.0.0.1:9", "-o", "/dev/null"], "on a cluster give -o FILE"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "a cluster run needs -o FILE"),
+        (["--scheduler", "tcp://127.0.0.1:9", "-o", "/dev/null"], "a cluster run needs -o FILE"),
         (["--scheduler", "a", "--scheduler-file", "b", "-o", "x.sam"], "give only one of --scheduler and"),
         (["--scheduler", "a", "--shard", "1/2", "-o", "x"], "give only one of --shard and --scheduler"),
     ],
@@ -345,10 +350,10 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", json.loads(file.read_text())["address"])
     done = run(home, "search", "-x", "ref.fmx", "few.fq", "-o", "env.sam")
     assert done.returncode == 0
-    assert "of the cluster at tcp://" in done.err
+    assert "on the cluster at tcp://" in done.err
     for where in ((), ("-o", "/dev/stdout")):  # which no shards can lie beside
         done = run(home, "search", "-x", "ref.fmx", "few.fq", *where)
-        assert "of the cluster" not in done.err
+        assert "on the cluster" not in done.err
         assert len(done.out) > 1000
 
 

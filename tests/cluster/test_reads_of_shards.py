@@ -66,13 +66,13 @@ def test_reads_as_they_came_are_merged(kind, there, run, command):
     )
     (there / "out.d" / "0002-of-0004" / NAMES[kind][-1].partition(".")[0]).write_bytes(b"@r\nA\n+\nI\n")
     result = command("merge", "out.d", "-o", "merged.sam", *asked)
-    assert (result.code, "damaged; remove its folder and do shard 2 again" in result.err) == (1, True)
+    assert (result.code, "damaged; delete its folder and run shard 2 again" in result.err) == (1, True)
 
 
 def test_what_shards_lack_is_told(there, run, command):
     run("search", "r.fq.gz", "--un", "un.fq", "-o", "out.d", "--shard", "1/1")
     for options, said in (
-        ("--un un.fq.gz", "--un un.fq.gz: shards hold these reads as plain: leave .gz out"),
+        ("--un un.fq.gz", "--un un.fq.gz: the shards hold these reads as plain: remove .gz from"),
         ("--un un.bam", "--un un.bam: the output is FASTA or FASTQ, not .bam"),
         ("--un out.d/un.fq", "--un out.d/un.fq lies in out.d"),
     ):
@@ -105,7 +105,7 @@ def test_a_sheet_that_all_samples_would_write_over_is_refused(there, command):
     asked = ["--samples", "sheet.tsv", "--counts", "c.tsv"]
     result = command("search", *asked, "-o", "{sample}.d", "--shard", "1/2")
     assert result.code == 2
-    assert "--counts would be written by each sample: put {sample} into" in result.err
+    assert "--counts would be overwritten by each sample: put {sample} into" in result.err
 
 
 def test_a_sheet_of_samples_on_a_cluster(there, command, run, monkeypatch):

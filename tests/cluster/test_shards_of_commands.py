@@ -207,24 +207,24 @@ def refused(command, tmp_path, words):
 
 def test_a_missing_shard_is_named(command, shards, tmp_path):
     shutil.rmtree(tmp_path / "out.d" / "0001-of-0002")
-    refused(command, tmp_path, "missing of 2 shards: 1")
+    refused(command, tmp_path, "of 2 shards, these are missing: 1")
 
 
 def test_a_double_shard_is_named(command, shards, tmp_path):
     folder = tmp_path / "out.d"
     shutil.copytree(folder / "0001-of-0002", folder / "01-of-02")
-    refused(command, tmp_path, "01-of-02 holds shard 1 of 2: a copy under another name")
+    refused(command, tmp_path, "01-of-02 contains shard 1 of 2: a renamed copy")
 
 
 def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
     assert command(*shards, "--shard", "1/1").code == 0
-    refused(command, tmp_path, "shards of several runs, of 1, 2 shards each")
+    refused(command, tmp_path, "shards of several runs, with 1, 2 shards each")
 
 
 @pytest.mark.parametrize(
     ("keys", "value", "words"),
     [
-        (["index"], "0123", 'is of another run than shard 1: index "0123", not'),
+        (["index"], "0123", 'is from another run than shard 1: index "0123", not'),
         (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
         (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
         (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa of 3 bytes, not "),
@@ -244,22 +244,22 @@ def test_what_two_shards_differ_in_is_told(keys, value, words, command, shards, 
     refused(command, tmp_path, words)
     done = command(*shards, "--shard", "2/2")  # nor is it taken for done
     assert done.code == 1
-    assert "is of another run" in done.err
+    assert "is from another run" in done.err
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "[" * 100_000, '{"format": 1}', '{"format": 2}', "\udcff"])
 def test_a_damaged_manifest_is_told(text, command, shards, tmp_path):
     path = tmp_path / "out.d" / "0001-of-0002" / "manifest.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    refused(command, tmp_path, "do this shard again")
+    refused(command, tmp_path, "run this shard again")
 
 
 def test_a_manifest_that_cannot_be_read_is_told(command, shards, tmp_path):
     path = tmp_path / "out.d" / "0001-of-0002" / "manifest.json"
     path.unlink()
-    refused(command, tmp_path, "manifest.json: No such file or directory; do this shard again")
+    refused(command, tmp_path, "manifest.json: No such file or directory; run this shard again")
     path.mkdir()
-    refused(command, tmp_path, "manifest.json: Is a directory; do this shard again")
+    refused(command, tmp_path, "manifest.json: Is a directory; run this shard again")
 
 
 @pytest.mark.parametrize("how", ["changed", "shorter", "longer", "gone"])
@@ -281,7 +281,7 @@ def test_shards_are_not_written_over(option, command, shards, tmp_path):
     before = body.read_bytes()
     done = command("merge", tmp_path / "out.d", option, body)
     assert done.code == 2
-    assert "among the shards; name a place outside" in done.err
+    assert "among the shards; choose a path outside" in done.err
     assert body.read_bytes() == before
 
 
@@ -291,7 +291,7 @@ def test_a_finished_shard_is_not_done_again(command, shards, tmp_path):
     done = command(*shards, "--shard", "2/2")
     assert done.code == 0
     assert "shard 2/2 in" in done.err
-    assert "is there already" in done.err
+    assert "is done already" in done.err
     assert body.stat().st_mtime_ns == before
 
 
@@ -311,14 +311,14 @@ def test_a_shard_is_there_only_with_all_that_is_asked_for(more, words, command, 
     done = command(*shards, "--shard", "2/2", *more)
     place = tmp_path / "out.d" / "0002-of-0002"
     assert done.code == 1
-    assert f"error: shard 2/2 in {tmp_path / 'out.d'} is of another run ({words}" in done.err
-    assert done.err.endswith(f"): delete {place}, and give this command again, or name another folder\n")
+    assert f"error: shard 2/2 in {tmp_path / 'out.d'} is from another run ({words}" in done.err
+    assert done.err.endswith(f"): delete {place} and run this command again, or choose another folder\n")
     shutil.rmtree(place)
     assert command(*shards, "--shard", "2/2", *more).code == 0
-    assert command(*shards, "--shard", "2/2", *more).err.endswith("is there already\n")
+    assert command(*shards, "--shard", "2/2", *more).err.endswith("is done already; nothing to do\n")
     done = command(*shards, "--shard", "2/2")
     assert (done.code, words.replace("without", "with")[:14] in done.err) == (1, True)
-    refused(command, tmp_path, "shard 2 is of another run than shard 1: ")
+    refused(command, tmp_path, "shard 2 is from another run than shard 1: ")
 
 
 def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
@@ -328,10 +328,10 @@ def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
     letters = (tmp_path / "few.fa").read_bytes()
     path.write_bytes(letters)
     shards[shards.index(tmp_path / "few.fa")] = path
-    assert command(*shards, "--shard", "2/2").err.endswith("is there already\n")
+    assert command(*shards, "--shard", "2/2").err.endswith("is done already; nothing to do\n")
     path.write_bytes(letters[:-2] + bytes([letters[-2] ^ 2]) + letters[-1:])
     done = command(*shards, "--shard", "2/2")
-    assert (done.code, "is of another run (inputs: few.fa with other contents): delete" in done.err) == (
+    assert (done.code, "is from another run (inputs: few.fa with other contents): delete" in done.err) == (
         1,
         True,
     )
@@ -348,7 +348,7 @@ def test_names_of_outputs_that_merge_writes_do_not_matter(command, shards, tmp_p
     shutil.rmtree(tmp_path / "out.d")
     assert command(*shards, "--shard", "2/2", "--counts", "a.tsv", "--un", "a.fq").code == 0
     done = command(*shards, "--shard", "2/2", "--counts", "b.tsv", "--un", "b.fq")
-    assert (done.code, done.err[-17:]) == (0, "is there already\n")
+    assert (done.code, done.err.endswith("is done already; nothing to do\n")) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["counts.tsv", "facts.json", "un", "body"])
@@ -362,7 +362,7 @@ def test_a_shard_that_lacks_a_file_is_done_again(name, command, shards, tmp_path
     assert data
     (folder / "0002-of-0002" / name).write_bytes(data[:-1])
     done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
-    assert (done.code, "remove its folder and do shard 2 again" in done.err) == (1, True)
+    assert (done.code, "delete its folder and run shard 2 again" in done.err) == (1, True)
     assert "there already" not in command(*shards, "--shard", "2/2", *more).err
     (folder / "0002-of-0002" / name).unlink()
     done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
@@ -379,7 +379,7 @@ def test_what_shards_lack_is_named_by_merge(command, shards, tmp_path):
         done = command("merge", folder, "-o", tmp_path / "all.sam", option, tmp_path / "x") if (
             option != "--report") else done  # fmt: skip
         assert done.err.endswith(
-            f"{folder}: its shards were made without {option}: delete it, and do them again with {option}\n"
+            f"{folder}: its shards lack {option}: delete the folder and run them again with {option}\n"
         )
 
 
@@ -395,15 +395,15 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.bam")
     assert done.code == 2
     assert done.err.endswith(
-        f"rror: -o {tmp_path / 'all.bam'}: the shards in {tmp_path / 'out.d'} hold SAM: choose another "
-        "name, or do them again with --format bam\n"
+        f"rror: -o {tmp_path / 'all.bam'}: the shards in {tmp_path / 'out.d'} contain SAM: choose another "
+        "name, or rerun them with --format bam\n"
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.cram")
     assert done.err.splitlines()[-1].endswith(
-        "hold SAM: choose another name, or do them again with --format cram"
+        "contain SAM: choose another name, or rerun them with --format cram"
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.xlsx")
-    assert done.err.splitlines()[-1].endswith("hold SAM: choose another name")
+    assert done.err.splitlines()[-1].endswith("contain SAM: choose another name")
 
 
 def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shards, tmp_path):
@@ -416,7 +416,7 @@ def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shard
     done = command("merge", folder, "--screen", table, "-o", tmp_path / "all.sam")
     assert done.code == 2
     assert done.err.splitlines()[-1].endswith(
-        f"the shards in {folder} hold no records: leave out -o, or do them again with --format sam"
+        f"the shards in {folder} contain no records: leave out -o, or rerun them with --format sam"
     )
     assert command("merge", folder, "--screen", table).code == 0
     assert table.read_bytes().startswith(b"groups")
@@ -442,7 +442,7 @@ def test_an_empty_shard_says_who_reads_what_cannot_be_cut(name, command, index_o
 def test_an_empty_shard_of_a_short_file_says_so(command, shards, tmp_path):
     shutil.rmtree(tmp_path / "out.d")
     said = command(*shards, "--shard", "1/2").err
-    assert "warning: shard 1/2 has no reads: the inputs are too short to be cut, or empty\n" in said
+    assert "warning: shard 1/2 has no reads: the inputs are empty or too short to be split\n" in said
     assert "warning" not in command(*shards, "--shard", "2/2").err
 
 
@@ -499,25 +499,25 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["search", "-", "--shard", "1/2", "-o", "out.d"], "standard input: cannot be cut into shards"),
+        (["search", "-", "--shard", "1/2", "-o", "out.d"], "standard input: cannot be split into shards"),
         (["search", "few.fa", "--shard", "1/2"], "--shard needs -o FOLDER"),
-        (["search", "few.fa", "--shard", "3/2", "-o", "out.d"], "counted from 1 to 2"),
-        (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "counted from 1 to 2"),
-        (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, as in 3/64"),
-        (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "there are none here"),
-        (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint keeps the"),
+        (["search", "few.fa", "--shard", "3/2", "-o", "out.d"], "numbered from 1 to 2"),
+        (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "numbered from 1 to 2"),
+        (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, such as 3/64"),
+        (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "none was found"),
+        (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint is for runs in"),
         *(
             (["search", "few.fa", "--shard", "1/2", "-o", name],
-             f"-o {name}: with --shard this is the folder of all shards, which no suffix of a file fits: "
-             "say -o out.d" + more)
+             f"-o {name}: with --shard, -o is a folder of shards and has no file suffix: "
+             "use -o out.d" + more)
             for name, more in (
                 ("out.bam", " --format bam"), ("out.SAM.gz", ""), ("out.fmx", ""),
             )
         ),
-        (["search", "few.fa", "--shard", "1/2", "-o", "out.cram"], "say -o out.d --format cram"),
-        (["locate", "few.fa", "--shard", "1/2", "-o", "out.parquet"], "say -o out.d --format parquet"),
-        (["mem", "few.fa", "--shard", "1/2", "-o", "out.paf"], "say -o out.d --format paf"),
-        (["pairwise", "few.fa", "--shard", "1/2", "-o", "out.tsv"], "say -o out.d --format tsv"),
+        (["search", "few.fa", "--shard", "1/2", "-o", "out.cram"], "use -o out.d --format cram"),
+        (["locate", "few.fa", "--shard", "1/2", "-o", "out.parquet"], "use -o out.d --format parquet"),
+        (["mem", "few.fa", "--shard", "1/2", "-o", "out.paf"], "use -o out.d --format paf"),
+        (["pairwise", "few.fa", "--shard", "1/2", "-o", "out.tsv"], "use -o out.d --format tsv"),
         (["merge", "nowhere"], "nowhere: No such file"),
         (["merge", "."], "no shards"),
     ],
@@ -582,7 +582,7 @@ def test_the_array_job_of_the_docs(index_of, inputs, tmp_path):
     for task in (1, 3):
         assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
     merging = ["fmx", "merge", "out.d", "-o", "all.sam"]
-    assert "missing of 3 shards: 2" in run(merging).stderr
+    assert "of 3 shards, these are missing: 2" in run(merging).stderr
     for task in (1, 2, 3):
         assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
     done = run(merging)

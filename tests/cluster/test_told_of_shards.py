@@ -49,7 +49,7 @@ CASES = {
     ]),
 }  # fmt: skip
 _PACE = (
-    r"; ((\d+ shards?), which took [0-9.]+ s together|"
+    r"; ((\d+ shards?), [0-9.]+ s of computing|"
     r"((\d+ shards?), )?[0-9.]+ s( [(].*[)])?, [0-9,]+ \w+/s)$"
 )
 

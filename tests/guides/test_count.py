@@ -133,9 +133,9 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["r.fq", "--offset", "x"], 2, "'x' is not a number of letters, nor several"),
+        (["r.fq", "--offset", "x"], 2, "'x' is not a number of bases, nor a comma-separated list"),
         (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset"),
-        (["r.fq", "--after", "AZ"], 2, "'AZ' holds 'Z', no letter of DNA"),
+        (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
         ([], 2, "give one of READS, -1 with -2, and --samples"),
         (["r.fq", "r.fq"], 2, "two samples are called r: name all of them (--names)"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
@@ -186,7 +186,7 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
         assert (done.code, "--columns" in done.err) == (1 if wrong == "gene=7" else 2, True)
     for i, columns in enumerate(("gene=2", "gene=3"), 1):
         command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
-    assert "of another run than shard 1: options: screen: columns" in command("merge", "out.d").err
+    assert "from another run than shard 1: options: screen: columns" in command("merge", "out.d").err
 
 
 def test_few_reads_that_count_are_told(folder, command):

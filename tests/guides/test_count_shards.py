@@ -50,7 +50,7 @@ def test_shards_add_up_to_the_run(n, screen, folder, command):
     for i in range(n, 0, -1):
         done = command("count", *screen, "--shard", f"{i}/{n}", "-o", "out.d", "-t", 1 + i % 2)
         assert done.code == 0, done.err
-    assert "is there already" in command("count", *screen, "--shard", f"1/{n}", "-o", "out.d").err
+    assert "is done already" in command("count", *screen, "--shard", f"1/{n}", "-o", "out.d").err
     done = command("merge", "out.d", "-o", "merged.tsv", *OUTPUTS)
     assert done.code == 0, done.err
     assert (folder / "merged.tsv").read_bytes() == expected["whole.tsv"]
@@ -125,7 +125,7 @@ def test_shards_of_another_run_are_refused(screen, folder, command):
     ("arguments", "code", "said"),
     [
         (["c.fq.gz", "--shard", "1/2"], 2, "--shard needs -o FOLDER"),
-        (["-", "--shard", "1/2", "-o", "d"], 1, "cannot be cut into shards"),
+        (["-", "--shard", "1/2", "-o", "d"], 1, "cannot be split into shards"),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, screen, command):

@@ -82,9 +82,9 @@ def test_options_that_are_reports_now_are_named(folder, command):
     for option, report in (("--json", "FILE.json"), ("--stats", "FILE.tsv")):
         done = command("count", "-l", "l.csv", "a.fq", option, "x")
         assert done.code == 2
-        assert f"there is no {option} any more; say --report {report}" in done.err
+        assert f"{option} was removed; use --report {report}" in done.err
     done = command("search", "-x", "a.fmx", "a.fq", "--report", "x.tsv")
-    assert (done.code, "the name of a report ends with .json, .html or .htm, or" in done.err) == (2, True)
+    assert (done.code, "the name of a report must end with .json, .html or .htm, or" in done.err) == (2, True)
 
 
 class Tags(HTMLParser):

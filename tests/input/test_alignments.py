@@ -195,7 +195,7 @@ def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
     code, err = said("-", stdin=(folder / "bad.bam").read_bytes())
     assert (code, "standard input: truncated or damaged (" in err) == (1, True)
     code, err = said("v.bam", "w.bam")
-    assert (code, "read group lane1 of w.bam is another one elsewhere: say --rg for all" in err) == (2, True)
+    assert (code, "w.bam: read group lane1 differs from that of another file: give --rg" in err) == (2, True)
     monkeypatch.setitem(sys.modules, "pysam", None)
     code, err = said("v.bam", "--rg", r"@RG\tID:x")
     assert (code, "reads in BAM and CRAM need pysam: pip install pysam" in err) == (1, True)

@@ -158,7 +158,7 @@ def test_bad_queries_are_refused(name, indexed, command):
     [
         (["-b", "-r", "q.fa"], "give only one of"),
         (["--mum", "--maxmatch", "q.fa"], "give only one of"),
-        (["--format", "paf", "-c", "q.fa"], "go with --format mummer"),
+        (["--format", "paf", "-c", "q.fa"], "need --format mummer"),
         (["-l", "0", "q.fa"], "0 is not in the range"),
         ([], "missing argument"),
     ],

@@ -56,8 +56,8 @@ def test_nh_is_of_reported_records(policy, search):
 
 def test_tags_that_are_none_are_refused(search, folder, index_of, command):
     for value, said in (
-        ("NH,XX", "'XX' is none of NH, HI, NM, MD"),
-        ("NH,,HI", "a name between commas is empty"),
+        ("NH,XX", "'XX' is not one of NH, HI, NM, MD"),
+        ("NH,,HI", "empty name in a comma-separated list"),
     ):
         result = command("search", "-x", index_of(GENOME), "r.fq", "--tags", value)
         assert (result.code, said in result.err) == (2, True)

@@ -169,7 +169,7 @@ def test_shards_without_facts_make_no_report(run, command):
     assert command("search", "-x", "ref.fmx", "reads.fq", "--shard", "1/1", "-o", "d").code == 0
     done = command("merge", "d", "-o", "m.sam", "--report", "m.json")
     assert (done.code, Path("m.sam").exists()) == (1, False)
-    assert "d: its shards were made without --report: delete it, and do them again with" in done.err
+    assert "d: its shards lack --report: delete the folder and run them again with" in done.err
 
 
 def test_each_sample_has_a_report(run, command):
@@ -182,7 +182,7 @@ def test_each_sample_has_a_report(run, command):
     counts = [json.loads(Path(f"{name}.json").read_text())["counts"]["reads"] for name in "AB"]
     assert counts == [len(READS), 1]
     done = command(*given, "all.json")
-    assert "--report as JSON would be written by each sample" in done.err
+    assert "--report as JSON would be overwritten by each sample" in done.err
 
 
 def test_matches_are_counted_by_their_lengths(run, command):
@@ -229,12 +229,12 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
     [
         (
             ["run.txt"],
-            "run.txt: the name of a report ends with .json, .html or .htm, or for MultiQC with _mqc.json",
+            "run.txt: the name of a report must end with .json, .html or .htm, or for MultiQC with _mqc.json",
         ),
-        (["run.log"], "run.log: the name of a report ends with"),
-        (["_mqc.json"], "_mqc.json: the name of a report ends with"),
-        (["-"], "-: the name of a report ends with"),
-        (["a.json", "b.json"], "a.json and b.json are of one kind; give one"),
+        (["run.log"], "run.log: the name of a report must end with"),
+        (["_mqc.json"], "_mqc.json: the name of a report must end with"),
+        (["-"], "-: the name of a report must end with"),
+        (["a.json", "b.json"], "a.json and b.json are reports of the same kind; give one"),
         (["reads_mqc.json", "x.html", "o.json"], "--report as JSON o.json is the same file as -o o.json"),
         (["ref.fmx/a.json"], "lies in the index"),
     ],

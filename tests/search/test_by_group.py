@@ -77,7 +77,7 @@ def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, comma
     (folder / "r.fa").write_text(">r\nACGT\n")
     how = ["search", "-q", "-x", index_of(CONTIGS), "r.fa", "-o", "out.sam", "--counts-by", "group"]
     result = command(*how)
-    assert (result.code, "give it as well" in result.err) == (2, True)
+    assert (result.code, "--counts-by group needs --counts FILE" in result.err) == (2, True)
     result = command(*how, "--counts", "table.tsv")
     assert (result.code, "has no groups of contigs: build it from several files" in result.err) == (1, True)
     assert not (folder / "table.tsv").exists()

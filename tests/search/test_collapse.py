@@ -106,10 +106,10 @@ def test_no_memory_and_no_number_for_them_are_told(run, monkeypatch):
 
 
 REFUSED = {
-    "-1 r.fa -2 s.fa": "--collapse is for single reads, not for pairs",
+    "-1 r.fa -2 s.fa": "--collapse works on single reads only, not on pairs",
     "r.fa --un rest.fq": "--un rest.fq: the output is FASTA, not .fq",
-    "--samples sheet.tsv -o all.sam": "--collapse is for a sample at a time: put {sample} into the names",
-    "--samples sheet.tsv -o {sample}.sam": "--collapse: sample a has several read groups, give it one",
+    "--samples sheet.tsv -o all.sam": "--collapse needs one output per sample: put {sample} into the names",
+    "--samples sheet.tsv -o {sample}.sam": "--collapse: sample a has several read groups; give it one",
 }
 
 

@@ -103,10 +103,10 @@ def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-o", "x.Rtab", "--matrix", "counts"], 2, "Rtab holds 0 and 1: give --matrix presence"),
+        (["-o", "x.Rtab", "--matrix", "counts"], 2, "Rtab holds only 0 and 1: use --matrix presence"),
         (["--format", "bed", "--matrix", "counts"], 2, "is TSV, Rtab or npz: leave out --format bed"),
-        (["--absent", "--matrix", "counts"], 2, "has a line for each pattern: leave out --absent"),
-        (["--format", "npz"], 2, "--format npz holds a matrix: give --matrix with it"),
+        (["--absent", "--matrix", "counts"], 2, "writes a line for each pattern: leave out --absent"),
+        (["--format", "npz"], 2, "--format npz is for matrices: give --matrix with it"),
         (["-o", "x.bed", "--matrix", "counts"], 2, "the output is TSV, RTAB or NPZ, not .bed"),
         (["--pairs", "p.fa", "--matrix", "counts"], 2, "leave out patterns"),
         (["--matrix", "counts"], 1, "plain.fmx has no groups of contigs"),

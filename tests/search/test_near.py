@@ -259,9 +259,9 @@ def test_occurrences_of_patterns_are_listed_with_mismatches(index_of, command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["search", "-", "--strata"], "--strata chooses by mismatches: give --mismatches 1 or 2 with it"),
+        (["search", "-", "--strata"], "--strata needs --mismatches 1 or 2"),
         (["search", "-", "--mismatches", "3"], "3 is not in the range 0 to 2"),
-        (["locate", "-p", "R", "--iupac", "--format", "sam"], "SAM holds no letters for sets of bases"),
+        (["locate", "-p", "R", "--iupac", "--format", "sam"], "SAM cannot represent IUPAC patterns"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, message, index_of, command):

@@ -101,7 +101,7 @@ def test_letters_come_back(index_of):
         (["--pairs", "none.tsv"], 1, "none.tsv: no pair of primers: give lines of name, forward and reverse"),
         (["--pairs", "same.tsv", "-p", "ACG"], 2, "on both strands: leave out patterns"),
         (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
-        (["-p", "ACG", "--format", "fasta"], 2, "FASTA holds products of primers: give --pairs with it"),
+        (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for products of primers: give --pairs with it"),
         (
             ["-p", "ACG", "--format", "bed", "--absent"],
             2,

@@ -129,10 +129,10 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "error: ./a.fmx: name each index once"),
+        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "error: ./a.fmx is given twice: give each index once"),
         (["-x", "a.fmx", "-x", "b.fmx", "-o", "x.sam"], 1, "contig c0 is in both a and b: index with --"),
         (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "search without -o, or count per group"),
-        (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory picks the search of one"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory works with one index only"),
         (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
         (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
     ],

@@ -1,1 +1,1 @@
-"""One file a command: options in, one journey called.  Each holds a click command named ``command``."""
+"""The commands, one per file: each has a click command named ``command`` that turns options into a job."""

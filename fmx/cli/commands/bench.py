@@ -1,4 +1,4 @@
-"""fmx bench: measure this machine; the commands of fmx/bench."""
+"""fmx bench: the commands of fmx/bench, which measure this machine."""
 
 import click
 

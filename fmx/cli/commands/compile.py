@@ -1,4 +1,4 @@
-"""fmx compile: machine code for this processor, before it is needed."""
+"""fmx compile: machine code for this processor, compiled ahead of time."""
 
 import os
 from types import SimpleNamespace
@@ -11,13 +11,13 @@ from ...errors import FmxError, n_of
 
 
 def _checked(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Names of one level of processors, or of kinds of GPUs."""
+    """Names of one processor level, or of kinds of GPUs."""
     from ...compiler import ahead, native
 
     names = tuple(value.split(",")) if value else ()
     if not (set(names) <= set(ahead.GPUS) or (len(names) == 1 and names[0] in native.LEVELS)):
         levels, gpus = ", ".join(native.LEVELS), ",".join(ahead.GPUS)
-        raise click.BadParameter(f"{value!r} is none of {levels}, or GPUs, as {gpus}")
+        raise click.BadParameter(f"{value!r} is not one of {levels}, nor GPUs such as {gpus}")
     return names
 
 
@@ -69,7 +69,7 @@ def command(given: SimpleNamespace) -> None:
         return
     where = object_cache.folder(object_cache.GPUS if gpus else "")
     if where is None or not object_cache.is_kept():
-        raise FmxError(f"{where or 'no home'}: this folder cannot be kept from others; name one by FMX_CACHE")
+        raise FmxError(f"{where or 'no home'}: cannot make this folder private; name another with FMX_CACHE")
     progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
     if missing:
         _compile(missing, min(given.threads, len(missing)), given.shared, progress)
@@ -84,4 +84,6 @@ def _compile(missing: list, n: int, shared: bool, progress: Any) -> None:
     with ahead.workers(n, shared) as started:
         failed = started.compile(missing, progress)
     if failed:
-        raise FmxError(f"{n_of(len(failed), 'function')} not compiled, as {failed[0].name.split()[0]}")
+        raise FmxError(
+            f"{n_of(len(failed), 'function')} could not be compiled, such as {failed[0].name.split()[0]}"
+        )

@@ -1,4 +1,4 @@
-"""fmx count: how often each guide of a library stands in the reads of samples."""
+"""fmx count: how often each guide of a library occurs in the reads of samples."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ TABLES = ["mageck", "long", "parquet"]
 
 
 class Bases(click.ParamType):
-    """Bases, as IUPAC codes; those of two mates are separated by a slash."""
+    """Bases as IUPAC codes; those of mates 1 and mates 2 are separated by a slash."""
 
     name = "bases"
 
@@ -22,12 +22,12 @@ class Bases(click.ParamType):
         if isinstance(value, tuple):
             return value
         if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
-            self.fail(f"{value!r} holds {other[0]!r}, no letter of DNA", param, ctx)
+            self.fail(f"{value!r} contains {other[0]!r}, which is not an IUPAC base", param, ctx)
         return tuple(value.upper().split("/"))
 
 
 class LibraryColumnNames(click.ParamType):
-    """NAME=COLUMN with commas between: which columns of a library hold what."""
+    """NAME=COLUMN, comma-separated: the columns of a library."""
 
     name = "columns"
 
@@ -37,14 +37,14 @@ class LibraryColumnNames(click.ParamType):
         pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
         known = ("id", "sequence", "sequence2", "gene")
         if not all(len(pair) == 2 and pair[0] in known and pair[1] for pair in pairs):
-            self.fail(f"{value!r}: say it as in id=NAME,sequence=NAME,gene=NAME, or by number", param, ctx)
+            self.fail(f"{value!r} does not look like id=NAME,sequence=NAME,gene=NAME, or numbers", param, ctx)
         if len(dict(pairs)) < len(pairs):
-            self.fail(f"{value!r} names one thing twice", param, ctx)
+            self.fail(f"{value!r} names a column twice", param, ctx)
         return pairs
 
 
 class Offsets(click.ParamType):
-    """Whole numbers with commas between; those of mates with a stroke between."""
+    """Comma-separated whole numbers; those of mates 1 and mates 2 are separated by a slash."""
 
     name = "numbers"
 
@@ -53,7 +53,7 @@ class Offsets(click.ParamType):
             return value
         words = [each.split(",") for each in value.split("/")]
         if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
-            self.fail(f"{value!r} is not a number of letters, nor several", param, ctx)
+            self.fail(f"{value!r} is not a number of bases, nor a comma-separated list of them", param, ctx)
         return tuple(tuple(dict.fromkeys(map(int, each))) for each in words)
 
 
@@ -176,7 +176,7 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError(str(error)) from error
     if len(looked) > 1 and not samples[0].second:
         raise click.UsageError(
-            "a stroke stands between what is said of mates: give their files with -1 and -2"
+            "a slash separates the values of mates 1 and mates 2: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
     outputs = places_of(given, {"-o": (given.output, formats), **report_places(given.reports)})
@@ -188,7 +188,7 @@ def command(given: SimpleNamespace) -> None:
     ]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
-    if given.reports or given.shard:  # any report may be made of shards
+    if given.reports or given.shard:  # fmx merge may write any report from shards
         report = Report(given.reports, about("count", given, [*paths, *given.libraries]))
     job = CountJob(
         tuple(samples), given.libraries, given.columns,
@@ -199,21 +199,21 @@ def command(given: SimpleNamespace) -> None:
 
 
 def _looked(given: SimpleNamespace) -> list:
-    """What says where guides are looked for, of reads, or of mates 1 and mates 2.  Raises UsageError."""
+    """Where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
         raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")
     if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:
         raise click.UsageError("give one of READS, -1 with -2, and --samples")
     if len(given.mates1) != len(given.mates2):
-        raise click.UsageError("give -1 and -2 as often as each other: a sample each")
+        raise click.UsageError("give -1 and -2 the same number of times: once per sample")
     if given.samples and given.names:
-        raise click.UsageError("--names goes with READS: a sample sheet has names of its own")
+        raise click.UsageError("--names cannot be combined with --samples: the sheet has the names")
     if len(given.libraries) > 2:
         raise click.UsageError("give one library, or one for mates 1 and one for mates 2")
     said = {name: each for name in ("offsets", "after", "before") if (each := vars(given)[name])}
     n_mates = max(map(len, said.values()), default=1)
     if n_mates > 2 or any(len(each) not in (1, n_mates) for each in said.values()):
         raise click.UsageError(
-            "of mates say all with one stroke, as in --after CACCG/AAAC --before GTTT/GTTT"
+            "give values for mates with one slash each, as in --after CACCG/AAAC --before GTTT/GTTT"
         )
     return [{name: each[i] for name, each in said.items()} for i in range(n_mates)]

@@ -77,17 +77,17 @@ def command(given: SimpleNamespace) -> None:
     other = given.output or given.sa_rate != 1 or given.prefix_length or given.prefix_names
     if given.add and (other or given.references[1:] or not (layout_names or given.with_lcp or given.groups)):
         raise click.UsageError(
-            "--add needs --layout, --with-lcp or --groups and one index, and goes with no -o, --sa-rate, "
-            "--prefix-length or --prefix-names"
+            "--add needs one index and --layout, --with-lcp or --groups; it cannot be combined with -o, "
+            "--sa-rate, --prefix-length or --prefix-names"
         )
     if given.max_memory and layout_names is None:
         layout_names = "auto"
     if layout_names == "auto" and given.sa_rate != 1:
-        raise click.UsageError("--layout auto chooses --sa-rate itself")
+        raise click.UsageError("--layout auto chooses the SA rate: leave out --sa-rate")
     if given.output is None and first == "-":
-        raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
+        raise click.UsageError("a reference from standard input needs -o NAME.fmx")
     if given.output is None and given.references[1:]:
-        raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
+        raise click.UsageError("several references need -o NAME.fmx")
     from ...index import layouts
     from ...index.disk import default_index_path, index_at
     from ...index.plan import IndexOptions

@@ -1,4 +1,4 @@
-"""fmx inspect: what is in an index."""
+"""fmx inspect: the contents of an index."""
 
 import json
 from collections.abc import Iterator
@@ -35,29 +35,29 @@ def command(given: SimpleNamespace) -> None:
         whole = [each | ({"verified": True} if given.verify else {}) for each in found]
         click.echo(json.dumps(whole if whole[1:] else whole[0], indent=1))
         return
-    verified = ["", "  every checksum is right, and the arrays agree"] if given.verify else []
+    verified = ["", "  all checksums match, and the arrays are consistent"] if given.verify else []
     click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in found))
 
 
 def _lines(found: dict) -> Iterator[str]:
-    """What workflow.inspect found, in words."""
+    """The result of workflow.inspect as lines of text."""
     yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
-    yield f"  contigs        {found['n_contigs']:,} of {n_of(found['n_bases'], 'base')}"
+    yield f"  contigs        {found['n_contigs']:,}, {n_of(found['n_bases'], 'base')}"
     if "n_groups" in found:
-        yield f"  groups         {found['n_groups']:,} of these contigs"
+        yield f"  groups         {found['n_groups']:,}"
     symbols, blocks = n_of(found["n_text"], "symbol"), n_of(found["n_blocks"], "block")
     yield f"  text           {symbols} in {blocks} of A, C, G, T"
     if sizes := found.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
-        yield f"  parts          {len(sizes)} of {symbols} symbols"
+        yield f"  parts          {len(sizes)}, with {symbols} symbols"
     for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
-        yield f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})"
+        yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol (predicted: {formula:.3f})"
     if found["sa_rate"] > 0:
         yield from _suffix_array_lines(found)
     way = found["search"]["way"]
-    yield f"  search         by {_way(way)}: {found['search']['reason']}"
-    yield f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} a symbol"
+    yield f"  search         {_way(way)}: {found['search']['reason']}"
+    yield f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} per symbol"
     yield ""
     yield f"  {'array':<28} {'type':<8} {'shape':<14} {'bytes':>14}"
     for name, array in found["arrays"].items():
@@ -66,19 +66,19 @@ def _lines(found: dict) -> Iterator[str]:
 
 
 def _way(way: str) -> str:
-    """A way to search, in words."""
+    """The name of a search method."""
     if way == "verify":
         return "seed and verify"
     from ...index.sparse.table import parse_sparse
 
     sparse = parse_sparse(way)
-    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
+    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search with {way}"
 
 
 def _suffix_array_lines(found: dict) -> Iterator[str]:
-    """Of an index with a suffix array."""
-    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
+    """Lines about the suffix array and the prefix table."""
+    sa = "complete" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
     if any(name.endswith("lcp.rank") for name in found["arrays"]):
-        sa += ", its LCP array and rank array"
+        sa += ", with LCP array and rank array"
     yield f"  suffix array   {sa}"
     yield f"  prefix table   strings of up to {n_of(found['prefix_length'], 'symbol')}"

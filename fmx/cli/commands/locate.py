@@ -9,21 +9,21 @@ from ...output import kinds_of
 
 
 def amplify(given: SimpleNamespace) -> None:
-    """Write the products that the options ask for.  Raises UsageError for those that mean nothing here."""
+    """Run --pairs: list the products of primer pairs.  Raises UsageError for options that do not apply."""
     others = {
         "patterns": given.patterns or given.literal, "--iupac": given.iupac, "--matrix": given.matrix,
         "--forward-only": given.forward_only, "--reverse-only": given.reverse_only,
     }  # fmt: skip
     for name, value in others.items():
         if value:
-            what = "--pairs looks for both primers of each line on both strands"
+            what = "--pairs searches for both primers of each line on both strands"
             raise click.UsageError(f"{what}: leave out {name}")
     from ...output.lines import KINDS
 
     if given.kind and given.kind not in KINDS:
         raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
     if given.index_paths[1:]:
-        raise click.UsageError("--pairs looks into one index: give one -x")
+        raise click.UsageError("--pairs searches one index: give one -x")
     from ...jobs.products import ProductsJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
@@ -32,7 +32,9 @@ def amplify(given: SimpleNamespace) -> None:
 
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
-        raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
+        raise click.UsageError(
+            f"--absent adds lines to TSV, not to {kind.upper()}: leave it out, or write TSV"
+        )
     near = Near(given.mismatches, iupac=True, best_first=False)
     job = ProductsJob(
         index_of(given), given.pairs, MapOptions(SelectionPolicy(ALL), near=near),
@@ -115,17 +117,19 @@ def command(given: SimpleNamespace) -> None:
     if given.pairs:
         return amplify(given)
     if given.kind == "fasta":
-        raise click.UsageError("FASTA holds products of primers: give --pairs with it")
+        raise click.UsageError("FASTA is for products of primers: give --pairs with it")
     for pattern in given.literal:
         if pattern.isdecimal():
-            raise click.UsageError(f"-p {pattern}: a pattern is letters of DNA; threads are -t {pattern}")
+            raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
     kind, formats = _format(given)
     if given.absent and kind != "tsv":
-        raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
+        raise click.UsageError(
+            f"--absent adds lines to TSV, not to {kind.upper()}: leave it out, or write TSV"
+        )
     if given.iupac and kind == "sam":
-        raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
+        raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV or BED with --iupac")
     from ...jobs.search import LocateJob, ReadInput
     from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
@@ -144,19 +148,19 @@ def command(given: SimpleNamespace) -> None:
 
 
 def _format(given: SimpleNamespace) -> tuple:
-    """What places.format_of says of -o.  Raises UsageError."""
+    """(format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
     from ..dispatch import format_of
 
     if not given.matrix:
         if given.kind in ("rtab", "npz"):
-            raise click.UsageError(f"--format {given.kind} holds a matrix: give --matrix with it")
+            raise click.UsageError(f"--format {given.kind} is for matrices: give --matrix with it")
         return format_of(given.kind, given.output, kinds_of("locate"), "tsv")
     if given.absent:
-        raise click.UsageError("--matrix has a line for each pattern: leave out --absent")
+        raise click.UsageError("--matrix writes a line for each pattern: leave out --absent")
     if given.kind and given.kind not in FORMS:
         raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {given.kind}")
     kind, formats = format_of(given.kind, given.output, FORMS, "tsv")
     if kind == "rtab" and given.matrix == "counts":
-        raise click.UsageError("Rtab holds 0 and 1: give --matrix presence, or another name of the output")
+        raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
     return kind, formats

@@ -82,7 +82,7 @@ def command(given: SimpleNamespace) -> None:
     kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
     layout = given.original, given.lengths, given.four_columns
     if kind != "mummer" and any(layout):
-        raise click.UsageError("-c, -L and -F go with --format mummer only")
+        raise click.UsageError("-c, -L and -F need --format mummer")
     from ...index.fm_index import WHOLE
     from ...input.reads import FORWARD, REVERSE
     from ...jobs import IndexChoice

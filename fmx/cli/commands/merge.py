@@ -1,4 +1,4 @@
-"""fmx merge: shards into one result."""
+"""fmx merge: one result from the shards of a run."""
 
 import os
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ from .count import TABLES
 if TYPE_CHECKING:
     from ...output.search_output import SearchOutput
 
-_OF = {  # options, and the commands whose shards have something for them
+_OF = {  # options, and the commands whose shards they work with
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
     "--report": list(KINDS),
 }  # fmt: skip
@@ -81,10 +81,12 @@ def command(given: SimpleNamespace) -> None:
     }
     for option, path in beside.items():
         if path and command not in _OF[option]:
-            raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])}")
+            raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only")
     for path in given.reports:
         if kind_of(path) not in KINDS[command]:
-            raise click.UsageError(f"--report {path}: fmx {command} reports as {', '.join(KINDS[command])}")
+            raise click.UsageError(
+                f"--report {path}: fmx {command} writes reports as {', '.join(KINDS[command])}"
+            )
     places = _places_of(given, run)
     if command == "count":
         kind, formats = format_of(None, given.output, [kind, *TABLES], kind)
@@ -98,7 +100,7 @@ def command(given: SimpleNamespace) -> None:
     for option, (path, _) in outputs.items():
         if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
             raise click.UsageError(
-                f"{option} {path} lies in {given.folder}, among the shards; name a place outside"
+                f"{option} {path} lies in {given.folder}, among the shards; choose a path outside it"
             )
     progress = Progress(given.quiet)
     check_beside(given.folder, run, beside)
@@ -106,33 +108,33 @@ def command(given: SimpleNamespace) -> None:
         add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
     else:
         merge(given.folder, found, given.output, tables_of(places), places.report, places.reads.takers())
-    say_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
+    say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing")
 
 
 def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
-    """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
+    """Raise UsageError if the shards cannot be merged into the format that the suffix of -o names."""
     from ..dispatch import SUFFIXES, kind_of, suffix_of
 
     suffix = suffix_of(given.output)
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
         return
     other = kind_of(given.output, kinds_of(command))
-    instead = f", or do them again with --format {other}" if other else ""
+    instead = f", or rerun them with --format {other}" if other else ""
     held, mend = " or ".join(formats), "choose another name"
     if formats == ["NOTHING"]:
         held, mend = "no records", "leave out -o"
-    raise click.UsageError(f"-o {given.output}: the shards in {given.folder} hold {held}: {mend}{instead}")
+    raise click.UsageError(f"-o {given.output}: the shards in {given.folder} contain {held}: {mend}{instead}")
 
 
 def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
-    """A SearchOutput with all places; ``run``: that of the shards.  Raises UsageError."""
+    """A SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
     for option in ("--al", "--un"):
         path, held = vars(given)[option[2:]], run.get(option)
         if path and held and is_gzip(path) != (held == "gzip"):
-            how = "end it with .gz" if held == "gzip" else "leave .gz out"
-            raise click.UsageError(f"{option} {path}: shards hold these reads as {held}: {how}")
+            how = "add .gz to the name" if held == "gzip" else "remove .gz from the name"
+            raise click.UsageError(f"{option} {path}: the shards hold these reads as {held}: {how}")
     has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
     return SearchOutput(
         RecordOutput(given.output),

@@ -1,4 +1,4 @@
-"""``fmx pairwise``: global alignments of all pairs above an identity."""
+"""``fmx pairwise``: global alignments of all pairs above an identity threshold."""
 
 from types import SimpleNamespace
 
@@ -97,19 +97,19 @@ def command(given: SimpleNamespace) -> None:
 
 
 def _format(given: SimpleNamespace) -> tuple:
-    """What places.format_of says of -o.  Raises UsageError for what contradicts itself."""
+    """(format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
     from ..dispatch import format_of
 
     if given.matrix is None:
         if given.kind in _MATRIX:
-            raise click.UsageError(f"--format {given.kind} holds a matrix: give --matrix with it")
+            raise click.UsageError(f"--format {given.kind} is for matrices: give --matrix with it")
         return format_of(given.kind, given.output, kinds_of("pairwise"), "tsv")
     if given.cigar:
         raise click.UsageError("give only one of --matrix and --cigar")
     if given.kind and given.kind not in _MATRIX:
         raise click.UsageError(f"a matrix is npz or PHYLIP: leave out --format {given.kind}")
     if given.identity > 0:
-        raise click.UsageError("--matrix holds every pair: leave --id out")
+        raise click.UsageError("--matrix writes every pair: leave out --id")
     kind, formats = format_of(given.kind, given.output, _MATRIX, "phylip")
     if kind == "phylip" and given.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")

@@ -1,4 +1,4 @@
-"""fmx search: map reads to an index; SAM, BAM or a table out."""
+"""fmx search: map reads to an index."""
 
 from types import SimpleNamespace
 
@@ -65,7 +65,7 @@ def command(given: SimpleNamespace) -> None:
     lie = pairing_of(given, has_mates)
     output, outputs_of = output_of(given, has_mates or bool(given.mates1))
     if given.strata and not given.mismatches:
-        raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
+        raise click.UsageError("--strata needs --mismatches 1 or 2")
     from ...jobs.search import ReadInput, SearchJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions

@@ -1,4 +1,4 @@
-"""fmx tune: which index and engine are fastest on this machine."""
+"""fmx tune: find the fastest index and engine for this machine."""
 
 from types import SimpleNamespace
 
@@ -44,7 +44,7 @@ def command(given: SimpleNamespace) -> None:
     """
     index_path = one_index(given)
     if bool(index_path) == bool(given.bases):
-        raise click.UsageError("give either an index or the size of a reference, --bases")
+        raise click.UsageError("give either INDEX or --bases, the size of a reference")
     from ... import workflow
     from ...machines.progress import Progress
     from ...tuning import journey
