@@ -33,14 +33,14 @@ _LIBRARY = {
 
 
 def _of_library(name: str) -> object:
-    """Import the library when it is first used, so that ``fmx --help`` does not wait for the compiler."""
+    """Import the library on first use, so that ``fmx --help`` does not load the compiler."""
     for module, names in _LIBRARY.items():
         if name in names:
             return getattr(importlib.import_module(f".library.{module}", __name__), names[name])
     raise AttributeError(f"module 'fmx' has no attribute {quoted(name)}")
 
 
-if not TYPE_CHECKING:  # to which any name would exist
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = _of_library
 
 

@@ -1,6 +1,6 @@
-"""What can go wrong, as types; cli/main.py turns them into exit codes, once.
+"""Exceptions of fmx, which cli/main.py turns into exit codes; and helpers to word messages.
 
-No message is longer than MESSAGE characters, whatever names, values or bytes of files it quotes.
+No message is longer than MESSAGE characters, whatever it quotes.
 """
 
 import os
@@ -10,19 +10,19 @@ from contextlib import contextmanager
 
 CUDA_EXTRA = "'fmx-mapper[cuda]', or 'fmx-mapper[cuda12]' for a driver of CUDA 12"
 MESSAGE = 500  # characters of a message
-LINE = MESSAGE + 20  # of one on standard error, after who says it
-_PATH, _WHERE, _VALUE = 200, 80, 60  # of what is quoted in one
+LINE = MESSAGE + 20  # characters of a line on standard error, with the prefix
+_PATH, _WHERE, _VALUE = 200, 80, 60  # characters of what a message quotes
 
 
 class FmxError(Exception):
-    """An error that a person can mend: one line saying what, where and what to do."""
+    """An error that the user can fix: one line that states what is wrong, where, and what to do."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(brief(message, MESSAGE))
 
 
 class InputError(FmxError):
-    """Bad data: names the file and the record or line."""
+    """Bad input; names the file and the record or line."""
 
     def __init__(self, path: str | bytes | os.PathLike, where: str, what: str) -> None:
         self.path, self.where, self.what = str(path), where, what
@@ -34,7 +34,7 @@ class InputError(FmxError):
 
 
 class StalledError(FmxError):
-    """Work that would never end: a fault of fmx itself.  Names what was worked on."""
+    """Work that would never end, because of a fault in fmx; names the input."""
 
     def __init__(self, path: str | os.PathLike, what: str) -> None:
         self.path, self.what = str(path), what
@@ -46,32 +46,32 @@ class StalledError(FmxError):
 
 
 class IndexFileError(FmxError):
-    """An index that is missing, damaged, of another version or incomplete."""
+    """An index that is missing, damaged, incomplete or of another version."""
 
 
 class UnsupportedError(FmxError):
-    """A combination of layout, engine and query that does not exist."""
+    """A combination of layout, engine and query that is not supported."""
 
 
 class OutputError(FmxError):
-    """The result could not be written."""
+    """The output cannot be written."""
 
 
 class DeviceError(FmxError):
-    """A GPU that is not there, does not answer, or lacks memory or a package: says what to install or do."""
+    """A GPU that is missing, does not respond, or lacks memory or a package; states what to install or do."""
 
 
 class ClusterError(FmxError):
-    """A cluster that does not answer, has no workers, or workers that are not like this machine."""
+    """A cluster that does not respond, has no workers, or has workers that differ from this machine."""
 
 
 class LostDeviceError(DeviceError):
-    """A GPU that does not answer any more: what was held there is gone, and cannot be freed either."""
+    """A GPU that stopped responding: its memory is lost and cannot be freed."""
 
 
 @contextmanager
 def named_input(path: str | bytes | os.PathLike) -> Iterator[None]:
-    """Around the reading of an input: errors of the system become InputError."""
+    """Turn system errors while reading an input into InputError."""
     try:
         yield
     except OSError as error:
@@ -79,20 +79,20 @@ def named_input(path: str | bytes | os.PathLike) -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    """A text as one line of a message: what is no character that can be seen is escaped.
+    """A text as one line of a message, with unprintable characters escaped.
 
-    That is control characters, line ends, marks of direction and of no width, and bytes that are no UTF-8.
+    These are control characters, line ends, direction and zero-width marks, and bytes that are not UTF-8.
     """
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
 def brief(text: str, most: int = _VALUE) -> str:
-    """A text as part of a message: as ``shown``, and without its middle where it is longer than ``most``."""
+    """A text as part of a message: escaped, and with its middle left out if longer than ``most``."""
     return _abridged(shown(_abridged(text, most)), most)
 
 
 def quoted(value: object) -> str:
-    """Any value as part of a message: its repr, of a long or deep one only the beginning is looked at."""
+    """The repr of any value as part of a message; only the beginning of long or deep values is formatted."""
     return brief(_BRIEF.repr(value))
 
 
@@ -106,7 +106,7 @@ class _Brief(reprlib.Repr):
 
     def repr_int(self, value: int, level: int) -> str:
         n = value.bit_length()
-        return repr(value) if n < 200 else f"a number of {n:,} bits"  # Python refuses to print the longest
+        return repr(value) if n < 200 else f"a number of {n:,} bits"  # Python limits the digits it prints
 
 
 _BRIEF = _Brief()
@@ -118,28 +118,28 @@ def _abridged(text: str, most: int) -> str:
 
 
 def escaped(data: bytes) -> str:
-    """Bytes in quotes, those that are no character that can be seen escaped: ``'x'``, ``'\\x1f'``."""
+    """Bytes in quotes with unprintable characters escaped: ``'x'``, ``'\\x1f'``."""
     return repr(data).removeprefix("b")
 
 
 def n_of(n: int, one: str, many: str = "") -> str:
-    """n things in words: ``1 read``, ``2,000 reads``; ``many`` where it is not ``one`` with an s."""
+    """A number with its noun: ``1 read``, ``2,000 reads``; ``many``: plural, if not ``one`` with an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _seen(letter: str) -> str:
     if letter.isprintable():
         return letter
-    byte = ord(letter) - 0xDC00  # as Python holds a byte of a file's name that is no UTF-8
+    byte = ord(letter) - 0xDC00  # Python's surrogate for a byte that is not UTF-8
     return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else letter.encode("unicode_escape").decode()
 
 
 @contextmanager
 def installed(package: str, to_install: str, kind: type[FmxError] = DeviceError) -> Iterator[None]:
-    """Around imports of what fmx can do without: where they fail, ``kind`` says what pip is to install."""
+    """Turn a failed import of an optional package into ``kind``, with the pip command to install it."""
     try:
         yield
-    except Exception as error:  # a package that is broken, or of another version, may raise anything
+    except Exception as error:  # a broken or incompatible package may raise anything
         said = (str(error).splitlines() or [""])[0]
         raise kind(
             f"{package} cannot be used ({type(error).__name__}: {said}): pip install {to_install}"

@@ -1,9 +1,9 @@
-"""What numbers and names options of commands and arguments of the library may be: one place for both."""
+"""Limits of numbers and names, shared by command-line options and library arguments."""
 
 from typing import Literal, get_args
 
 THREADS = 1, 1024
-COUNT = 1, 2**62  # of hits, reads, occurrences: as far as compiled code counts
+COUNT = 1, 2**62  # of hits, reads, occurrences; fits in compiled code
 SEED = 0, 2**62
 LENGTH = 1, 2**31  # of a match, or a product
 INSERT = 0, 2**31 - 1

@@ -1,10 +1,10 @@
-"""The journeys of an index: build it, map reads, list occurrences, look into it.
+"""The workflows of an index: build it, map reads, list occurrences, inspect it.
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
-locate  patterns -> the same, all hits -> TSV, BED or SAM; of primers -> Products -> TSV, BED or FASTA
+locate  patterns -> as search, all hits -> TSV, BED or SAM; primers -> Products -> TSV, BED or FASTA
 
-Those of fmx mem, count and pairwise are mem/journey.py, guides/journey.py and align/journey.py.
+Those of fmx mem, count and pairwise are in mem/journey.py, guides/journey.py and align/journey.py.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,24 +51,24 @@ _BUILDING = ("add_groups", "add_layouts", "build_index")
 
 
 def _of_building(name: str) -> object:
-    """Import what builds when it is first used: a search does without."""
+    """Import the building functions on first use; a search does not need them."""
     if name not in _BUILDING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".index.building.journey", __package__), name)
 
 
-if not TYPE_CHECKING:  # to which any name would exist
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = _of_building
 
 
 def tell_compiling(progress: Progress) -> None:
-    """Say it when code is compiled, which happens in the first run with new options."""
+    """Print a message when code is compiled, which happens in the first run with new options."""
     functions.on_first_compile(progress)
 
 
 class Search(NamedTuple):
-    """What a search makes before it reads: ``mappers`` with MapOptions to a ``reference``, with a ``tally``,
-    a ``screen`` and a ``watch`` or None; a ``writer``, and the bytes before its first record."""
+    """What a search prepares before it reads: ``mappers`` of MapOptions to a ``reference``, with a ``tally``,
+    ``screen`` and ``watch`` or None; a ``writer``, and the bytes before its first record."""
 
     reference: Reference
     options: MapOptions
@@ -88,7 +88,7 @@ def prepare(
     progress: Progress,
     device: Device,
 ) -> Search:
-    """What ``write_hits`` needs, to serve for several outputs, one after the other."""
+    """Prepare a search for ``write_hits``; the result can be used for several outputs in turn."""
     tell_compiling(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
@@ -105,7 +105,7 @@ def prepare(
     mappers = make_mappers(fm_index, options, device, progress, writer, Observers(counted, clock))
     compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
-        progress.say(f"BAM is deflated by the CPU: {why}")
+        progress.say(f"BAM is compressed on the CPU: {why}")
     return Search(reference, options, mappers, tally, screen, watch, writer, head)
 
 
@@ -117,9 +117,9 @@ def search(
     progress: Progress | None = None,
     device: Device = CPU,
 ) -> Any:
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, write hits in order, return a Summary.
 
-    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
+    With ``options.pairing``, map the pairs of PairedFiles and return a PairSummary.
     """
     progress = progress or Progress(quiet=True)
     prepared = prepare(fm_index, paths, options, output, progress, device)
@@ -127,7 +127,7 @@ def search(
 
 
 def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any, shard: Any = None) -> Any:
-    """The same by what was made for such an ``output``; of a ``shard``, a jobs.shard.ShardRun, or of all."""
+    """Map reads with a prepared search; ``shard``: a jobs.shard.ShardRun, or None for all reads."""
     files = getattr(paths, "paths", paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared
     for counter in filter(None, (tally, screen)):
@@ -172,7 +172,7 @@ def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any
 
 
 def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, progress: Any) -> Any:
-    """The distinct ones of all reads, a search.collapse.Collection: equal reads stand anywhere."""
+    """Collect the distinct reads of all input (search.collapse.Collection): equal reads may be anywhere."""
     from .search.collapse import collect
 
     progress.follow(share)
@@ -181,7 +181,7 @@ def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, pro
 
 
 def _counters(fm_index: Any, output: SearchOutput) -> tuple:
-    """(a Tally or None, a Screen or None) of what an Output counts."""
+    """(a Tally or None, a Screen or None) for an output."""
     from .search.counts.owners import owners_of
     from .search.counts.tally import Screen, Tally
 
@@ -190,9 +190,9 @@ def _counters(fm_index: Any, output: SearchOutput) -> tuple:
 
 
 def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[RunTable]:
-    """What a Tally, and a Screen, have counted."""
+    """Yield the tables that a Tally and a Screen have counted."""
     if output.counts:
-        from .output.formats import tsv  # of no use to records
+        from .output.formats import tsv  # not needed for records
 
         yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
     if output.screen:
@@ -202,8 +202,8 @@ def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iter
 def make_writer(
     reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[str] = ()
 ) -> tuple[Any, bytes]:
-    """(writer, bytes before the first record); ``for_mates``: of pairs, not of single reads; ``paths`` of all
-    reads, where these have several read groups."""
+    """(writer, bytes before the first record); ``for_mates``: for pairs; ``paths``: of all reads, if they
+    have several read groups."""
     records, groups = output.records, output.records.groups
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
@@ -227,10 +227,10 @@ def make_writer(
 
 @settled
 def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
-    """meta.json of an index with the size of each part; ``verify`` checks every array.
+    """meta.json of an index with the size of each part; ``verify``: check every array.
 
-    ``search``: the way that would be taken now, why, and what each way reads; ``layout_sizes``: for each
-    layout (bytes a symbol, bytes a symbol by the formula of its paper).
+    ``search``: the method that would be used now, the reason, and the bytes that each method reads;
+    ``layout_sizes``: for each layout (bytes per symbol, bytes per symbol predicted by its paper's formula).
     """
     meta = read_meta(path)
     if verify:

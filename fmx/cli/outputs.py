@@ -305,7 +305,7 @@ def named_group(text: str) -> tuple[str, str]:
     tags = [field[:2] for field in fields]
     values = {field[:2]: field[3:] for field in fields}
     if start != "@RG" or not values.get("ID"):
-        raise ValueError(r"read group must look like '@RG\tID:name\tSM:sample'")
+        raise ValueError(r"must look like '@RG\tID:name\tSM:sample'")
     for field in fields:
         described = field.startswith("DS:") and field.isprintable()  # DS may contain UTF-8
         if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:

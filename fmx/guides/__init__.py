@@ -1,1 +1,1 @@
-"""fmx count: how often each guide of a library stands in the reads of samples."""
+"""fmx count: how often each guide of a library occurs in the reads of samples."""

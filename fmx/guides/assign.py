@@ -1,16 +1,17 @@
-"""Reads -> guides: the windows of a read that may be a guide, and which guide they spell.
+"""Assigns reads to guides: looks up windows of a read in the table of guides.
 
-Windows stand at some offsets, next to flanks, or anywhere:
+Windows are at given offsets, next to flanks, or anywhere:
 
     read       TTGTGGAAAGGACGAAACACCG GCAGGCGGTACTCAAGGGCA GTTTTAGAGC
     forward                    after|      guide         |before
     reverse    what follows, the guide and what precedes it, all as reverse complement
 
-All are told in letters of the read, so what stands before a guide of the reverse strand is the reverse
-complement of the flank after it.
+Positions are those of the read as given: before a guide on the reverse strand is the reverse complement of
+the flank ``after``.
 
-Windows that spell a guide come first; where none does and ``mismatches`` is 1, those one letter apart from
-one; and of these the longest.  A read counts for a guide if all these windows agree, else it is ambiguous.
+Windows that equal a guide come first; if there is none and ``mismatches`` is 1, windows with one mismatch to
+a guide; among these, the longest.  A read counts for a guide if all these windows agree; otherwise it is
+ambiguous.
 """
 
 from collections.abc import Sequence
@@ -29,11 +30,11 @@ from .table import MANY, NONE, GuideTable, find, near
 
 
 class Where(NamedTuple):
-    """The windows of a read that may be a guide, by ``offset`` int64[n] and ``reverse`` bool[n].
+    """The windows of a read to look up, by ``offset`` int64[n] and ``reverse`` bool[n].
 
-    With ``is_scanned`` all windows of ``strands`` between the right flanks: ``left`` and ``right``
-    uint8[] of the forward strand, ``reverse_left`` and ``reverse_right`` of the other, a set of letters
-    as bits for each.
+    With ``is_scanned``, all windows of ``strands`` between matching flanks: ``left`` and ``right`` uint8[]
+    for the forward strand, ``reverse_left`` and ``reverse_right`` for the reverse strand, with the set of
+    allowed bases as bits for each position.
     """
 
     offset: np.ndarray
@@ -47,7 +48,7 @@ class Where(NamedTuple):
 
 
 def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
-    """Windows that begin at these (offset, is it reverse) of a read."""
+    """Windows that begin at these (offset, is it reverse)."""
     nothing = np.empty(0, np.uint8)
     offset = np.array([offset for offset, _ in places], np.int64)
     reverse = np.array([is_reverse for _, is_reverse in places], np.bool_)
@@ -55,7 +56,7 @@ def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
 
 
 def scanned(strands: int, after: str = "", before: str = "") -> Where:
-    """All windows of ``strands`` right after the one flank and right before the other (IUPAC letters)."""
+    """All windows of ``strands`` immediately after one flank and before the other, in IUPAC codes."""
     flanks = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
     return Where(
         np.empty(0, np.int64), np.empty(0, np.bool_), True, strands, *flanks, *map(_reverse, flanks[::-1])
@@ -63,20 +64,20 @@ def scanned(strands: int, after: str = "", before: str = "") -> Where:
 
 
 def _reverse(flank: np.ndarray) -> np.ndarray:
-    """The reverse complement of sets of bases: A and T, C and G change places."""
+    """The reverse complement of a flank of base sets: swaps A and T, C and G."""
     bits = flank[::-1]
     return (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
 
 
 @inlined
 def n_windows(where, length):
-    """How many windows of a read of ``length`` letters are looked at, or their number at most."""
+    """Number of windows to look up in a read of ``length`` bases; an upper bound if they are scanned."""
     return 2 * length if where.is_scanned else where.offset.size
 
 
 @inlined
 def window(where, i):
-    """(where window i begins, whether it is read backwards)."""
+    """(begin of window i, whether it is on the reverse strand)."""
     if where.is_scanned:
         return i >> 1, (i & 1) == 1
     return where.offset[i], where.reverse[i]
@@ -84,7 +85,7 @@ def window(where, i):
 
 @inlined
 def reach(where, length, longest):
-    """(first, last + 1) of the letters of a read that windows of up to ``longest`` letters may hold."""
+    """(first, last + 1) of the bases that windows of up to ``longest`` bases cover."""
     if where.is_scanned:
         return np.int64(0), length
     first, last = length, np.int64(0)
@@ -95,8 +96,8 @@ def reach(where, length, longest):
 
 @inlined
 def fits(where, batch, r, bit, place):
-    """Whether a window (begin, letters, is it reverse) of read r is of a strand that is looked at, with the
-    right letters around it; ``bit`` is sets.PLAIN."""
+    """Whether window (begin, length, is it reverse) of read r is on a searched strand, between matching
+    flanks; ``bit``: sets.PLAIN."""
     i, n, reverse = place
     if not where.is_scanned:
         return True
@@ -112,20 +113,20 @@ def fits(where, batch, r, bit, place):
 
 @inlined
 def _spells(flank, data, bit, i):
-    """Whether each letter of ``data`` from i on is one of the flank's."""
+    """Whether the bases of ``data`` from i on match the flank."""
     j = 0
     while j < flank.size and flank[j] & at(bit, data[i + j]):
         j += 1
     return j == flank.size
 
 
-# Where guides are looked for in a read, as asked.
+# Where to look for guides, as set by options.
 
 
 @dataclass(frozen=True)
 class GuideWindow:
-    """``offsets`` of a read; ``after`` and ``before``: flanks; ``anywhere``; none of them: the offsets that
-    the first reads tell.  ``strands`` as bits."""
+    """Where to look for guides: ``offsets`` in a read, ``after`` and ``before`` (flanks), or ``anywhere``;
+    with none of them, at the offsets found in the first reads.  ``strands``: bits."""
 
     offsets: tuple = ()
     after: str = ""
@@ -143,7 +144,7 @@ class GuideWindow:
         return f"{where}, {strands}"
 
     def where(self) -> Where | None:
-        """Where guides are looked for; None if the first reads tell."""
+        """The windows; None if they depend on the first reads."""
         if self.offsets:
             both = [(False, FORWARD), (True, REVERSE)]
             strands = [reverse for reverse, strand in both if self.strands & strand]
@@ -158,15 +159,15 @@ class GuideWindow:
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
-UNSURE = -3  # in place of a guide, as NONE and MANY: a letter of it is of low quality
-WORST = 33  # the least quality, as a character
-PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its letter, 0 for others
+UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
+WORST = 33  # the lowest quality as a character
+PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
 
 
 class Rules(NamedTuple):
-    """``table`` of guides, ``where`` they stand; ``mismatches`` 0 or 1; ``quality``: the least character that
-    each letter of a guide must have; of bytes, uint8[256], their code (``plain``) and set of bases
-    (``bit``)."""
+    """How to assign reads: ``table`` of guides; ``where`` to look; ``mismatches`` 0 or 1; ``quality``: lowest
+    quality character of each base of a guide; ``plain`` and ``bit``: code and base set of each byte,
+    uint8[256]."""
 
     table: GuideTable
     where: Where
@@ -177,11 +178,11 @@ class Rules(NamedTuple):
 
 
 class Assignments(NamedTuple):
-    """Reads by their guide: ``guide`` int32[n] (NONE, MANY and UNSURE too), ``begin`` int32[n] of its window,
-    ``reverse`` bool[n], ``off`` uint8[n]: letters that differ.
+    """Guides of reads: ``guide`` int32[n], or NONE, MANY, UNSURE; ``begin`` int32[n] of its window;
+    ``reverse`` bool[n]; ``off`` uint8[n]: mismatches.
 
-    ``left`` uint64[k], for the first k reads: the key of the window of an unassigned one, of ``left_length``
-    letters, if ``has_left`` bool[k].
+    For the first k reads: ``left`` uint64[k], the key of a window of an unassigned read, with ``left_length``
+    bases, if ``has_left`` bool[k].
     """
 
     guide: np.ndarray
@@ -194,7 +195,7 @@ class Assignments(NamedTuple):
 
 
 def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assignments:
-    """The guides of the first n reads of a ReadBatch; windows are kept for n_left of them."""
+    """Assign the first n reads of a batch; windows of unassigned reads are kept for the first n_left."""
     assigned = Assignments(
         np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_), np.empty(n, np.uint8),
         np.empty(min(n, n_left), np.uint64), np.zeros(min(n, n_left), np.bool_), int(rules.table.lengths[0]),
@@ -205,7 +206,7 @@ def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assignments
 
 
 class GuideHit(NamedTuple):
-    """A guide, NONE or MANY; where its window begins and ends, and whether it is of the reverse strand."""
+    """A guide, NONE or MANY; begin and end of its window, and whether it is on the reverse strand."""
 
     guide: np.int64
     begin: np.int64
@@ -215,7 +216,7 @@ class GuideHit(NamedTuple):
 
 @inlined
 def unknown_letters(batch, r, bit, begin, n, reverse):
-    """(how many of n letters are not A C G T U, the low bit of the last of them in the window's key)."""
+    """(number of the n bases that are not A, C, G, T or U; the low bit of the last of them in the key)."""
     count, wild = 0, np.uint64(0)
     if not batch.searchable[r]:
         for j in range(n):
@@ -227,9 +228,9 @@ def unknown_letters(batch, r, bit, begin, n, reverse):
 
 @inlined
 def look_up(rules, batch, r, packed, n_off):
-    """The guide that windows of read r spell with ``n_off`` letters (0 or 1) off.
+    """The guide that windows of read r match with ``n_off`` mismatches, 0 or 1.
 
-    ``packed``: (words uint64, the letter of the read that they begin with).
+    ``packed``: (words uint64, position in the read of their first base).
     """
     table, where, best = rules.table, rules.where, GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False)
     for which in range(table.lengths.size):
@@ -258,7 +259,7 @@ def look_up(rules, batch, r, packed, n_off):
 
 @inlined
 def is_sure(batch, r, begin, end, least):
-    """Whether no letter of [begin, end) of read r has a quality below ``least``; FASTA has none."""
+    """Whether all bases in [begin, end) of read r have quality ``least`` or more; true for FASTA."""
     if least > WORST and batch.quality_start[r] >= 0:
         for j in range(begin, end):
             if batch.data[batch.quality_start[r] + j] < least:
@@ -268,7 +269,7 @@ def is_sure(batch, r, begin, end, least):
 
 @inlined
 def keep_left(rules, batch, r, packed, assigned):
-    """Keep the first window of an unassigned read, if it holds only A C G T U."""
+    """Keep the first window of an unassigned read, if all its bases are A, C, G, T or U."""
     n = assigned.left_length
     for i in range(n_windows(rules.where, batch.length[r])):
         begin, reverse = window(rules.where, i)
@@ -282,13 +283,13 @@ def keep_left(rules, batch, r, packed, assigned):
 
 @compiled
 def _assign(rules, batch, words, assigned):
-    """Fill ``assigned``; ``words`` uint64 have room for the letters of any read and a spare word."""
+    """Fill ``assigned``; ``words`` uint64: room for the bases of the longest read and one more word."""
     for r in range(assigned.guide.size):
         first, last = reach(rules.where, batch.length[r], rules.table.lengths[0])
         found, n_off = GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
         if first < last:
             pack_read(batch.data, batch.start[r] + first, last - first, rules.plain, words, 0)
-            for n_off in range(rules.mismatches + 1):  # it is used below
+            for n_off in range(rules.mismatches + 1):  # n_off is used after the loop
                 found = look_up(rules, batch, r, (words, first), n_off)
                 if found.guide != NONE:
                     break

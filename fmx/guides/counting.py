@@ -1,4 +1,4 @@
-"""Samples -> counts of their guides: files read span by span, offsets found, counts added up."""
+"""Counts guides in samples: reads files span by span, finds offsets, adds up counts."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 
 
 class Reads(NamedTuple):
-    """Parsed ``batches`` of reads, or of mates 1 and of mates 2; the first is that ``number`` of its file."""
+    """Parsed ``batches`` of reads, or of mates 1 and mates 2; the first one has this ``number`` in its
+    file."""
 
     batches: tuple[ReadBatch, ...]
     number: int
 
 
-Find: TypeAlias = Callable[[Sequence[str], tuple[ReadBatch, ...]], tuple]  # as of Counter.find
+Find: TypeAlias = Callable[[Sequence[str], tuple[ReadBatch, ...]], tuple]  # Counter.find
 
 
 class SampleFile:
-    """File number ``file`` of sample number ``sample``, or two of mates: ``paths``, read span by span.
+    """File number ``file`` of sample number ``sample``, or two files of mates: ``paths``, read span by span.
 
-    ``where`` guides stand is what its first reads tell; ``share`` is noted how much of it is read.
+    ``where``: the windows for guides, known after the first reads; ``share`` records how much has been read.
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class SampleFile:
 
     @property
     def is_busy(self) -> bool:
-        """Is somebody taking its next span?"""
+        """Whether another thread is reading its next span."""
         return self._lock.locked()
 
     def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
-        """(itself, the Reads of its next span, if there is one).  Raises InputError."""
+        """(itself, the Reads of its next span; empty at the end).  Raises InputError."""
         with self._lock:
             span = None if self.is_over else next(self._spans, None)
             self.is_over = span is None
@@ -82,17 +83,17 @@ class SampleFile:
         return self, reads_of(span)
 
     def _first(self, span: Any, find: Find) -> list[Reads]:
-        """The Reads of a span before which there are none."""
+        """The Reads of the first span with reads; finds where the guides are."""
         try:
             if found := reads_of(span):
                 self.where = find(list(map(named, self.paths)), found[0].batches)
         except BaseException:
-            self.is_over = True  # those who come later need not go on
+            self.is_over = True  # other threads stop reading this file
             raise
         return found
 
     def close(self) -> None:
-        """Close it, unless somebody is left who waits for its next span, as after an interrupt."""
+        """Close the file, unless a thread is still reading it, as after an interrupt."""
         if self._lock.acquire(blocking=False):
             try:
                 self._spans.close()
@@ -101,12 +102,12 @@ class SampleFile:
 
 
 def named(path: str) -> str:
-    """A path as messages say it."""
+    """A path as shown in messages."""
     return "standard input" if path == STANDARD else shown(path)
 
 
 def reads_of(span: Any) -> list[Reads]:
-    """The Reads of a Span, or of a PairSpan; none where it has none."""
+    """The Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, pair_spans.PairSpan):
         pairs = span.read(is_sam=False)
         found = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
@@ -117,7 +118,7 @@ def reads_of(span: Any) -> list[Reads]:
 
 
 def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
-    """(number of the sample, number of the file in it, its path, or two of mates) of all files of Samples."""
+    """(number of the sample, number of the file in it, path or paths of mates) of all files."""
     return [
         (i, file, paths) for i, sample in enumerate(samples) for file, paths in enumerate(sample.together())
     ]
@@ -126,32 +127,32 @@ def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
 def spans_of(
     samples: "Sequence[Sample]", n_threads: int, share: InputShare
 ) -> Generator[SampleFile, None, None]:
-    """Yield the files of Samples for n_threads workers, each as often as it has spans, or more."""
+    """Yield the files of samples for n_threads workers, each at least as often as it has spans."""
     files = files_of(samples)
     each = max(1, n_threads // len(files))
     return in_turn((SampleFile(*one, each, share) for one in files), n_threads)
 
 
-# Where the guides of a file stand, as its first reads tell: at which offsets, on which strand.
+# Offsets and strands of the guides of a file, found in its first reads.
 
 LOOKED_AT = 10_000  # reads
-LEAST = 0.01  # share of the guides found that an offset must have
-CHANCE = 5  # times as many as by chance
+LEAST = 0.01  # least fraction of the guides found at an offset
+CHANCE = 5  # times the number expected by chance
 
 NOT_FOUND = (
-    "no guide is found in the first {}: is it the right library? If guides are rare here, say where "
-    "they stand with --offset, --after, --before or --anywhere"
+    "no guide found in the first {}: is it the right library? If guides are rare here, set their place "
+    "with --offset, --after, --before or --anywhere"
 )
 OTHER_STRAND = {
-    FORWARD: "the first {} hold guides as reverse complements: leave --forward-only out",
-    REVERSE: "the first {} hold guides as they are, not as reverse complements: leave --reverse-only out",
+    FORWARD: "the first {} contain guides as reverse complements: leave out --forward-only",
+    REVERSE: "the first {} contain guides as given, not as reverse complements: leave out --reverse-only",
 }
 
 
 def choose(table: GuideTable, hits: np.ndarray, n_reads: int) -> list:
-    """The (offset, is it reverse) of guides, the most frequent first.
+    """The (offset, is it reverse) where guides are, the most frequent first.
 
-    ``hits`` int64[2, OFFSETS] of the first n_reads of a file.
+    ``hits`` int64[2, OFFSETS]: guides in the first n_reads of a file, by strand and offset.
     """
     keys = np.add.reduceat((table.guides >= 0).astype(np.int64), table.first)
     by_chance = n_reads * float((keys / 4.0**table.lengths).sum())
@@ -165,15 +166,15 @@ def choose(table: GuideTable, hits: np.ndarray, n_reads: int) -> list:
     return [(offset, reverse) for _, offset, reverse in sorted(places)]
 
 
-# Samples -> counts of their guides: spans in one queue, what is seen in them added up.
+# Counts of guides per sample: spans go through one queue, and their counts are added up.
 
-FIRST = 1 << 20  # reads of a file whose windows are kept where they are unassigned
+FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
 
 
 @dataclass(frozen=True)
 class CountOptions:
-    """Where guides are ``looked`` for in reads, or in mates 1 and mates 2, and what counts: ``mismatches`` 0
-    or 1; ``quality`` of each letter of a guide."""
+    """Where to look for guides (``looked``: one GuideWindow, or two for mates), and what counts:
+    ``mismatches`` 0 or 1; ``quality`` of each base of a guide."""
 
     looked: tuple = (GuideWindow(),)
     mismatches: int = 0
@@ -182,25 +183,25 @@ class CountOptions:
 
 
 class CountSpan(Protocol):
-    """What a Counter counts at a time: the next span of a file, or one of a shard.
+    """A unit of work of a Counter: the next span of a file, or a span of a shard.
 
-    To add one: write this, and name what yields it in tests/guides/test_count_inputs.py.
+    To add one, implement this and name its source in tests/guides/test_count_inputs.py.
     """
 
     def read(self, find: Find) -> tuple[SampleFile, list[Reads]]:
-        """(its file, its Reads, if there are any).  Raises InputError."""
+        """(its file, its Reads, possibly none).  Raises InputError."""
         ...
 
 
 class Counter:
-    """Counts the guides of Targets in spans of reads, or of pairs."""
+    """Counts the guides of Targets in spans of reads or pairs."""
 
     def __init__(self, targets: Targets, options: CountOptions) -> None:
         self.targets, self.options = targets, options
         self._judge = options.mismatches, options.quality + WORST
 
     def work(self, emit: Emit, span: CountSpan, clock: Clock) -> tuple[int, GuideTally] | None:
-        """(number of the sample, GuideTally) of a span, or None where it has no reads."""
+        """(number of the sample, GuideTally) of a span; None if it has no reads."""
         with clock.timed("read"):
             file, found = span.read(self.find)
         if not (found and file.where):
@@ -212,7 +213,7 @@ class Counter:
             return file.sample, seen.tally()
 
     def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
-        """The GuideTally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
+        """The GuideTally of a batch of reads, or of batches of mates; ``number``: that of the first read."""
         n, n_left = batches[0].length.size, max(0, FIRST + 1 - number)
         assigned = [
             assign(Rules(guides.table, place, *self._judge), batch, n, n_left)
@@ -233,7 +234,7 @@ class Counter:
         return tally
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
-        """Where guides stand: as asked, or as the first reads of files tell.  Raises InputError."""
+        """Where guides are, by the options or found in the first reads of files.  Raises InputError."""
         where = [looked.where() for looked in self.options.looked]
         n = min(LOOKED_AT, batches[0].length.size)
         for mate, batch in enumerate(batches):
@@ -247,14 +248,14 @@ class Counter:
         return tuple(where)
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
-        """What to say of files of a ``mate`` in whose first n reads no guide is."""
+        """The error if the first n reads of files of a ``mate`` have no guide."""
         strands = self.options.looked[mate].strands
         if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
             return OTHER_STRAND[strands]
         return NOT_FOUND
 
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
-        """(offset, is it reverse) of the guides on ``strands`` of the first n reads."""
+        """(offset, is it reverse) of the guides on ``strands`` in the first n reads."""
         table = self.targets.guides[mate].table
         found = assign(Rules(table, scanned(strands), 0, WORST), batch, n, 0)
         hits = GuideTally.of_nothing(0).hits
@@ -263,27 +264,27 @@ class Counter:
 
 
 class SampleTallies:
-    """The tallies of ``n_samples`` samples, with rows for ``n_rows`` guides or pairs, added up."""
+    """Sums of the tallies of ``n_samples`` samples, with ``n_rows`` guides or pairs each."""
 
     def __init__(self, n_samples: int, n_rows: int) -> None:
         self.reads, self._sums = 0, [TallySum(n_rows) for _ in range(n_samples)]
 
     def add(self, part: tuple[int, GuideTally] | None) -> None:
-        """Add what ``Counter.work`` gives."""
+        """Add a result of Counter.work."""
         if part is not None:
             number, tally = part
             self._sums[number].add(tally)
             self.reads += tally.reads
 
     def tallies(self) -> list[GuideTally]:
-        """That of each sample, in order."""
+        """The tally of each sample, in order."""
         return [each.tally() for each in self._sums]
 
 
 def count_samples(
     counter: Counter, items: Iterable[CountSpan], n_samples: int, progress: Progress, clock: Clock
 ) -> list[GuideTally]:
-    """A GuideTally for each of so many samples, in order, by ``items`` of them."""
+    """Count ``items``; return a GuideTally for each of ``n_samples`` samples, in order."""
     unit = "pair" if counter.targets.pairs else "read"
 
     def say(total: SampleTallies, seconds: float) -> str:

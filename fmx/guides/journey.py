@@ -1,4 +1,4 @@
-"""``fmx count`` from libraries and reads to what is written, in one run or in shards."""
+"""``fmx count``, from libraries and reads to the output, in one run or in shards."""
 
 import io
 import json
@@ -36,7 +36,7 @@ from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_target
 
 @dataclass(frozen=True)
 class CountSummary:
-    """What a run has seen, as numbers that add up."""
+    """Summary of a run; its numbers can be added up."""
 
     reads: int
     assigned: int
@@ -44,17 +44,17 @@ class CountSummary:
     things = "reads"
 
     def seen(self) -> tuple[int, str]:
-        """What a rate is of: how many, and of what."""
+        """(number, unit) for a rate."""
         return self.reads, "reads"
 
     def sentence(self, _: object = None) -> str:
-        """What happened, in one line."""
+        """The summary in one line."""
         return _sentence(self.reads, "read", self.assigned)
 
 
 @dataclass(frozen=True)
 class PairCountSummary:
-    """What a run over mates has seen, as numbers that add up."""
+    """Summary of a run over pairs; its numbers can be added up."""
 
     pairs: int
     assigned: int
@@ -73,16 +73,16 @@ def _sentence(n: int, unit: str, assigned: int) -> str:
 
 
 def counted(seen: CountResult) -> CountSummary | PairCountSummary:
-    """What was seen, as numbers that add up."""
+    """The summary of a result."""
     n, assigned = (sum(getattr(each, name) for each in seen.found) for name in ("reads", "assigned"))
     return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
 
 
 class ShardInputs:
-    """The spans of a ``shard`` (jobs.shard.ShardRun) of Samples, as a Counter takes them.
+    """Spans of a ``shard`` (jobs.shard.ShardRun) of samples, as input of a Counter.
 
-    The reads of the shard are counted from 1 in each file: nobody knows how many stand before a shard that
-    begins inside of it.  Each file is opened once more, for where guides stand in its first reads.
+    Reads are numbered from 1 in each file of the shard, as the number of reads before the shard is unknown.
+    Each file is opened once more to find where guides are in its first reads.
     """
 
     def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
@@ -101,14 +101,14 @@ class ShardInputs:
             yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
-        """How many reads of each file of each sample the shard has, once all are read."""
+        """Number of reads of each file of each sample in the shard; complete once all are read."""
         found = [[0] * n for n in self._n_files]
         for sample, file, n in self._seen:
             found[sample][file] += n
         return found
 
     def _open(self, number: int) -> SampleFile:
-        """A file, or two of mates, of whose first reads it is known where guides stand."""
+        """Open a file, or two of mates, and find where guides are in its first reads."""
         with closing(SampleFile(*self._files[number], 1)) as file:
             while file.where is None and not file.is_over:
                 file.read(self._counter.find)
@@ -117,7 +117,7 @@ class ShardInputs:
 
 @dataclass(frozen=True)
 class ShardSpan:
-    """A span of a file, in which the shard's first read has the number ``first``; its reads are ``seen``."""
+    """A span of a file; ``first``: number of the shard's first read in it; ``seen``: collects read counts."""
 
     file: SampleFile
     span: Any
@@ -133,7 +133,7 @@ class ShardSpan:
 
 
 def pack(seen: CountResult, n_reads: list) -> bytes:
-    """The counts of a shard as bytes; ``n_reads`` as of ShardInputs."""
+    """The counts of a shard as bytes; ``n_reads`` from ShardInputs."""
     about = {
         "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
         "left_length": seen.left_length, "n_reads": n_reads,
@@ -147,12 +147,12 @@ def pack(seen: CountResult, n_reads: list) -> bytes:
 
 
 def unpack(pieces: Iterator) -> CountResult:
-    """The sum of the counts of shards: their bytes, one after the other, in order.
+    """Add up the counts of shards, given as bytes in order.
 
-    Of unassigned reads it keeps what a run without shards keeps: the windows of the first reads of each file.
+    Of unassigned reads, it keeps what a run without shards keeps: windows of the first reads of each file.
     """
     about, sums, before = {}, [], []  # type: tuple[dict, list, list]
-    names: dict = {}  # of rows by their keys, where the rows are pairs of guides that were seen
+    names: dict = {}  # of rows by key, if the rows are the pairs of guides seen
     for piece in pieces:
         with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
@@ -176,16 +176,16 @@ def unpack(pieces: Iterator) -> CountResult:
     return CountResult(library, samples, tallies, counts, about["left_length"])
 
 
-# A run, and a shard of one.
+# A whole run, and a shard.
 
 PLACES = ["the CPU"]
-FEW = 0.2  # of the reads of a sample
+FEW = 0.2  # fraction of the reads of a sample
 
 
 def count(
     counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count guides in Samples, by a Counter that was made for them, and write an ``output`` by an
+    """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: an
     output.run.Run."""
     wall, watch = progress.wall, _watch(output, progress)
     with run.opened(b"") as sink:
@@ -199,7 +199,7 @@ def count(
 
 
 def _watch(output: CountOutput, progress: Progress) -> Watch:
-    """What watches a run from now on."""
+    """A Watch that starts now."""
     watch = Watch(output.report or Report((), {}))
     watch.begin(progress.wall)
     return watch
@@ -208,7 +208,7 @@ def _watch(output: CountOutput, progress: Progress) -> Watch:
 def count_all(
     counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None
 ) -> CountResult:
-    """What is seen of the guides of a Counter in Samples; ``clock`` is told what that takes."""
+    """Count the guides of a Counter in samples; ``clock`` measures the time."""
     share = InputShare([path for sample in samples for path in sample.paths])
     progress.follow(share)
     spans = spans_of(samples, counter.options.n_threads, share)
@@ -216,22 +216,22 @@ def count_all(
 
 
 def tell_samples(stats: list, progress: Progress) -> None:
-    """Say what was seen of each sample, by SampleStats, and what may be the matter with some."""
+    """Print a line for each sample, and warnings and hints."""
     for each in stats:
         if not each.reads:
             progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
         progress.say(
-            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} count: is it the right library? Try "
-            "--anywhere and --mismatches 1; --report tells the most frequent sequences that are no guide"
+            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} have a guide: is it the right library? Try "
+            "--anywhere and --mismatches 1; --report lists the most frequent unassigned sequences"
         )
 
 
 def count_shard(
     counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
+    """Count in a ``shard`` (jobs.shard.ShardRun) of the files of samples, and store the counts in it."""
     watch = _watch(output, progress)
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter)
@@ -251,7 +251,7 @@ def count_shard(
 def make_counter(
     libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> Counter:
-    """What counts the guides of a Library, or of two for mates, in Samples; tells what is odd about them."""
+    """The Counter for one library, or two for mates; reports duplicates and similar guides."""
     libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     _tell_neighbours(targets, options, progress)
@@ -265,31 +265,31 @@ def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) 
 
 
 def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
-    """(Library of the rows, their counts int64[n_samples, n_rows]) of the GuideTally of each sample."""
+    """(Library of the rows, counts int64[n_samples, n_rows]) from the tally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
     return targets.rows_of(pair_keys(found)), counts_of_pairs(found)
 
 
 def _without_doubles(library: Library, progress: Progress) -> Library:
-    """A library without the guides whose sequence an earlier one has; says which."""
+    """The library without duplicate sequences, which are reported."""
     library, left = library.unique()
     if left:
         one, other = left[0]
         have = n_of(len(left), "guide has", "guides have")
         progress.say(
-            f"{library.path}: {have} the sequence of an earlier one, which counts for both (as "
-            f"{one}, which is {other}); left out"
+            f"{library.path}: {have} the same sequence as an earlier guide (such as {one}, same as "
+            f"{other}): left out"
         )
     return library
 
 
 def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:
-    """Say how many guides are one letter apart from another one."""
+    """Report how many guides have one mismatch to another guide."""
     for guides in dict.fromkeys(targets.guides):
         n_close, example = guides.neighbours()
         if n_close:
-            named = f" (as {example[0]} and {example[1]})" if example else ""
-            what = "; reads between them are ambiguous" if options.mismatches else ""
-            are = n_of(n_close, "guide is", "guides are")
-            progress.say(f"{guides.path}: {are} one letter apart from others{named}{what}")
+            named = f" (such as {example[0]} and {example[1]})" if example else ""
+            what = "; reads that match both are ambiguous" if options.mismatches else ""
+            are = n_of(n_close, "guide differs", "guides differ")
+            progress.say(f"{guides.path}: {are} by one base from another{named}{what}")

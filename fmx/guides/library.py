@@ -1,4 +1,4 @@
-"""Which columns of a library's table hold what: by names that libraries have, or as asked."""
+"""Libraries of guides: reads tables and FASTA, and finds the columns of tables by name or option."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from ..input.tables import find_columns, read_rows, read_text
 from .table import MOST_SPELLINGS, spellings
 
 ASKED = {"id": "id", "sequence": "sequence", "sequence2": "second", "gene": "gene"}  # by --columns
-_KNOWN = {  # without case, spaces and marks; of several that fit, the one that is called so first counts
+_KNOWN = {  # names without case, spaces and punctuation; if several columns match, the earlier name wins
     "id": (
         "id", "sgrnaid", "guideid", "grnaid", "sgrna", "guide", "grna", "sgrnas", "guides", "grnas", "uid",
         "sgrnaname", "guidename", "grnaname", "name", "sgrnaids", "feature", "barcodeid", "crisprid", "code",
@@ -35,15 +35,15 @@ _KNOWN = {  # without case, spaces and marks; of several that fit, the one that 
         "protospacerb",
     ),
 }  # fmt: skip
-_IN_ORDER = ("id", "sequence", "gene")  # where no names tell
+_IN_ORDER = ("id", "sequence", "gene")  # if no name is known
 _IUPAC = IUPAC.decode() + IUPAC.decode().lower()
 
 
 @dataclass(frozen=True)
 class LibraryColumns:
-    """Numbers of columns: of the ``sequence``, and of ``second`` (of pairs), ``id`` and ``gene``, or None.
+    """Column numbers of ``sequence``, ``second`` (of pairs), ``id`` and ``gene``, or None.
 
-    The first line ``is_header``.  ``note``: what was understood, where a person may have meant another thing.
+    ``is_header``: whether the first line is one.  ``note``: what was assumed, if it could be wrong.
     """
 
     sequence: int
@@ -55,15 +55,15 @@ class LibraryColumns:
 
 
 def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
-    """The LibraryColumns of the ``rows`` of a table, as of read_rows.
+    """The LibraryColumns of a table; ``rows`` from read_rows.
 
-    ``asked``: pairs of one of ASKED and the name or number of its column.
-    Raises InputError where it is not clear which column holds the sequences.
+    ``asked``: pairs of a key of ASKED and the name or number of its column.
+    Raises InputError if it is unclear which column has the sequences.
     """
     where, names = f"line {rows[0][0]}", rows[0][1]
     found, is_header = _asked(path, where, names, asked)
     if not asked and len(names) == 1 and not _is_guide(names[0]) and not find_columns(names, _KNOWN):
-        raise InputError(path, where, "it has one column: id, sequence and gene stand apart by tab or comma")
+        raise InputError(path, where, "only one column: separate id, sequence and gene by tabs or commas")
     is_data = any(re.fullmatch("(?i)[ACGTUN]{8,}", cell) for cell in names)
     known = {} if is_data and not is_header else find_columns(names, _KNOWN)
     taken = set(found.values())
@@ -74,7 +74,7 @@ def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
     if is_header:
         found = {name: i for name, i in known.items() if i not in taken} | found
         if "id" not in found and "" in names[:1] and 0 not in found.values():
-            found["id"] = 0  # as R writes the names of rows
+            found["id"] = 0  # R writes row names without a header
     note = ""
     if "sequence" not in found:
         found, note = _by_place(path, where, rows, (found, is_header))
@@ -84,12 +84,12 @@ def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
 
 
 def _is_guide(cell: str) -> bool:
-    """Might this be a guide?"""
+    """Whether a cell may be a guide."""
     return len(cell) > 3 and not cell.strip(_IUPAC)
 
 
 def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, str], ...]) -> tuple:
-    """({name: column} of what was asked for, whether any is a name of the first line)."""
+    """({name: column} of the requested columns, whether one was found by name in the first line)."""
     found, is_header = {}, False
     for name, wanted in asked:
         plain = [cell.lower() for cell in names]
@@ -99,14 +99,14 @@ def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, 
             found[ASKED[name]] = int(wanted) - 1
         else:
             called = f"no column is called {brief(wanted, 60)!r} (--columns {name}=...)"
-            raise InputError(path, where, f"{called}; there are {_listed(names)}")
+            raise InputError(path, where, f"{called}; the columns are {_listed(names)}")
     return found, is_header
 
 
 def _by_place(
     path: str, where: str, rows: Sequence[tuple[int, list[str]]], so_far: tuple[dict, bool]
 ) -> tuple:
-    """({name: column}, a note) where no name tells which column holds sequences: by order or by content."""
+    """({name: column}, a note) if no known name has the sequences: by order or by content."""
     (found, is_header), names, cells = so_far, rows[0][1], [cells for _, cells in rows[so_far[1] :]]
 
     def holds_guides(column: int) -> bool:
@@ -123,13 +123,13 @@ def _by_place(
     if all(in_order.get(name) == column for name, column in found.items()) and holds_guides(1):
         unknown = [names[i] for name, i in in_order.items() if name not in found]
         as_what = ", ".join(name for name in in_order if name not in found)
-        return in_order, f"{_listed(unknown)} taken for {as_what}, by their order; else say --columns"
-    what = f"no column is known for the sequences of guides, of {_listed(names)}: say which is, as in "
+        return in_order, f"{_listed(unknown)} taken for {as_what}, by their order; to change, use --columns"
+    what = f"cannot tell which column has the sequences of guides, of {_listed(names)}: name it, as in "
     raise InputError(path, where, f"{what}--columns id=1,sequence=2,gene=3, by name or number")
 
 
 def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> str:
-    """What is told of columns: what was taken for what, if not all were, or guides have no ids."""
+    """Which columns are used for what, if some are unused or guides have no ids; else ""."""
     unused = [i for i in range(len(names)) if i not in found.values()]
     if not unused and "id" in found:
         return ""
@@ -145,23 +145,23 @@ def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> st
     if "id" not in found:
         said.append("guides are named by their sequence")
     if "gene" not in found and len(names) > 1:
-        said.append("no column of genes is known")
+        said.append("no gene column found")
     if unused:
         said.append(f"not used: {_listed([label[i] for i in unused])}")
     return "; ".join(said)
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names of columns, the first 12 of them."""
+    """Names of columns, at most 12 of them."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more
 
 
-# A library: guides with an id, a sequence and a gene, of a CSV, TSV or FASTA file.
+# A library: guides with an id, a sequence and a gene, from CSV, TSV or FASTA.
 
-LARGE = 1 << 28  # bytes that no library has
-WITH_PAM = 23  # letters of a guide of Cas9 and its PAM
-LONGEST, SHORTEST = 32, 4  # letters of a guide: a packed word's; fewer are everywhere
+LARGE = 1 << 28  # bytes; libraries are smaller
+WITH_PAM = 23  # bases of a Cas9 guide with its PAM
+LONGEST, SHORTEST = 32, 4  # bases of a guide: 32 fit into a word; shorter ones occur everywhere
 _LETTERS = IUPAC.decode()
 
 
@@ -169,7 +169,7 @@ _LETTERS = IUPAC.decode()
 class Library:
     """Guides in the order of their file: ``ids``, ``genes``, ``sequences`` (upper case, T for U).
 
-    Of pairs of guides ``seconds`` are the sequences of the second ones; else it is empty.
+    ``seconds``: the second sequences of pairs of guides; empty for single guides.
     """
 
     path: str
@@ -182,7 +182,7 @@ class Library:
         return len(self.ids)
 
     def unique(self) -> "tuple[Library, list[tuple[str, str]]]":
-        """(this without the guides whose sequence an earlier one has, [(id left out, id that stays)])."""
+        """(the library without duplicate sequences, [(id left out, id that is kept)])."""
         first: dict = {}
         kept, left = [], []
         for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
@@ -195,23 +195,23 @@ class Library:
         return Library(self.path, *([column[i] for i in kept] if column else [] for column in columns)), left
 
     def _told_apart(self, i: int, j: int) -> tuple:
-        """The ids of two guides; with their genes, where the ids are the same."""
+        """The ids of two guides, with their genes if the ids are equal."""
         one, two = self.ids[i], self.ids[j]
         return (one, two) if one != two else (f"{one} of {self.genes[i]}", f"{two} of {self.genes[j]}")
 
 
 def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None = None) -> Library:
-    """The guides of a file; one without an id is named by its sequence.
+    """Read the guides of a file; a guide without an id is named by its sequence.
 
-    ``asked``: which columns hold what, as of columns_of; ``say`` is told how a table was understood.
-    Raises InputError that names the line, or the record.
+    ``asked``: requested columns, as for columns_of; ``say`` receives notes on how a table was read.
+    Raises InputError, which names the line or record.
     """
     text = read_text(path)
     if text.startswith("@"):
         begins_library(path, ord("@"))
     if text.lstrip().startswith(">"):
         if asked:
-            raise InputError(path, "", "this is FASTA, which has no columns: leave --columns out")
+            raise InputError(path, "", "FASTA has no columns: leave out --columns")
         rows = _fasta(text)
     else:
         rows = _table(path, text, asked, say)
@@ -222,25 +222,27 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
         for sequence in sequences:
             _check(path, where, name, sequence)
         if not gene.isprintable():
-            raise InputError(path, where, f"the gene {shown(gene)} holds what cannot be printed")
+            raise InputError(path, where, f"the gene {shown(gene)} contains unprintable characters")
         if is_named and name in lines:
-            raise InputError(path, where, f"the id {shown(name)!r} is that of {lines[name]} too: ids differ")
+            raise InputError(
+                path, where, f"the id {shown(name)!r} is also that of {lines[name]}: make ids unique"
+            )
         lines[name] = where
         library.ids.append(name)
         library.genes.append(gene or name)
         library.sequences.append(sequences[0])
         library.seconds.extend(sequences[1:])
     if not library.ids:
-        raise InputError(path, "", "it holds no guide: give a table of id, sequence and gene, or FASTA")
+        raise InputError(path, "", "no guides: give a table of id, sequence and gene, or FASTA")
     if say and all(len(x) == WITH_PAM and x.endswith("GG") for x in library.sequences):
-        say(f"{path}: all guides have {WITH_PAM} letters and end with GG, as with a PAM: reads hold none")
+        say(f"{path}: all guides have {WITH_PAM} bases and end with GG: remove the PAM, if it is one")
     return library
 
 
 def begins_library(path: str, byte: int) -> None:
-    """Raise InputError if a file that begins with this byte holds reads."""
+    """Raise InputError if a file that begins with this byte contains reads."""
     if byte == ord("@"):
-        raise InputError(path, "", "this is FASTQ, not a library of guides: -l takes a table or FASTA")
+        raise InputError(path, "", "FASTQ is not a library of guides: give -l a table or FASTA")
 
 
 def begins_reads(path: str, byte: int) -> None:
@@ -249,7 +251,7 @@ def begins_reads(path: str, byte: int) -> None:
         begins_fastq(path, byte)
     except InputError as error:
         if os.path.getsize(path) < LARGE and _is_library(path):
-            raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from error
+            raise InputError(path, "", "a library of guides, not reads: give it with -l") from error
         raise
 
 
@@ -262,24 +264,24 @@ def _is_library(path: str) -> bool:
 
 def _check(path: str, where: str, name: str, sequence: str) -> None:
     if not name:
-        raise InputError(path, where, "a guide without an id")
+        raise InputError(path, where, "guide without an id")
     if not name.isprintable():
-        raise InputError(path, where, f"the id {shown(name)} holds what cannot be printed")
+        raise InputError(path, where, f"the id {shown(name)} contains unprintable characters")
     if other := sequence.strip(_LETTERS):
-        raise InputError(path, where, f"the sequence of {name} holds {shown(other[0])!r}, no letter of DNA")
+        raise InputError(path, where, f"the sequence of {name} contains {shown(other[0])!r}, not a base")
     if not SHORTEST <= len(sequence) <= LONGEST:
         what = (
-            f"the sequence of {name} has {n_of(len(sequence), 'letter')}; a guide has {SHORTEST} to {LONGEST}"
+            f"the sequence of {name} has {n_of(len(sequence), 'base')}; a guide has {SHORTEST} to {LONGEST}"
         )
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
         raise InputError(
-            path, where, f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} others"
+            path, where, f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences"
         )
 
 
 def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None) -> Iterator[tuple]:
-    """Yield (where, id or None, gene, sequence, the second one if there is one) of the lines of a table."""
+    """Yield (where, id or None, gene, sequence, second sequence if any) of the lines of a table."""
     rows = read_rows(path, text)
     if not rows:
         return
@@ -294,7 +296,8 @@ def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None
 
 
 def _fasta(text: str) -> Iterator[Any]:
-    """Yield (where, id, gene, sequence) of FASTA: a header's first word is the id, the next one the gene."""
+    """Yield (where, id, gene, sequence) of FASTA: the first word of a header is the id, the second the
+    gene."""
     for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
         header, _, sequence = record.partition("\n")
         words = header.split()

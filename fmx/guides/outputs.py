@@ -1,4 +1,4 @@
-"""What ``fmx count`` writes: tables (MAGeCK's, a line a guide and sample, Parquet), and facts for reports."""
+"""Output of ``fmx count``: tables (MAGeCK, one line per guide and sample, Parquet) and facts for reports."""
 
 import io
 from collections.abc import Sequence
@@ -19,18 +19,18 @@ from .targets import GuideTally
 
 _POINTS = 300  # of a curve
 
-# What was counted as tables: MAGeCK's, a line a guide and sample, Parquet.
+# Tables of counts: MAGeCK's, one line per guide and sample, Parquet.
 
 KINDS = ("mageck", "long", "parquet")
 
 
 def counts_table(kind: str, library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
-    """Counts int64[n_samples, n_guides] of samples with these ``names``, as one of KINDS."""
+    """The table of counts int64[n_samples, n_guides] in the format ``kind``; ``names``: of the samples."""
     return {"mageck": _mageck, "long": _long, "parquet": _parquet}[kind](library, names, counts)
 
 
 def _mageck(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
-    """A line a guide, a column a sample."""
+    """One line per guide, one column per sample."""
     lines = ["\t".join(["sgRNA", "Gene", *names])]
     columns = [list(map(str, row)) for row in counts.tolist()]
     lines += map("\t".join, zip(library.ids, library.genes, *columns, strict=True))
@@ -38,7 +38,7 @@ def _mageck(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes
 
 
 def _long(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
-    """A line for each guide of each sample."""
+    """One line per guide and sample."""
     lines = ["sample\tsgRNA\tGene\tcount"]
     for name, row in zip(names, counts.tolist(), strict=True):
         lines += [
@@ -49,7 +49,7 @@ def _long(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
 
 
 def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
-    """The columns of ``_mageck``."""
+    """The columns of MAGeCK's table."""
     with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
         import pyarrow
         from pyarrow import parquet
@@ -60,12 +60,12 @@ def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> byte
     return into.getvalue()
 
 
-# What a run has counted.
+# The result of a run.
 
 
 @dataclass(frozen=True)
 class CountOutput(SingleOutput):
-    """What is written: the table as ``kind``, one of KINDS."""
+    """The output: a table in the format ``kind``, one of KINDS."""
 
     path: str = field(default="-", metadata=PLACE)
     kind: str = "mageck"
@@ -74,8 +74,8 @@ class CountOutput(SingleOutput):
 
 @dataclass(frozen=True, eq=False)
 class CountResult:
-    """``samples`` and the GuideTally of each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of
-    ``library``; ``left_length``: letters of what is kept of unassigned reads."""
+    """``samples``, and the GuideTally of each (``found``); ``counts`` int64[n_samples, n_rows] for the rows
+    of ``library``; ``left_length``: bases of the windows kept of unassigned reads."""
 
     library: Library
     samples: list[Sample]
@@ -85,12 +85,12 @@ class CountResult:
 
     @cached_property
     def stats(self) -> list[SampleStats]:
-        """What became of the reads of each sample."""
+        """The SampleStats of each sample."""
         each = zip(self.samples, self.found, self.counts, strict=True)
         return [stats_of(*own, self.left_length) for own in each]
 
     def table(self, kind: str) -> bytes:
-        """The counts as one of KINDS."""
+        """The table of counts in the format ``kind``."""
         return counts_table(kind, self.library, [sample.name for sample in self.samples], self.counts)
 
     def facts(self) -> dict[str, int]:
@@ -101,7 +101,7 @@ class CountResult:
         return {f"{seen[0].unit}s": counts.pop("reads"), **counts}
 
     def details(self) -> dict[str, Any]:
-        """What a report tells of samples beside these numbers."""
+        """The other facts of samples for a report."""
         return {
             "library": {"path": shown(self.library.path), "guides": len(self.library)},
             "samples": [each.facts() for each in self.stats],
@@ -111,14 +111,14 @@ class CountResult:
 
 
 def _ranks(counts: np.ndarray) -> list:
-    """Of each sample, (rank of a guide, its reads), from the most frequent one on: _POINTS at most."""
+    """(rank, reads) of guides of each sample, the most frequent first: at most _POINTS."""
     n = counts.shape[1]
     at = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(np.int64))
     return [np.stack([at + 1, np.sort(row)[::-1][at]], axis=1).tolist() for row in counts]
 
 
 def _correlation(counts: np.ndarray) -> list:
-    """Pearson's, of log2(count + 1), of each sample with each; of one that is constant 0."""
+    """Pearson correlation of log2(count + 1) between samples; 0 for a constant sample."""
     logs = np.log2(counts + 1.0)
     logs -= logs.mean(axis=1, keepdims=True) if counts.size else 0
     norms = np.sqrt((logs**2).sum(axis=1))

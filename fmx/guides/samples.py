@@ -1,4 +1,4 @@
-"""Samples: their names, and their files."""
+"""Samples: their names and files, from arguments or a sample sheet."""
 
 import os
 import re
@@ -20,8 +20,8 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample's ``name``, and its files, as those of a sequencer's lanes: of reads, or of mates 1, and then
-    of mates 2 as many.  ``groups``: of each of the first the read group that a sheet gives it, or ""."""
+    """A sample: its ``name`` and files, one per lane: reads or mates 1 (``first``), and as many of mates 2.
+    ``groups``: the read group of each of the first files from a sample sheet, or ""."""
 
     name: str
     first: tuple
@@ -35,15 +35,15 @@ class Sample:
 
     @property
     def unit(self) -> str:
-        """What is counted of it."""
+        """What is counted: read or pair."""
         return "pair" if self.second else "read"
 
     def anywhere(self) -> "Sample":
-        """This sample with absolute paths, which hold in any folder."""
+        """The sample with absolute paths."""
         return replace(self, first=_whole(self.first), second=_whole(self.second))
 
     def together(self) -> Iterator:
-        """A tuple for each file: it, or with it that of the mates."""
+        """(file,) or (file of mates 1, file of mates 2) for each file."""
         return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
 
 
@@ -53,8 +53,7 @@ def _whole(paths: tuple[str, ...]) -> tuple:
 
 @dataclass(frozen=True)
 class ScreenDesign:
-    """The samples of a run, names of their files by their own, and which ``columns`` of its libraries were
-    asked for."""
+    """The samples of a run: {name: names of its files}; and the requested ``columns`` of its libraries."""
 
     samples: dict
     columns: tuple = ()
@@ -65,24 +64,25 @@ class ScreenDesign:
 
 
 def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mates: tuple = ()) -> list:
-    """Samples from arguments, each a file or several with commas between; ``names`` or by their first files.
+    """Samples from arguments, each a file or comma-separated files; ``names``: by default from the first
+    files.
 
-    ``mates``: such arguments with the files of mates 2.  Raises ValueError that says what is wrong.
+    ``mates``: arguments with files of mates 2.  Raises ValueError with a message for the user.
     """
     first, second = [list(map(_files, given)) for given in (arguments, mates)]
     if names is None:
         names = _names_of([files[0] for files in first])
     if len(names) != len(first):
         named, given = n_of(len(names), "name"), n_of(len(first), "sample")
-        raise ValueError(f"{named} for {given}; files of one sample stand with commas")
+        raise ValueError(f"{named} for {given}; separate files of one sample by commas")
     if mates and list(map(len, first)) != list(map(len, second)):
-        raise ValueError("-1 and -2 differ in their files: each file of mates 1 needs one of mates 2")
+        raise ValueError("-1 and -2 differ in number of files: each file with mates 1 needs one with mates 2")
     _check_names(names)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
 
 
 def _names_of(paths: list) -> list:
-    """What samples are called by their first files: without what tells mates 1 or 2, if all end so."""
+    """Names of samples from their first files, without a suffix for mates 1 or 2 that all have."""
     stems = ["stdin" if path in _STDIN else stem_of(path) for path in paths]
     found = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
     short = [each[1] for each in found if each]
@@ -95,31 +95,29 @@ def _files(text: str) -> tuple:
 
 
 def read_sheet(path: str) -> list:
-    """The Samples of a table with columns sample and reads, reads2 for mates, read_group; lines of one sample
-    are its files.  Paths are those of the current folder.  Raises InputError.
+    """The Samples of a table with columns sample, reads, reads2 for mates, and read_group; several lines with
+    one sample are its files.  Paths are relative to the current folder.  Raises InputError.
     """
     rows = read_rows(path, read_text(path))
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}
     if not {"sample", "reads"} <= set(columns):
-        raise InputError(path, "line 1", "a sample sheet begins with names of columns: sample and reads")
+        raise InputError(path, "line 1", "a sample sheet needs a header with columns sample and reads")
     found: dict = {}
     for number, cells in rows[1:]:
         name, first, second, group = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
         if not name or not first:
-            raise InputError(path, f"line {number}", "a sample without a name, or without a file of reads")
+            raise InputError(path, f"line {number}", "sample without a name or a file of reads")
         files = found.setdefault(name, Sample(name, ()))
         more = Sample(name, _files(first), _files(second) if second else (), len(_files(first)) * (group,))
         found[name] = Sample(
             name, files.first + more.first, files.second + more.second, files.groups + more.groups
         )
         if found[name].second and len(found[name].second) != len(found[name].first):
-            raise InputError(path, f"line {number}", f"{name} has files of mates 1 without those of mates 2")
+            raise InputError(path, f"line {number}", f"{name} has a file with mates 1 but none with mates 2")
     if not found:
-        raise InputError(path, "", "this sample sheet holds no sample")
+        raise InputError(path, "", "the sample sheet has no samples")
     if len({bool(sample.second) for sample in found.values()}) > 1:
-        raise InputError(
-            path, "", "some samples have mates and others have none: count them one after the other"
-        )
+        raise InputError(path, "", "some samples have mates and others have not: count them in separate runs")
     try:
         _check_names(list(found))
     except ValueError as error:
@@ -130,6 +128,6 @@ def read_sheet(path: str) -> list:
 def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.isprintable() or not name:
-            raise ValueError(f"the name of a sample, {brief(name, 60)!r}, cannot head a column: give --names")
+            raise ValueError(f"sample name {brief(name, 60)!r} cannot be the name of a column: give --names")
         if names.count(name) > 1:
-            raise ValueError(f"two samples are called {brief(name, 60)}: name all of them (--names)")
+            raise ValueError(f"two samples are named {brief(name, 60)}: give all names with --names")

@@ -1,4 +1,4 @@
-"""What is told of each sample: numbers, facts for reports, and a line."""
+"""Statistics of a sample: numbers, facts for reports, and a summary line."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ from .targets import RECOMBINED, GuideTally
 if TYPE_CHECKING:
     from .samples import Sample
 
-TOP = 20  # unassigned sequences that are told
+TOP = 20  # unassigned sequences to report
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 
 @dataclass(frozen=True)
 class GuidePlace:
-    """Where guides begin in a read, or in mates 1 or 2: ``reads`` of them were counted there."""
+    """Where guides begin in reads, or in mates 1 or 2: ``reads`` were counted there."""
 
     mate: int
     offset: int
@@ -30,12 +30,12 @@ class GuidePlace:
 
 @dataclass(frozen=True)
 class SampleStats:
-    """Reads (or pairs) of a sample by what became of them; assigned ones ``one_letter_off`` spell no guide.
+    """Reads (or pairs) of a sample by outcome; ``one_letter_off``: assigned reads with one mismatch.
 
-    ``low_guides`` have fewer reads than LOW; ``mean_reads`` and ``median_reads`` of a guide; ``skew``: reads
-    of the guide at the 90th percentile by those of the one at the 10th, None where that one has none.
-    ``gini`` as MAGeCK's, of log(count + 1); ``top_unassigned``: (letters where a guide should stand, reads)
-    among the first of each file, the most frequent first.
+    ``low_guides`` have fewer than LOW reads; ``mean_reads`` and ``median_reads`` are per guide; ``skew``:
+    reads of the guide at the 90th percentile divided by those at the 10th, None if these are 0; ``gini``: of
+    log(count + 1), as in MAGeCK; ``top_unassigned``: (sequence at the place of a guide, reads) among the
+    first reads of each file, the most frequent first.
     """
 
     sample: str
@@ -63,7 +63,7 @@ class SampleStats:
         return self.assigned / max(self.reads, 1)
 
     def sentence(self) -> str:
-        """All in one line."""
+        """The statistics in one line."""
         said = f"{self.sample}: {n_of(self.reads, self.unit)}: {self.assigned:,} assigned"
         said += f" ({100 * self.assigned_share:.2f} %)"
         for n, what in (
@@ -75,7 +75,7 @@ class SampleStats:
         return f"{said}; guides at {offsets_in_words(self.facts())}"
 
     def facts(self) -> dict[str, Any]:
-        """All of it as JSON's types."""
+        """The statistics as JSON types."""
         top = [{"sequence": letters, "reads": n} for letters, n in self.top_unassigned]
         rounded = {
             "assigned_share": round(self.assigned_share, 6), "mean_reads": round(self.mean_reads, 4),
@@ -85,8 +85,8 @@ class SampleStats:
 
 
 def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length: int) -> SampleStats:
-    """What was seen of a Sample; ``counts`` int64[n] of its rows; ``left_length``: letters of what is kept of
-    unassigned reads."""
+    """Statistics of a sample; ``seen``: its tally; ``counts`` int64[n]: reads per row; ``left_length``: bases
+    of the windows kept of unassigned reads."""
     hits = seen.hits
     order = np.argsort(-hits, axis=None, kind="stable")
     places = [divmod(i, hits.shape[1]) for i in order[: np.count_nonzero(hits)].tolist()]
@@ -103,20 +103,20 @@ def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length
 
 
 def _top(keys: np.ndarray, length: int) -> tuple:
-    """The most frequent of keys uint64[n] of so many letters: (letters, how often)."""
+    """(sequence, number) of the most frequent keys uint64[n], of ``length`` bases."""
     found, n = np.unique(keys, return_counts=True)
     order = np.lexsort((found, -n))[:TOP]
     return tuple((letters_of(found[i], length), int(n[i])) for i in order.tolist())
 
 
 def letters_of(key: int, length: int) -> str:
-    """The letters of a key."""
+    """The sequence of a key."""
     shifts = np.arange(2 * length - 2, -1, -2, dtype=np.uint64)
     return _LETTERS[((key >> shifts) & np.uint64(3)).astype(np.int64)].tobytes().decode()
 
 
 def gini(counts: np.ndarray) -> float:
-    """How unequal guides are in a sample, from 0 to 1: as MAGeCK, of log(count + 1)."""
+    """Gini index of log(count + 1), from 0 to 1, as in MAGeCK."""
     x = np.sort(np.log(counts + 1.0))
     if x.size < 2 or x[-1] == 0:
         return 0.0
@@ -125,6 +125,6 @@ def gini(counts: np.ndarray) -> float:
 
 
 def skew(counts: np.ndarray) -> float | None:
-    """The 90th percentile of reads of guides, divided by the 10th; None where that is 0."""
+    """90th percentile of reads per guide divided by the 10th; None if that is 0."""
     low, high = np.quantile(counts, [0.1, 0.9]) if counts.size else (0.0, 0.0)
     return float(high / low) if low else None

@@ -1,10 +1,10 @@
-"""Guides by their letters: a hash table for each length, and lists of those that share a half.
+"""Looks up guides by sequence: a hash table for each length, and lists of guides that share a half.
 
-A guide of up to 32 letters is a number of 2 bits a letter, its key.  GuideTable tells which guide a key is;
-Halves, which guide is one letter apart from it: they have a half of their letters in common.
+The key of a guide of up to 32 bases is a number with 2 bits per base.  GuideTable finds the guide of a key;
+Halves finds guides with one mismatch, which share one half of their bases with the key:
 
     key     | first half | second half |
-    halves  | bucket of the guides with this first half | ... | the same by the second half | ...
+    halves  | buckets of guides by their first half | ... | buckets by their second half | ...
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,17 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, popcount
 from ..input.dna import CODE, SETS
 
-NONE, MANY = -1, -2  # in place of a guide: no guide, several
-MOST_SPELLINGS = 4096  # of a guide with letters such as N
+NONE, MANY = -1, -2  # instead of a guide: no guide, several
+MOST_SPELLINGS = 4096  # of a guide with codes such as N
 _MIX = 0x9E3779B97F4A7C15
 
 
 class Halves(NamedTuple):
-    """Half h of length l is list 2 l + h: its buckets begin at ``first`` int64[2 n_lengths] of ``starts``.
+    """Buckets of guides; list 2 l + h is for half h of length l, from ``first`` int64[2 n_lengths] of
+    ``starts``.
 
-    ``shifts`` uint64[2 n_lengths] of a mixed half give its bucket b, whose members are ``keys`` uint64 and
-    ``guides`` int32 from ``starts`` int64 [b] to [b + 1].
+    The hash of a half, shifted by ``shifts`` uint64[2 n_lengths], is its bucket b; its members are ``keys``
+    uint64 and ``guides`` int32 from ``starts`` int64 [b] to [b + 1].
     """
 
     first: np.ndarray
@@ -37,12 +38,12 @@ class Halves(NamedTuple):
 
 
 class GuideTable(NamedTuple):
-    """``lengths`` int64[n_lengths] of guides, the longest first; for each length a table of 2^j slots.
+    """Hash tables of guides, one with 2^j slots for each of ``lengths`` int64[n_lengths], the longest first.
 
-    ``shifts`` uint64[n_lengths] (64 - j) of a mixed key give the slot where its search begins, from
-    ``first`` int64[n_lengths] on, in ``keys`` uint64 and ``guides`` int32, NONE where a slot is free, MANY
-    where several guides may spell a key.  ``marks`` uint64: the bit ``mark_shift`` of a mixed key is set for
-    all that are there.
+    The hash of a key, shifted by ``shifts`` uint64[n_lengths] (64 - j), is the slot where probing begins,
+    counted from ``first`` int64[n_lengths].  ``keys`` uint64 and ``guides`` int32 of each slot: NONE if free,
+    MANY if several guides match the key.  ``marks`` uint64: a bit set, indexed by the hash shifted by
+    ``mark_shift``, that rejects most absent keys.
     """
 
     lengths: np.ndarray
@@ -57,13 +58,13 @@ class GuideTable(NamedTuple):
 
 @inlined
 def mix(key):
-    """A key as a word whose high bits tell keys apart (multiplicative hashing)."""
+    """Hash of a key in the high bits of a word (multiplicative hashing)."""
     return np.uint64(key) * np.uint64(_MIX)
 
 
 @inlined
 def find(table, which, key):
-    """The guide of length number ``which`` that is spelled by a key; NONE, or MANY."""
+    """The guide with this key, of length number ``which``; NONE, or MANY."""
     mixed = mix(key)
     bit = mixed >> table.mark_shift
     if (at(table.marks, bit >> np.uint64(6)) >> (bit & np.uint64(63))) & np.uint64(1) == 0:
@@ -77,9 +78,9 @@ def find(table, which, key):
 
 @inlined
 def near(table, which, key, wild):
-    """The guide that differs from a key in one letter: NONE, or MANY.
+    """The guide with one mismatch to a key; NONE, or MANY.
 
-    ``wild``: the low bit of the letter that is unknown, or 0; then this letter is the one that differs.
+    ``wild``: the low bit of an unknown base, or 0; if set, the mismatch must be there.
     """
     found, n = np.int64(NONE), table.lengths[which]
     n_low = n // 2
@@ -102,14 +103,14 @@ def near(table, which, key, wild):
 
 
 def spellings(sequence: str) -> list | None:
-    """All strings of A, C, G, T that a sequence with IUPAC's letters may mean; None if there are too many."""
+    """All sequences of A, C, G, T that IUPAC codes stand for; None if there are too many."""
     sets = [SETS[letter] for letter in sequence]
     n = np.prod([float(len(each)) for each in sets])
     return ["".join(letters) for letters in product(*sets)] if n <= MOST_SPELLINGS else None
 
 
 def keys_of(sequences: Sequence[str]) -> np.ndarray:
-    """uint64[n]: the keys of n sequences of A, C, G, T of one length."""
+    """uint64[n]: the keys of n sequences of A, C, G, T, all of one length."""
     if not sequences:
         return np.empty(0, np.uint64)
     codes = CODE[np.frombuffer("".join(sequences).encode(), np.uint8)].reshape(len(sequences), -1)
@@ -120,7 +121,7 @@ def keys_of(sequences: Sequence[str]) -> np.ndarray:
 
 
 def make_table(sequences: Sequence[str]) -> GuideTable:
-    """The GuideTable of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
+    """The GuideTable of guides, sequences of 4 to 32 bases, numbered in order."""
     by_length: dict = {}
     for guide, sequence in enumerate(sequences):
         plain = (spellings(sequence) or []) if sequence.strip("ACGT") else [sequence]
@@ -133,7 +134,7 @@ def make_table(sequences: Sequence[str]) -> GuideTable:
 
 
 def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> GuideTable:
-    """The GuideTable of keys, (uint64[n], guides int32[n]) for each length, without lists of halves."""
+    """The GuideTable of (keys uint64[n], guides int32[n]) for each length, without Halves."""
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
     table = GuideTable(
@@ -152,7 +153,7 @@ def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndar
 
 
 def _bits(n: int) -> int:
-    """log2 of the least power of two that is n or more, and 64."""
+    """log2 of the smallest power of two that is at least n and 64."""
     return max(6, int(n - 1).bit_length())
 
 
@@ -180,7 +181,7 @@ def _halves(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray
 
 @compiled
 def _put(table, which, keys, guides):
-    """Put keys uint64[n] of guides int32[n] into the table of length number ``which``."""
+    """Insert keys uint64[n] of guides int32[n] into the table of length number ``which``."""
     first, last = table.first[which], np.int64(np.uint64(0xFFFFFFFFFFFFFFFF) >> table.shifts[which])
     for i in range(keys.size):
         mixed = mix(keys[i])
@@ -196,6 +197,6 @@ def _put(table, which, keys, guides):
 
 @compiled
 def find_neighbours(table, which, keys, into):
-    """For each of keys uint64[n] of a length the guide one letter apart, NONE or MANY, ``into`` int64[n]."""
+    """For each of keys uint64[n], the guide with one mismatch, NONE or MANY, ``into`` int64[n]."""
     for i in range(keys.size):
         into[i] = near(table, which, keys[i], np.uint64(0))

@@ -1,4 +1,4 @@
-"""What reads count for: guides of one library or two, rows of pairs of mates, and the sums of all reads."""
+"""What reads are counted for: guides of one or two libraries, rows for pairs of mates, and their sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from .assign import UNSURE
 from .library import Library
 from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table
 
-# Sums: how many reads count for each guide, how many for none, and where guides stand.
+# Sums: reads per guide, reads without a guide, and where guides are.
 
-RECOMBINED = -4  # in place of a guide: guides of both mates, which are no pair of the library
-READS, INEXACT = 0, 5  # of GuideTally.totals; between them the reads for each of NONE to RECOMBINED
+RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not a pair of the library
+READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
-OFFSETS = 512  # those that are told apart; the last one stands for all from there on
+OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
 class GuideTally(NamedTuple):
-    """``counts`` int64[n] of reads by row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
-    reads by strand (of mates 2 in rows 2 and 3) and offset of their guide; ``left`` uint64[2, k]: keys of
-    windows of unassigned reads, and of which: number of its file << 32 | number of the read in it; ``pairs``
-    uint64[2, k]: keys of pairs, and how many of each, where rows are unknown.
+    """``counts`` int64[n]: reads per row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
+    reads by strand and offset of the guide (rows 2 and 3: mates 2); ``left`` uint64[2, k]: keys of windows of
+    unassigned reads, and (number of the file << 32 | number of the read in it); ``pairs`` uint64[2, k]: keys
+    of pairs and their counts, if rows are not known in advance.
     """
 
     counts: np.ndarray
@@ -36,12 +36,13 @@ class GuideTally(NamedTuple):
 
     @classmethod
     def of_nothing(cls, n: int) -> "GuideTally":
-        """One of n rows."""
+        """An empty tally with n rows."""
         made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
         return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
-        """This tally after ``n_reads`` others of each file; of ``left`` those of the first ``most``."""
+        """This tally with ``n_reads`` more reads before it in each file; keeps ``left`` of the first
+        ``most``."""
         keys, places = self.left
         places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
         is_first = (places & np.uint64(0xFFFFFFFF)) <= most
@@ -60,12 +61,12 @@ class GuideTally(NamedTuple):
         return int(self.totals[INEXACT])
 
     def without(self, why: int) -> int:
-        """Reads that count for no guide: ``why`` NONE, MANY, UNSURE or RECOMBINED."""
+        """Reads without a guide; ``why``: NONE, MANY, UNSURE or RECOMBINED."""
         return int(self.totals[-why])
 
 
 class TallySum:
-    """Tallies of n rows added up."""
+    """The sum of tallies with n rows."""
 
     def __init__(self, n: int) -> None:
         self._whole, self._n_pairs = GuideTally.of_nothing(n), 0
@@ -83,13 +84,13 @@ class TallySum:
             self._n_pairs = 0
 
     def tally(self) -> GuideTally:
-        """All of it."""
+        """The sum so far."""
         left = np.concatenate([self._whole.left, *self._left], axis=1)
         return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
 
 
 def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays of keys and their numbers as one, by key."""
+    """Arrays of keys and counts merged by key."""
     keys, n = np.concatenate(pairs, axis=1)
     found, place = np.unique(keys, return_inverse=True)
     total = np.zeros(found.size, np.uint64)
@@ -98,12 +99,12 @@ def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def pair_keys(tallies: Sequence[GuideTally]) -> np.ndarray:
-    """The keys of all pairs, uint64[n], in order."""
+    """The different keys of pairs in all tallies, uint64[n], sorted."""
     return np.unique(np.concatenate([tally.pairs[0] for tally in tallies]))
 
 
 def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
-    """How many of each of these pairs each has, int64[n_tallies, n]."""
+    """Counts of pairs in each tally, int64[n_tallies, n], in the order of pair_keys."""
     seen = pair_keys(tallies)
     counts = np.zeros((len(tallies), seen.size), np.int64)
     for row, (keys, n) in zip(counts, (tally.pairs for tally in tallies), strict=True):
@@ -112,14 +113,14 @@ def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
 
 
 def unique_pairs(keys: np.ndarray) -> np.ndarray:
-    """uint64[2, k]: different keys uint64[n], and how often each is there."""
+    """uint64[2, k]: the different keys of uint64[n], and the count of each."""
     found, n = np.unique(keys, return_counts=True)
     return np.stack([found, n.astype(np.uint64)])
 
 
 @compiled
 def add_counts(guide, off, tally):
-    """Add reads by ``guide`` int32[n], with ``off`` uint8[n] letters off."""
+    """Count reads by ``guide`` int32[n]; ``off`` uint8[n]: mismatches."""
     for r in range(guide.size):
         if guide[r] >= 0:
             tally.counts[guide[r]] += 1
@@ -131,7 +132,7 @@ def add_counts(guide, off, tally):
 
 @compiled
 def add_hits(guide, assigned, mate, hits):
-    """Add where the guides of mates number ``mate`` (0 or 1) are, of reads with a ``guide`` int32[n]."""
+    """Count the offsets of guides of mates number ``mate`` (0 or 1) in reads with a ``guide`` int32[n]."""
     for r in range(guide.size):
         if guide[r] >= 0 and assigned.guide[r] >= 0:
             row, offset = (
@@ -141,13 +142,13 @@ def add_hits(guide, assigned, mate, hits):
             hits[row, offset] += 1
 
 
-# The guides of two mates -> the row that their pair counts for, in compiled code.
+# From the guides of two mates to the row that their pair is counted for, in compiled code.
 
-EITHER, LISTED, EVERY = range(3)  # what mates hold: a guide in one of them; a pair of a library; any pair
+EITHER, LISTED, EVERY = range(3)  # a guide in one mate; a pair of a library; any pair of guides
 
 
 class GuidePairs(NamedTuple):
-    """What pairs of guides are: ``kind``; with LISTED a ``table`` of them by their keys (``key_of``), else
+    """How guides of mates are combined: ``kind``; with LISTED, a ``table`` of pairs by key (``key_of``), else
     an empty one."""
 
     kind: int
@@ -156,21 +157,22 @@ class GuidePairs(NamedTuple):
 
 @inlined
 def key_of(one, two):
-    """A pair of guides as a key."""
+    """The key of a pair of guides."""
     return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
 def make_pairs(kind: int, one: Any = (), two: Any = ()) -> GuidePairs:
-    """The GuidePairs of these guides (numbers), if LISTED; they differ."""
+    """The GuidePairs of a kind; ``one``, ``two``: numbers of the guides of each listed pair, without
+    repeats."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
     return GuidePairs(kind, hash_table([0], [(keys, np.arange(keys.size, dtype=np.int32))]))
 
 
 @compiled
 def join(assigned, pairs, guide, off, keys):
-    """The row int32[n] of each pair of mates, of the assignments of both, into ``guide``; ``off`` uint8[n].
+    """Find the row of each pair of mates from both assignments: ``guide`` int32[n], ``off`` uint8[n].
 
-    With EVERY a row is 0 and ``keys`` uint64[n] tell the pair.
+    With EVERY the row is 0, and ``keys`` uint64[n] identify the pair.
     """
     mates, others = assigned
     for r in range(guide.size):
@@ -188,18 +190,18 @@ def join(assigned, pairs, guide, off, keys):
 
 @inlined
 def _either(one, two):
-    """The guide of a pair in one of whose mates it is."""
+    """The guide of a pair that has a guide in one mate."""
     if one in (NONE, two) or two == NONE:
         return max(one, two) if one >= 0 or two >= 0 else min(one, two)
     return np.int64(MANY) if one >= 0 and two >= 0 else min(one, two)
 
 
-# What reads are compared with: the guides of one library or two, for single reads or for mates.
+# What reads are compared with: guides of one or two libraries, for single reads or mates.
 
 
 @dataclass(frozen=True, eq=False)
 class Guides:
-    """Guides that one mate may hold: ``ids`` and ``sequences`` by number, and their ``table``."""
+    """Guides that a mate may contain: ``ids`` and ``sequences`` by number, and their ``table``."""
 
     path: str
     ids: list
@@ -207,7 +209,7 @@ class Guides:
     table: GuideTable
 
     def neighbours(self) -> tuple:
-        """(how many guides are one letter apart from another one, two of them or None)."""
+        """(number of guides with one mismatch to another one, an example of two ids or None)."""
         n_close, example = 0, None
         for which, length in enumerate(self.table.lengths):
             own = [i for i, x in enumerate(self.sequences) if len(x) == length and not x.strip("ACGT")]
@@ -222,9 +224,9 @@ class Guides:
 
 @dataclass(frozen=True)
 class Targets:
-    """``guides`` of single reads, or of mates 1 and of mates 2, whose pairs count for rows as ``pairs`` says.
+    """``guides`` of single reads, or of mates 1 and mates 2; ``pairs``: how those of mates are combined.
 
-    ``library``: a row for each guide or pair; with EVERY None, for rows are the pairs that are seen.
+    ``library``: a row for each guide or pair; None with EVERY, whose rows are the pairs seen.
     """
 
     guides: tuple
@@ -236,7 +238,7 @@ class Targets:
         return len(self.library) if self.library else 1
 
     def rows_of(self, seen: Any) -> Library:
-        """The rows of pairs by their keys uint64[n] (mates.key_of), with EVERY."""
+        """The rows of pairs, given by keys uint64[n] (key_of), with EVERY."""
         one, two = self.guides
         pairs = [(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in seen]
         joined = [f"{one.ids[i]}|{two.ids[j]}" for i, j in pairs]
@@ -244,10 +246,10 @@ class Targets:
 
 
 def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
-    """The Targets of one Library or two, each without doubles.  Raises InputError where mates are missing."""
+    """The Targets of one or two libraries without duplicates.  Raises InputError if mates are missing."""
     library = libraries[0]
     if not is_paired and (len(libraries) > 1 or library.seconds):
-        raise InputError(library.path, "", "guides of pairs: give the files of both mates, with -1 and -2")
+        raise InputError(library.path, "", "a library of pairs: give the files of both mates with -1 and -2")
     for each in libraries[1:]:
         if each.seconds or library.seconds:
             raise InputError(each.path, "", "give one library of pairs, or two libraries of single guides")

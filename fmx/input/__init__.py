@@ -1,52 +1,53 @@
-"""Bytes in: streams, chunks of records, reads, letters."""
+"""Input: streams, chunks of records, reads, packed bases."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 
 class Reader(Protocol):
-    """What gives bytes in order: PlainRange, BgzfBlocks, GzipStream, Range, Source, CompressedStream,
+    """A source of bytes in order: PlainRange, BgzfBlocks, GzipStream, Range, Source, CompressedStream,
     Alignments, StreamRest.
 
-    To add one, for a container of reads: write ``readinto`` as it is told here, and let ``Source`` choose it
-    by the first bytes of a file.  tests/input/test_reader_protocol.py runs over all of them.
+    To add one for a container of reads, write ``readinto`` as described here, and let ``Source`` choose it by
+    the first bytes of a file.  tests/input/test_reader_protocol.py tests all of them.
     """
 
     def readinto(self, view: Any, /) -> int:
-        """Fill ``view`` (uint8 array); fewer bytes only at the end, after which it gives 0.
+        """Fill ``view`` (uint8 array) and return the number of bytes: fewer only at the end, then 0.
 
         Raises InputError.
         """
 
 
 class SpanLike(Protocol):
-    """Some records of an input, for any thread to read: Span, PairSpan, SequenceSpan; a Chunk, read.
+    """Some records of an input, for any thread to read: Span, PairSpan, SequenceSpan, or a Chunk.
 
-    To add one: give it these, and let a ``plan`` yield it.  Whoever takes one calls ``read``
-    at once: a span may wait for what stands before it.
+    To add one, implement these and let a ``plan`` yield it.  A thread that takes one must call ``read`` at
+    once, as later spans may wait for it.
     """
 
     @property
     def path(self) -> str:
-        """What messages call the input."""
+        """Name of the input in messages."""
 
     def read(self, hold: Any = ..., /) -> Any:
-        """Its records: a Chunk, of pairs a list of Mates.  Raises InputError."""
+        """Read the records: a Chunk, or a list of Mates for pairs.  Raises InputError."""
 
 
 class PairedFiles(NamedTuple):
-    """``first[i]`` and ``second[i]`` hold mates; without ``second`` each of ``first`` holds both, in turn."""
+    """Files of mates: ``first[i]`` and ``second[i]``; without ``second`` each of ``first`` alternates
+    mates."""
 
     first: tuple
     second: tuple = ()
 
     @property
     def paths(self) -> tuple:
-        """All of them."""
+        """All files."""
         return (*self.first, *self.second)
 
     def together(self) -> Iterator:
-        """For each file, or two that hold mates: a tuple of (its number among all, the path)."""
+        """For each file, or two files of mates: a tuple of (its number among all, its path)."""
         numbered = list(enumerate(self.paths))
         n = len(self.first)
         return zip(*(numbered[i : i + n] for i in range(0, len(numbered), n)), strict=True)

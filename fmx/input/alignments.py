@@ -1,4 +1,4 @@
-"""pysam's samtools in a process of its own, which nothing that it does to signals or streams can harm."""
+"""Reads BAM and CRAM with pysam's samtools, in a separate process to isolate its signals and streams."""
 
 import importlib.util
 import os
@@ -27,30 +27,30 @@ except pysam.SamtoolsError as error:
     sys.exit(str(error).split("stderr=")[-1].strip("\\\\n '"))
 """
 PIPE, NOTHING = subprocess.PIPE, subprocess.DEVNULL
-PACKAGE = "pysam"  # what pip installs for it
+PACKAGE = "pysam"  # name for pip
 
 
 def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
-    """samtools with these arguments, under way."""
+    """Start samtools with these arguments."""
     return subprocess.Popen([sys.executable, "-c", _CHILD, *arguments], start_new_session=True, **streams)
 
 
 def said(stderr: BinaryIO, code: int) -> str:
-    """The last thing that it said into a file before it ended with a code."""
+    """The last line of the messages of samtools, or its exit code."""
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else f"it ended with code {code}"
 
 
-# BAM and CRAM as reads: FASTQ made by pysam's samtools, with the read group of each in its header line.
+# Reads of BAM and CRAM as FASTQ from samtools, with the read group of each in its header line.
 #
-# Secondary and supplementary records are left out, and reads stand as the sequencer gave them.
+# Secondary and supplementary records are left out, and reads are in their original orientation.
 
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 
 
 class CramPath(str):
-    """The path of reads that are CRAM, perhaps: compressed by the FASTA file ``reference``."""
+    """The path of reads that may be CRAM, with the FASTA file ``reference`` to decode it."""
 
     reference: str
 
@@ -60,26 +60,26 @@ class CramPath(str):
         return made
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """What makes a copy of it, in this process or another."""
+        """The arguments that copy it, in this process or another."""
         return str(self), self.reference
 
 
 class Alignments:
-    """What ``raw`` (a binary file) holds as FASTQ, once it is read from.
+    """The reads of ``raw``, a binary file in BAM or CRAM, as FASTQ.
 
-    ``path``: its name, perhaps a CramPath.  A pipe is read to its end by a thread, which feeds samtools.
+    ``path``: its name, perhaps a CramPath.  If it is a pipe, a thread reads it to its end and feeds samtools.
     """
 
     def __init__(self, path: str | Path, raw: Any) -> None:
         self._path, self._raw = path, raw
-        self._child: Any = None  # samtools, and the file of what it says, once they are there
+        self._child: Any = None  # samtools, and a file with its messages, once started
         self._said: Any = None
         self._is_bam = raw.peek(2)[:2] == BGZF_END[:2]
         self._feeder: threading.Thread | None = None
-        self._tail, self._n_lines = b"", 0  # of a pipe; of FASTQ
+        self._tail, self._n_lines = b"", 0  # last bytes of a pipe; lines of FASTQ
 
     def check(self) -> None:
-        """Raise InputError where it cannot be read as far as one can see without reading it."""
+        """Raise InputError for faults that can be found without reading the file."""
         if importlib.util.find_spec("pysam") is None:
             what = f"reads in BAM and CRAM need pysam: pip install {PACKAGE}"
             raise InputError(self._path, "", what)
@@ -105,10 +105,10 @@ class Alignments:
 
     def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:
-            raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
+            raise InputError(self._path, "", "truncated: no BGZF end-of-file block; transfer it again")
 
     def readinto(self, view: np.ndarray) -> int:
-        """Write FASTQ into ``view``; the number of bytes, 0 at the end.  Raises InputError."""
+        """Write FASTQ into ``view``; return the number of bytes, 0 at the end.  Raises InputError."""
         if self._child is None:
             self.check()
             self._start()
@@ -116,7 +116,7 @@ class Alignments:
         if n == 0 and (code := self._child.wait()):
             what, remedy = said(self._said, code).split("\\n")[0], "transfer it again"
             if not self._is_bam:
-                remedy += ", or name the reference that it was compressed by: --reference FASTA"
+                remedy += ", or give the reference that it was compressed with: --reference FASTA"
             raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
         if n == 0 and self._feeder:
             self._feeder.join()
@@ -127,13 +127,13 @@ class Alignments:
         return n
 
     def _check_number(self) -> None:
-        """Raise InputError if samtools has read more reads than it has written."""
+        """Raise InputError if samtools has written fewer reads than it has read."""
         self._said.seek(0)
         found = re.search(rb"processed (\d+) reads", self._said.read())
         if found and (n_lost := int(found[1]) - self._n_lines // 4) > 0:
             have = n_of(n_lost, "read has", "reads have")
-            what = f"{have} the name of the one before, and samtools fastq leaves such reads out"
-            raise InputError(self._path, "", f"{what}: give each a name of its own")
+            what = f"{have} the same name as the read before, and samtools fastq leaves out such reads"
+            raise InputError(self._path, "", f"{what}: make names unique")
 
     def _start(self) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
@@ -148,14 +148,14 @@ class Alignments:
             self._feeder.start()
 
     def _feed(self, pipe: BinaryIO) -> None:
-        """Give all that is read to samtools, which may end before."""
+        """Send the input to samtools, which may end before it."""
         with suppress(OSError, ValueError), pipe:
             while piece := self._raw.read(1 << 20):
                 self._tail = (self._tail + piece)[-len(BGZF_END) :]
                 pipe.write(piece)
 
     def close(self) -> None:
-        """End what reads it."""
+        """End samtools."""
         if self._child:
             self._child.kill()
             self._child.wait()

@@ -1,4 +1,4 @@
-"""Chunks of whole records, and how bytes are cut at their borders, by counting, before anything is parsed."""
+"""Chunks of whole records, and how bytes are cut between records by counting newlines, before parsing."""
 
 import errno
 import os
@@ -16,10 +16,10 @@ from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE = 1 << 23
-FEW = 16  # threads, which Python's lock between them does not hold up
+FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
-N_SAM = 11  # columns of SAM at least
-BLANK_LINE = "a blank line stands between records before it: remove it"
+N_SAM = 11  # mandatory columns of SAM
+BLANK_LINE = "there is a blank line between records before it: remove it"
 _CONVERT = "convert with: tr '\\r' '\\n'"
 
 
@@ -27,9 +27,9 @@ _CONVERT = "convert with: tr '\\r' '\\n'"
 class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
-    ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records;
-    ``end``: how far its file was read for it, if that is known; ``there``: its bytes on a GPU that has
-    inflated them (reads_gpu.py), of which ``data`` lacks the middle.
+    ``number``: of the first record in its file, from 1; ``n_bound``: upper bound of the number of records;
+    ``end``: byte of the file up to which it was read, if known; ``there``: its bytes on a GPU that has
+    inflated them (reads_gpu.py); ``data`` then lacks the middle.
     """
 
     path: str
@@ -41,14 +41,14 @@ class Chunk:
     there: Any = None
 
     def read(self, hold: Any = None) -> "Chunk":
-        """Itself: a Span of a stream that has been read."""
+        """Return itself, like a Span of a stream that has been read."""
         return self
 
     def leave(self) -> None:
-        """As of a Span that will not be read: nobody waits for it."""
+        """Do nothing: no span waits for a chunk."""
 
     def whole(self) -> "Chunk":
-        """The same with all of its ``data``."""
+        """The chunk with all of its ``data`` in host memory."""
         if self.there is None:
             return self
         self.there.bring(self.data)
@@ -56,12 +56,12 @@ class Chunk:
 
 
 def size_for(n_threads: int) -> int:
-    """Bytes of a chunk for so many threads: larger ones where many meet at Python's lock for each."""
+    """Bytes of a chunk for this many threads: larger if many threads contend for Python's lock."""
     return CHUNK_SIZE if n_threads <= FEW else 2 * CHUNK_SIZE
 
 
 def begins_fastq(path: str, byte: int) -> bool:
-    """Is a file that begins with ``byte`` FASTQ, or FASTA?  Raises InputError if it is neither."""
+    """Whether a file that begins with ``byte`` is FASTQ, not FASTA.  Raises InputError if it is neither."""
     if byte == ord("@"):
         return True
     if byte == ord(">"):
@@ -70,12 +70,12 @@ def begins_fastq(path: str, byte: int) -> bool:
 
 
 def no_fasta(byte: int) -> str:
-    """What to say of a file that begins with ``byte`` and should be FASTA."""
+    """The error for a file that begins with ``byte`` but should be FASTA."""
     return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
 
 
 def _told(byte: int) -> str:
-    """A byte that a file should not begin with, and what it may mean."""
+    """An unexpected first byte of a file, with an explanation if there is one."""
     return f"{escaped(bytes([byte]))}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
 
 
@@ -90,9 +90,9 @@ _FOREIGN = {
 
 
 def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
-    """Raise InputError if a file cannot be opened, or ``check`` (path, first byte) refuses how it begins.
+    """Raise InputError if a file cannot be opened, or ``check`` (path, first byte) refuses it.
 
-    A pipe can be opened only once: it is asked for leave to read.  Standard input is left alone.
+    Of a pipe, which can be opened only once, only the permissions are checked; standard input is not checked.
     """
     if str(path) == STANDARD:
         return
@@ -107,28 +107,28 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
         begin = head[: source.readinto(head)].lstrip()
     if begin:
         if check is begins_fastq and (what := _of_lines(bytes(begin))):
-            raise InputError(source.path, "first line", f"reads are FASTA or FASTQ, and this {what}")
+            raise InputError(source.path, "first line", f"reads must be FASTA or FASTQ, but this {what}")
         check(source.path, begin[0])
 
 
 def _of_lines(begin: bytes) -> str:
-    """What a text seems to hold that is neither FASTA nor FASTQ, and what to do; "" if that is unclear."""
+    """What a text that is neither FASTA nor FASTQ may be, with a remedy; "" if unknown."""
     if begin[:1] in b"@>#":
         return ""
     lines = [re.split(rb"[\t,;]", line.strip()) for line in begin.splitlines()[:2]]
     if not any(re.fullmatch(rb'"?[ACGTUNacgtun]{10,}"?', field) for fields in lines for field in fields):
         return ""
     if max(map(len, lines)) == 1:
-        return "holds sequences by themselves: write a line '>NAME' before each"
+        return "has sequences without names: write a line '>NAME' before each"
     if max(map(len, lines)) < N_SAM:
-        return "seems to be a table of guides: 'fmx count -l TABLE READS' counts them in reads"
+        return "looks like a table of guides: count them in reads with 'fmx count -l TABLE READS'"
     return ""
 
 
 def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) -> bytes:
-    """Sequences (str or bytes) as FASTA, for spans.plan; named by their number from 0 unless named.
+    """Sequences (str or bytes) as FASTA, for spans.plan; ``names``: by default numbers from 0.
 
-    Raises InputError for one that holds anything but letters.
+    Raises InputError for a sequence with characters other than letters.
     """
     lines = []
     for i, sequence in enumerate(sequences):
@@ -139,23 +139,23 @@ def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) 
 
 
 def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
-    """Raise InputError where the bytes of given sequence ``number``, from 1, hold anything but letters."""
+    """Raise InputError if given sequence ``number``, from 1, has characters other than letters."""
     if other := letters.translate(None, LETTERS):
-        several = "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
+        several = "; give several sequences as a list" if other[:1].isspace() or other[:1] == b"," else ""
         what = f"{escaped(other[:1])} is not a letter of a sequence{several}"
         raise InputError(path, f"record {number}", what)
 
 
 def bytes_of(text: str | bytes) -> bytes:
-    """Those of str or bytes; what is no UTF-8 in a name of a file as it was."""
+    """The bytes of str or bytes; restores bytes that are not UTF-8 in names of files."""
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
 
 
 def about_cr(data: np.ndarray) -> str:
-    """What to say of bytes (uint8) that hold a CR which is not at the end of a line."""
+    """The error for bytes (uint8) with a CR that is not at the end of a line."""
     if (data[:-1] == NEWLINE).any():
-        return f"a CR inside a line, not right before its LF; if it is to end a line, {_CONVERT}"
-    return f"line ends are CR alone: {_CONVERT}"
+        return f"CR inside a line, not before LF; if it ends a line, {_CONVERT}"
+    return f"lines end with CR alone: {_CONVERT}"
 
 
 @inlined
@@ -165,7 +165,7 @@ def _is_blank(byte):
 
 @compiled
 def skip_blank(data, i):
-    """Index of the first byte from i on that is no white space."""
+    """Index of the first byte from i on that is not white space."""
     while i < data.size and _is_blank(data[i]):
         i += 1
     return i
@@ -173,7 +173,7 @@ def skip_blank(data, i):
 
 @compiled
 def count(data, n, is_fastq):
-    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those that a '>' follows (FASTA)."""
+    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA)."""
     if is_fastq:
         return _n_lines(data[:n])
     found = 0
@@ -187,7 +187,7 @@ def count(data, n, is_fastq):
 
 @inlined
 def _n_lines(data):
-    """Number of newlines, 128 bytes at a time: sums of 8 bits fill vector registers."""
+    """Number of newlines, counted 128 bytes at a time: 8-bit sums fill vector registers."""
     n_lines = 0
     for start in range(0, data.size, 128):
         few = np.uint8(0)
@@ -199,13 +199,14 @@ def _n_lines(data):
 
 @inlined
 def is_border(data, i, is_fastq):
-    """Is byte i a newline that counts?"""
+    """Whether byte i is a newline that counts, as in ``count``."""
     return data[i] == NEWLINE and (is_fastq or (i + 1 < data.size and data[i + 1] == ord(">")))
 
 
 @compiled
 def find_border(data, i, left, is_fastq):
-    """(index behind the ``left``-th newline that counts, from i on, 0), or (where to go on, those left)."""
+    """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, how many are
+    left)."""
     stop = data.size if is_fastq else data.size - 1
     while left > 0:
         newline = find_byte(data, NEWLINE, i, stop) if i < stop else -1
@@ -219,10 +220,10 @@ def find_border(data, i, left, is_fastq):
 
 @compiled
 def find_blank(data, own, total):
-    """(start, record) of the blank lines after whole records of FASTQ that end data[:own]; (own, 0) if none.
+    """(start, record) of blank lines after whole records of FASTQ that end data[:own]; (own, 0) if none.
 
-    ``total``: newlines of the file up to there, the one before its first record included.  A byte after
-    own tells whether a line that begins there is blank.
+    ``total``: newlines of the file up to there, with one before its first record.  The byte after own shows
+    whether a line that begins there is blank.
     """
     end = own
     while end > 0 and _is_blank(data[end - 1]):
@@ -239,5 +240,5 @@ def find_blank(data, own, total):
 
 @compiled
 def is_mac(data):
-    """Is there no newline, but a CR before the last byte?"""
+    """Whether there is no newline, but a CR before the last byte."""
     return find_byte(data, NEWLINE, 0, data.size) < 0 and find_byte(data, CR, 0, data.size - 1) >= 0

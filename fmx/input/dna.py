@@ -1,7 +1,7 @@
-"""DNA letters, their codes, and 2-bit packing.
+"""Bases, their codes, and 2-bit packing.
 
-A C G T are 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so that
-words compare as strings:
+A C G T are 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so that words
+compare like strings:
 
     bit 63 62 | 61 60 | ...           | 1 0
         s[0]  | s[1]  | ...           | s[31]
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..machines.jobs import Backend
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
-INVALID = 255  # a byte that is no sequence at all
+INVALID = 255  # a byte that cannot be in a sequence
 WORD = 32  # symbols in a packed word
 
 
@@ -43,21 +43,21 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
 
 
 IUPAC = b"ACGTUNRYSWKMBDHV"
-SETS = {  # letter -> the bases that it stands for
+SETS = {  # IUPAC code -> its bases
     "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT",
     "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
 }  # fmt: skip
 CODE = _code_table()  # byte -> code
-LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may stand in a sequence
-UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
-COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> that of the other strand
+LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may be in a sequence
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> base to write
+COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> complement
 
 
 @inlined
 def symbols(words, first, i, k):
     """The k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.
 
-    Reads one word beyond the one that holds symbol i: packed arrays end with a spare word.
+    Reads one word beyond that of symbol i: packed arrays end with a spare word.
     """
     word = first + (i >> 5)
     shift = np.uint64((i & 31) * 2)
@@ -68,10 +68,10 @@ def symbols(words, first, i, k):
 
 @inlined
 def symbol_before(words, first, left, k, ahead, n_ahead):
-    """The k-symbol before symbol ``left`` of the packed string at word ``first``, one after the other.
+    """The k-symbol before symbol ``left`` of the packed string at word ``first``; called repeatedly.
 
-    The first call has ``n_ahead`` 0, later ones what this returns: (c, left - k, ahead, n_ahead), where
-    ``ahead`` uint64 holds the ``n_ahead`` symbols before that, so that memory is read once in 32 symbols.
+    Returns (c, left - k, ahead, n_ahead) for the next call; the first call has ``n_ahead`` 0.  ``ahead``
+    (uint64) holds the ``n_ahead`` symbols before the result, so that memory is read once per 32 symbols.
     """
     if n_ahead < k:
         n_ahead = min(left, np.int32(WORD))
@@ -82,9 +82,9 @@ def symbol_before(words, first, left, k, ahead, n_ahead):
 
 @inlined
 def pack_letters(data, i):
-    """The WORD letters (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
+    """The WORD bases (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
 
-    Bits 1 and 2 of a letter tell it apart: A 00, C 01, T and U 10, G 11; then G and T change places.
+    Bits 1 and 2 of a letter give its code, A 00, C 01, T and U 10, G 11, with G and T exchanged afterwards.
     """
     x = load_two_bits(data, i)
     return x ^ ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -92,7 +92,7 @@ def pack_letters(data, i):
 
 @inlined
 def reverse_complement(x, k):
-    """The reverse complement of k symbols held in the low bits of a uint64."""
+    """The reverse complement of k symbols in the low bits of a uint64."""
     x = ~x
     x = ((x & np.uint64(0x3333333333333333)) << np.uint64(2)) | (
         (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -104,16 +104,16 @@ def reverse_complement(x, k):
 
 
 class PackText(NamedTuple):
-    """``text`` uint8[n] -> ``words``, see pack_text."""
+    """Job of pack_text: ``text`` uint8[n] -> ``words``."""
 
     text: Any
     words: Any
 
 
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
-    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
+    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
 
-    Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
+    Three spare words follow, so that ``symbols`` can read 32 symbols from any position.
     """
     words = backend.empty(-(-text.size // WORD) + 3, np.uint64)
     backend.run(PackText(text, words), words.size)
@@ -121,7 +121,7 @@ def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
 
 
 def unpack_text(words: np.ndarray, separators: np.ndarray, n_text: int, n_threads: int = 1) -> np.ndarray:
-    """The text (uint8[n_text]) of packed words, with separators at these positions (int64)."""
+    """The text (uint8[n_text]) of packed words, with separators at the given positions (int64)."""
     text = np.empty(n_text, np.uint8)
     run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)
     text[separators] = 0
@@ -144,17 +144,17 @@ def _pack_text(job, stretch, start, stop):
         job.words[w] = word
 
 
-# A text in 3 bits a symbol, so that numbers compare as its suffixes: end 0, separator 1, A C G T 2 to 5.
+# A text with 3 bits per symbol, so that words compare like its suffixes: end 0, separator 1, A C G T 2 to 5.
 #
 #     word w   bit 63: 0 | symbol 21 w: bits 62 to 60 | ... | symbol 21 w + 20: bits 2 to 0
 #
-# Beyond the end of the text there are ends: a suffix that stops sorts before those that go on.
+# The text is padded with ends: a suffix that ends sorts before those that continue.
 
-PER_KEY = 21  # symbols of a word, and of the longest key
+PER_KEY = 21  # symbols per word, and of the longest key
 
 
 class PackKeys(NamedTuple):
-    """``text`` uint8[n] (separator 0, A C G T 1 to 4) -> ``words`` uint64."""
+    """Job of pack_keys: ``text`` uint8[n] (separator 0, A C G T 1 to 4) -> ``words`` uint64."""
 
     text: Any
     words: Any
@@ -171,7 +171,7 @@ def _pack_keys(job, stretch, start, stop):
 
 
 def pack_keys(backend, text):
-    """The words of a text that is on the backend; one more follows, for ``key``."""
+    """The words of a text on the backend, and a spare word for ``key_at``."""
     words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
     backend.run(PackKeys(text, words), words.size)
     return words

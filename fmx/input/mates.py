@@ -1,4 +1,4 @@
-"""Mates in two files or interleaved in one: their spans and shards."""
+"""Mates: checks of their names, and advice on files that look like mates."""
 
 import os
 import re
@@ -13,9 +13,9 @@ from ..errors import InputError, brief
 from .reads import ReadBatch
 from .streams import STANDARD, Source
 
-# Mates: the two reads of a pair, record r of one file and record r of another, or two records in turn.
+# Mates are the two reads of a pair: record r of two files, or two successive records of one file.
 #
-# Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
+# Both have the same name, except for /1 and /2 (or .1 and .2), which are not part of it.
 
 
 class Origin(NamedTuple):
@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
 
 class Mates(NamedTuple):
-    """Pairs: mate 1 of pair r is read r of ``one``, mate 2 that of ``two``; where the first ones stand."""
+    """Pairs: read r of ``one`` and of ``two`` are mates; ``origins``: those of the first mates 1 and 2."""
 
     one: ReadBatch
     two: ReadBatch
@@ -34,9 +34,9 @@ class Mates(NamedTuple):
 
 
 def check_names(mates: Mates, step: int) -> None:
-    """Raise InputError unless mates have one name each; /1 and /2 are left out of it.
+    """Raise InputError unless mates have the same name, except for /1 and /2, which are removed.
 
-    ``step``: records from one mate to the next of its file.
+    ``step``: records from one mate to the next in a file.
     """
     r = _settle_names(mates.one, mates.two)
     if r < mates.one.length.size:
@@ -44,8 +44,8 @@ def check_names(mates: Mates, step: int) -> None:
         other, here = mates.origins
         of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
         number = here.number + step * r
-        are_swapped = number == step and are_mates(two.encode(), one.encode())  # all of them, then
-        how = "mates 1 and 2 are swapped, exchange them" if are_swapped else "mates must have one name"
+        are_swapped = number == step and are_mates(two.encode(), one.encode())  # in all pairs, then
+        how = "mates 1 and 2 are swapped: exchange them" if are_swapped else "mates must have equal names"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
         raise InputError(here.path, f"record {number}", what)
 
@@ -57,18 +57,18 @@ def _name_of(batch: ReadBatch, r: int) -> str:
 
 
 def are_mates(one: bytes, two: bytes) -> bool:
-    """Are these the names of a mate 1 and a mate 2, as compiled code tells?"""
+    """Whether these are the names of mate 1 and mate 2, by the rules of compiled code."""
     return two in (one, numbered_mate(one))
 
 
 def numbered_mate(one: bytes) -> bytes:
-    """The name of mate 2, where that of mate 1 ends with its number, else the same."""
+    """The name of mate 2 if that of mate 1 ends with its number; else the same name."""
     return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1") else one
 
 
 @compiled
 def _settle_names(one, two):
-    """The first pair whose mates' names differ, or the number of pairs; names lose /1 and /2."""
+    """The first pair whose names differ, or the number of pairs; removes /1 and /2 from names."""
     for r in range(one.length.size):
         same = _common(one, two, r)
         if same < 0:
@@ -79,7 +79,7 @@ def _settle_names(one, two):
 
 @inlined
 def _common(one, two, r):
-    """How many bytes of their names are the name of pair r; -1 if there is none."""
+    """Length of the name that both mates of pair r have; -1 if names differ."""
     n, a, b = one.name_length[r], one.name_start[r], two.name_start[r]
     if two.name_length[r] != n:
         return -1
@@ -96,39 +96,39 @@ def _common(one, two, r):
     return n - 2 if is_numbered else -1
 
 
-# Files that look as if they held mates, where single reads are asked for: told by their first records.
+# Files of single reads that look like mates, by their first records.
 
 _HEAD = 1 << 14  # bytes that are looked at
 
 
 def advice(paths: tuple[str, ...]) -> str:
-    """What to say to a user who gives such files as single reads, or ""; pipes are left alone."""
+    """Advice if files given as single reads look like mates, or ""; pipes are not checked."""
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
         if len(found) > 1 and _are_mates(*found[:2]):
-            return f"{path} seems to hold both mates of pairs: --interleaved maps them as pairs"
+            return f"{path} looks like interleaved mates: map them as pairs with --interleaved"
     for (one, first), (two, second) in pairwise(known):
         if first and second and all(map(_are_mates, first, second)):
-            return f"{one} and {two} seem to hold mates: -1 {one} -2 {two} maps them as pairs"
+            return f"{one} and {two} look like mates: map them as pairs with -1 {one} -2 {two}"
     return ""
 
 
 def swapped(first: Sequence, second: Sequence) -> str:
-    """What to say of files of mates 1 whose first headers tell that they hold mates 2, and the others 1."""
+    """A warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
     for one, two in zip(first, second, strict=False):
         if (_number_of(one), _number_of(two)) == (b"2", b"1"):
-            return f"by their headers {one} holds mates 2 and {two} mates 1: are they swapped?"
+            return f"by their headers, {one} has mates 2 and {two} mates 1: are they swapped?"
     return ""
 
 
 def _number_of(path: str) -> bytes:
-    """Which mates a file holds by its first header, as in ``name 2:N:0:ACGT``; empty if that is not told."""
+    """1 or 2 from the first header of a file, such as ``name 2:N:0:ACGT``; empty if unknown."""
     found = re.match(rb"[@>]\S+[ \t]([12]):[YN]:", _head_of(path))
     return found[1] if found else b""
 
 
 def _first_records(path: str) -> list:
-    """(name in a list, sequence) of the first two records, as far as they are there."""
+    """(name in a list, sequence) of the first two records, if there are as many."""
     if not (text := _head_of(path)):
         return []
     if text.startswith(b"@"):
@@ -140,7 +140,7 @@ def _first_records(path: str) -> list:
 
 
 def _head_of(path: str) -> bytes:
-    """The start of a file; empty of what is none, or cannot be read."""
+    """The start of a file; empty if it cannot be read, or is a pipe."""
     if str(path) == STANDARD or not os.path.isfile(path):
         return b""
     head = np.empty(_HEAD, np.uint8)
@@ -152,7 +152,7 @@ def _head_of(path: str) -> bytes:
 
 
 def _are_mates(one: tuple[list[bytes], bytes], two: tuple[list[bytes], bytes]) -> bool:
-    """Have they one name but for a number, and other letters?"""
+    """Whether two records have the same name, except for a number, and different sequences."""
     if not (one[0] and two[0]) or one[1] == two[1]:
         return False
     (a,), (b,) = one[0], two[0]

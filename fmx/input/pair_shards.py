@@ -1,10 +1,9 @@
-"""Shards of pairs: files of mates 1 are cut as those of single reads, and mates 2 are found by their names.
+"""Shards of pairs: files of mates 1 are cut like those of single reads; mates 2 are found by their names.
 
-A shard has the pairs whose mates 1 are in its stretch of their files.  Where its first mate 2 stands is
-sought around the place that is as far in the other file.  What is found so is checked as all mates are: names
-must be those of their mates, and the first mate 2 that is left over that of the next shard.  So shards have
-the pairs of one run, or end with an error.  Files that cannot be cut, and those that hold both mates, are
-done whole by the shard in whose stretch they begin.
+A shard has the pairs whose mates 1 are in its stretch of the files.  Its first mate 2 is searched near the
+same relative place in the other file.  The names of all mates are checked later, and so is the name of the
+first mate 2 after the shard, so shards have exactly the pairs of one run, or end with an error.  Files that
+cannot be cut, and files that hold both mates, are read as a whole by the shard in whose stretch they begin.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
     from .pair_spans import PairSpan
     from .shards import Shard
 
-_REACH, _FAR = 1 << 20, 1 << 29  # bytes of a file on both sides of a place, at first and at most
+_REACH, _FAR = 1 << 20, 1 << 29  # bytes to search on both sides of a place, at first and at most
 
 
 class PairShardPlan:
-    """The PairSpans of a shard of PairedFiles; begin, end, is_empty, whole as of a ShardPlan, of mates 1.
+    """PairSpans of a shard of PairedFiles; begin, end, is_empty and whole as in ShardPlan, for mates 1.
 
-    Or of a ``stretch`` of the files of mates 1, and of its pairs the ``n`` (None: all) after the first
-    ``skip`` of all.
+    ``stretch``: of the files of mates 1, instead of the shard's; ``skip``, ``n``: of all pairs, only ``n``
+    (None: all) after the first ``skip``.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class PairShardPlan:
         self._choices: list[ReadRange] = []  # of mates 1, and of mates 2
 
     def _chosen(self, sides: Sequence[Generator[Any, None, None]], left_out: int = 0) -> tuple[list, int]:
-        """(the records of spans of both sides that are wanted, how many of mates 2 are left out first)."""
+        """(spans of both sides with the wanted records only, how many mates 2 to leave out first)."""
         step, (skip, n), before = self._step, self._range, self._before
         if before is None:
             return list(sides), left_out
@@ -81,11 +80,11 @@ class PairShardPlan:
         return self._one.whole
 
     def renumbered(self, error: InputError) -> InputError:
-        """An error of this shard with its record's number in the file."""
+        """The error with the number of its record in the file."""
         return self._two.renumbered(self._one.renumbered(error))
 
     def first_number(self, number: int) -> int:
-        """As of the ShardPlan of mates 1."""
+        """Number of the first record of a file of mates 1, as in ShardPlan."""
         return self._one.first_number(number)
 
     def spans(self) -> "Generator[PairSpan, None, None]":
@@ -94,7 +93,7 @@ class PairShardPlan:
             yield span
 
     def numbered(self) -> "Iterator[tuple[int, PairSpan]]":
-        """The same with the number of the file of each, from 0, among those of mates 1."""
+        """Yield (number of the file among those of mates 1, from 0, PairSpan)."""
         together = list(self._files.together())
         for number, first, last in self._one.stretches():
             names = [(i, str(path)) for i, path in together[number]]
@@ -108,7 +107,7 @@ class PairShardPlan:
                 for span in pair_spans.items(names, sides):
                     yield number, span
             else:
-                self._one.note_whole(number, names[0][1], "give mates as two files, plain or of bgzip")
+                self._one.note_whole(number, names[0][1], "give mates as two files, uncompressed or bgzipped")
 
     def _of_two(
         self, names: Sequence[tuple[int, str]], sources: tuple[Source, Source], first: int, last: int
@@ -149,26 +148,26 @@ class MatePlace(NamedTuple):
 
 
 def _first_mate(cut: int, one: "_MateFile", two: "_MateFile") -> tuple[bytes | None, MatePlace]:
-    """Of the first record of file one from a cut on: (its name, where its mate is in file two).
+    """(name of the first record of file one from a cut on, place of its mate in file two).
 
-    (None, the end of file two) if there is none.  Raises InputError.
+    (None, the end of file two) if there is no record.  Raises InputError.
     """
     size, name = two.cuts.size, one.name_at(cut)
     if name is None:
         return None, MatePlace(size, 0, size)
-    own = numbered_mate(name) if one.name_at(0) != two.name_at(0) else name  # where a.2 is another read
+    own = numbered_mate(name) if one.name_at(0) != two.name_at(0) else name  # .2 may be part of the name
     return name, two.find(own, cut * size // one.cuts.size, name, one.path)
 
 
 class _MateFile:
-    """A file of mates, as far as it is looked into."""
+    """A file of mates, to look up records."""
 
     def __init__(self, source: Source, skip: int, head: np.ndarray) -> None:
         self.path, self.cuts, self.is_there = source.path, Cuts(source, skip), head.size > 0
         self._is_fastq = self.is_there and head[0] == ord("@")
 
     def name_at(self, cut: int) -> bytes | None:
-        """The name of the first record of a cut; None if no record follows."""
+        """The name of the first record after a cut; None if there is none."""
         for n in GUESS:
             data, begin, left = self._records(cut, n)
             header, newline, _ = data[begin:].tobytes().partition(b"\n")
@@ -177,10 +176,10 @@ class _MateFile:
                 return header.split()[0][1:]
             if is_end:
                 return None
-        raise InputError(self.path, "", f"records near byte {cut} are too long for shards of pairs")
+        raise InputError(self.path, "", f"records near byte {cut} are too long to split pairs into shards")
 
     def _records(self, cut: int, n: int) -> tuple[np.ndarray, int, int]:
-        """(n bytes from a cut on, where the first record begins in them, newlines that are missing to it)."""
+        """(n bytes from a cut on, where the first record begins in them, newlines missing to reach it)."""
         data = np.empty(n, np.uint8)
         data = data[: self.cuts.reader(cut).readinto(data)]
         before = before_cut(self.cuts, self._is_fastq, cut) if cut and data.size else Before(0)
@@ -190,7 +189,7 @@ class _MateFile:
         return data, *find_border(data, 0, left, self._is_fastq)
 
     def find(self, own: bytes, place: int, name: bytes, path: str) -> MatePlace:
-        """The record of name ``own``, near a ``place`` on disk.  Raises InputError if there is none.
+        """Find the record named ``own`` near a ``place`` on disk.  Raises InputError if there is none.
 
         It is the mate of ``name`` in the file ``path``.
         """
@@ -204,11 +203,11 @@ class _MateFile:
                 return MatePlace(cut, n_before, self.cuts.beyond(cut, at))
             if reach >= _FAR or (cut == 0 and data.size < n):
                 what = f"no mate of {name.decode(errors='replace')} in {path} near byte {place}"
-                raise InputError(self.path, "", f"{what}: mates must have one name")
+                raise InputError(self.path, "", f"{what}: mates must have equal names")
             reach *= 8
 
     def _sought(self, data: np.ndarray, begin: int, own: bytes) -> tuple[int, int] | None:
-        """(where the record of this name begins, records before it) in data, or None."""
+        """(where the record of this name begins in data, number of records before it), or None."""
         text, at = data.tobytes(), begin - 1
         needle = (b"@" if self._is_fastq else b">") + own
         while (at := text.find(needle, at + 1)) >= 0:

@@ -1,8 +1,8 @@
-"""Files of mates -> items that any thread can read by itself, in each of which mates are together.
+"""Files of mates -> items that any thread can read, each with whole pairs.
 
-Each file is cut into spans (input/spans.py).  An item is the next span of both files; whoever takes it parses
-both, then learns from the item before it which reads there still wait for their mates, and tells the next
-one which do now.  Where one file's records are longer, its spans are taken more often, so few reads wait:
+Each file is cut into spans (input/spans.py).  An item is the next span of both files.  The thread that takes
+it parses both, receives from the previous item the reads without mates so far, and passes on those that
+remain. If one file has longer records, its spans are taken more often, so that few reads wait:
 
     R1       | 1 2 3 4 | 5 6 7 8 |        |
     R2       | 1 2 3     | 4 5 6 | 7 8    |
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class UnpairedReads(NamedTuple):
-    """Reads of a batch that have not met their mates; where the first of them stands."""
+    """Reads of a batch whose mates have not been read; ``origin``: that of the first."""
 
     batch: ReadBatch
     origin: Origin
 
     def cut(self, n: int, step: int) -> "tuple[UnpairedReads, UnpairedReads]":
-        """(the first n, those after them)."""
+        """(the first n reads, the rest)."""
         parts = slice(n), slice(n, None)
         head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
         behind = self.origin._replace(number=self.origin.number + step * n)
@@ -41,7 +41,7 @@ class UnpairedReads(NamedTuple):
 
     @property
     def name(self) -> bytes:
-        """That of the first read."""
+        """Name of the first read."""
         start = self.batch.name_start[0]
         return self.batch.data[start : start + self.batch.name_length[0]].tobytes()
 
@@ -51,7 +51,7 @@ class UnpairedReads(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """What an item leaves to the next: reads that wait, and how many reads of mates 2 are left out first."""
+    """What an item passes to the next: waiting reads, and how many mates 2 to leave out first."""
 
     one: list
     two: list
@@ -59,22 +59,22 @@ class Rest(NamedTuple):
 
 
 class Balance:
-    """Which of two files is read next: reads that were found in their spans, and spans that were planned.
+    """Decides which of two files to read next, by the reads found in spans and the number of planned spans.
 
-    ``left_out``: how many reads of the second file have no mates in the first.
+    ``left_out``: reads of the second file without mates in the first.
     """
 
     def __init__(self, left_out: int = 0) -> None:
         self._reads, self._read, self._planned, self._left_out = [0, 0], [0, 0], [0, 0], left_out
 
     def note(self, i: int, n: int) -> None:
-        """A span of file i held n reads."""
+        """Record that a span of file i had n reads."""
         self._reads[i] += n
         self._read[i] += 1
 
     def wanted(self, is_over: Sequence[bool]) -> list[bool]:
-        """Whether the next item has a span of each file, one of which is not over: of one at least."""
-        if any(is_over):  # what is left of the other is read, however many reads it is ahead
+        """Whether the next item has a span of each file; true for at least one that is not over."""
+        if any(is_over):  # read the rest of the other file, however far ahead it is
             return [not over for over in is_over]
         a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
         ahead = [self._reads[i] + (self._planned[i] - self._read[i]) * a_span[i] for i in (0, 1)]
@@ -85,11 +85,11 @@ class Balance:
 
 
 class PairSpan:
-    """Spans of a file of pairs, or of two, one of which may be None, and the pairs that they complete.
+    """Spans of one file of pairs, or of two (one may be None), and the pairs that they complete.
 
-    ``files``: (number, name) of each; ``is_over``: of each whether nothing comes after it; ``links``: of
-    Rest, from the item before it and to the next; ``after``: the name of the first pair that is not wanted,
-    or None.
+    ``files``: (number, name) of each; ``is_over``: whether each has no more spans; ``links``: Futures of
+    Rest, from the previous item and to the next; ``after``: name of the first pair that is not wanted, or
+    None.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class PairSpan:
         return self._paths[0]
 
     def ends(self) -> list[tuple[int, int]]:
-        """(number of a file, byte of it) where each of its spans ends."""
+        """(number of the file, byte) where each of its spans ends."""
         return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
 
     def read(self, is_sam: bool = True) -> list:
-        """Mates, run after run; ``is_sam``: they must be what SAM can hold.  Raises InputError."""
+        """Read the pairs as a list of Mates; ``is_sam``: check the limits of SAM.  Raises InputError."""
         try:
             found, rest = self._meet(self._own(is_sam))
         except BaseException:
@@ -132,7 +132,7 @@ class PairSpan:
 
     @property
     def _step(self) -> int:
-        """Records from one mate to the next of its file."""
+        """Records from one mate to the next in a file."""
         return 3 - len(self._paths)
 
     def _own(self, is_sam: bool) -> list:
@@ -156,7 +156,7 @@ class PairSpan:
         return found
 
     def _meet(self, own: Sequence[list[UnpairedReads]]) -> tuple[list[Mates], Rest]:
-        """(Mates that are complete, the reads that go on waiting)."""
+        """(complete Mates, the reads that still wait)."""
         if (before := self._before.result()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
         waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before[:2], own, strict=True)], []
@@ -175,7 +175,7 @@ class PairSpan:
         return found, Rest(waiting[0], waiting[1], left_out)
 
     def _check_ends(self, waiting: tuple[list, list]) -> None:
-        """Raise InputError where reads will meet no mates any more."""
+        """Raise InputError if reads have no mates."""
         for i, path in enumerate(self._paths):
             if not self._is_over[i] or (i == 0 and self._is_next(waiting[1])):
                 continue
@@ -185,11 +185,11 @@ class PairSpan:
             if self._step == 1 and waiting[1 - i]:
                 n, other = waiting[1 - i][0].origin.number - 1, self._paths[1 - i]
                 where = f"record {n}" if n else ""
-                what = f"the last one, but {other} has more" if n else f"no reads, but {other} has some"
-                raise InputError(path, where, f"{what}: there must be as many mates")
+                what = f"the last record, but {other} has more" if n else f"no reads, but {other} has some"
+                raise InputError(path, where, f"{what}: both files must have the same number of reads")
 
     def _is_next(self, waiting: Sequence[Any]) -> bool:
-        """Are these reads of mates 2 what comes after all that is wanted?"""
+        """Whether these reads of mates 2 begin after the last wanted pair."""
         return bool(self._after and waiting and are_mates(self._after, waiting[0].name))
 
 
@@ -202,8 +202,8 @@ def plan(
 ) -> Generator[PairSpan, None, None]:
     """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
 
-    Of all pairs the ``n`` (None: all) after the first ``skip``.  An item waits for those before it to be
-    read: whoever takes one reads it at once.
+    ``skip``, ``n``: of all pairs, only ``n`` (None: all) after the first ``skip``.  An item waits for those
+    before it: a thread that takes one must read it at once.
     """
     step = 1 if files.second else 2  # records of a pair in a file
     choices = [ReadRange(step * skip, n and step * n) for _ in range(3 - step)]
@@ -221,9 +221,9 @@ def items(
     left_out: int = 0,
     after: bytes | None = None,
 ) -> Generator[PairSpan, None, None]:
-    """PairSpans of a file of pairs, or of two, by the spans of each.
+    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.
 
-    Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
+    ``left_out``: number of mates 2 to leave out first; ``after``: name from which mates 2 are left out.
     Raises StalledError.
     """
     balance, is_over, link = Balance(left_out), [False] * len(sides), settled(Rest([], [], left_out))
@@ -233,7 +233,7 @@ def items(
         while not all(is_over):
             wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
             if not any(wanted):
-                raise StalledError(files[0][1], "no more is read of it, though more is left")
+                raise StalledError(files[0][1], "reading stopped before the end of the file")
             taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
             is_over = [
                 over or (want and span is None)
@@ -244,5 +244,5 @@ def items(
 
 
 def _name(path: bytes | str) -> str:
-    """As messages say it."""
+    """The name in messages."""
     return "standard input" if str(path) == STANDARD else str(path)

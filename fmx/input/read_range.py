@@ -1,7 +1,7 @@
-"""The first reads of all inputs, or those after them: counted as spans are read, whoever reads which.
+"""A range of the reads of all inputs, by --skip and --first, counted while spans are read in any order.
 
-A span learns from the one before it how many records came earlier, and tells the next one.  What lies beyond
-the last read that is wanted is neither waited for nor complained of.
+A span receives from the previous one the number of earlier records, and passes the sum on.  What lies after
+the last wanted read is not waited for, and its errors are not reported.
 """
 
 import os
@@ -31,15 +31,15 @@ def wanted_range(skip: int, n: int | None) -> range:
 
 
 class ReadRange:
-    """Of all records the ``n`` (None: all) after the first ``skip``; ``before``: of those earlier ones that
-    are not in the spans."""
+    """The ``n`` (None: all) records after the first ``skip``; ``before``: how many earlier records are not in
+    the spans."""
 
     def __init__(self, skip: int, n: int | None, before: int = 0) -> None:
         self._wanted = wanted_range(skip, n)
         self._link = settled(min(before, self._wanted.stop))
 
     def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
-        """Yield what reads the chosen records of ``spans``, which go on where those given before end."""
+        """Yield spans with the wanted records only; further calls continue the count."""
         if self._wanted == range(sys.maxsize):
             yield from spans
             return
@@ -53,15 +53,15 @@ class ReadRange:
 
 
 class _RangeSpan:
-    """A Span or Chunk of which the records ``wanted`` (a range of all) are read; ``before`` and ``behind``:
-    Futures of how many records came earlier, at most ``wanted.stop``."""
+    """A Span or Chunk of which only the records ``wanted`` (a range of all) are read; ``before``, ``behind``:
+    Futures of the number of earlier records, at most ``wanted.stop``."""
 
     def __init__(self, span: "Chunk | Span", wanted: range, before: Future, behind: Future) -> None:
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
         self.path, self.end = span.path, span.end
 
     def read(self, hold: Any = SpanBuffer) -> Chunk:
-        """Its records that are wanted.  Raises InputError."""
+        """Read the wanted records.  Raises InputError."""
         told = None
         try:
             chunk, error = self._read(hold)
@@ -71,7 +71,7 @@ class _RangeSpan:
                 told = earlier
                 return Chunk(self.path, np.empty(0, np.uint8), True, 1, 0)
             if chunk is None:
-                raise error  # type: ignore[misc]  # one of them is there
+                raise error  # type: ignore[misc]  # set if chunk is None
             n = n_records_of(chunk)
             told = min(earlier + n, self._wanted.stop)
             start = min(max(self._wanted.start - earlier, 0), n)
@@ -80,7 +80,7 @@ class _RangeSpan:
             settle(self._behind, told)
 
     def leave(self) -> None:
-        """It will not be read any more: who comes after it need not wait."""
+        """Give up reading: later spans need not wait."""
         self._span.leave()
         settle(self._behind)
 
@@ -92,7 +92,7 @@ class _RangeSpan:
 
 
 def n_records_of(chunk: Chunk) -> int:
-    """How many records a Chunk holds, an unfinished one included."""
+    """Number of records in a Chunk, including an incomplete one."""
     if chunk.data.size == 0:
         return 0
     n = count(chunk.data, chunk.data.size, chunk.is_fastq)
@@ -100,7 +100,7 @@ def n_records_of(chunk: Chunk) -> int:
 
 
 def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
-    """Records ``start`` to ``stop`` of the ``n`` of a Chunk."""
+    """Records ``start`` to ``stop`` of a Chunk with n records."""
     if (start, stop) == (0, n):
         return chunk
     part = chunk.data[_begin(chunk, start, n) : _begin(chunk, stop, n)]
@@ -108,34 +108,35 @@ def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
 
 
 def _begin(chunk: Chunk, r: int, n: int) -> int:
-    """Where record r of the ``n`` of a Chunk begins, or its end."""
+    """Where record r of a Chunk with n records begins; its end for r = n."""
     if r == n:
         return chunk.data.size
     return find_border(chunk.data, 0, 4 * r if chunk.is_fastq else r, chunk.is_fastq)[0]
 
 
-# What share of its inputs a run has read, by where the spans that were taken end.
+# Fraction of the inputs that a run has read, by the ends of the spans taken.
 
 
 class InputShare:
-    """Of the files ``paths``; called, it gives a number from 0 to 1, or None where that cannot be known."""
+    """Fraction of the files ``paths`` that has been read; call it for a number from 0 to 1, None if
+    unknown."""
 
     def __init__(self, paths: Sequence[bytes | Path | str]) -> None:
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
         self._sizes = [os.path.getsize(path) for path in paths] if is_known else []
         self._total = sum(self._sizes)
-        self._ends: dict = {}  # of files that are read: bytes
+        self._ends: dict = {}  # bytes read, by file
 
     def note(self, number: Any, end: int) -> None:
-        """Of the ``number``-th file ``end`` bytes were taken."""
+        """Note that ``end`` bytes of a file were taken."""
         self._ends[number] = end
 
     def end(self, number: int) -> None:
-        """All of the ``number``-th file was taken."""
+        """Note that all of a file was taken."""
         self._ends[number] = self._sizes[number] if self._sizes else 0
 
     def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
-        """Yield the spans of the files, one after the other, and note where each ends."""
+        """Yield the spans of the files in order, and note where each ends."""
         number, last = 0, None
         with closing(spans):
             for span in spans:
@@ -146,7 +147,7 @@ class InputShare:
                 yield span
 
     def of_pairs(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
-        """The same for PairSpans."""
+        """Yield PairSpans, and note where each ends."""
         with closing(spans):
             for span in spans:
                 for number, end in span.ends():
@@ -158,11 +159,11 @@ class InputShare:
         return min(1.0, done / self._total) if done and self._total else None
 
 
-# Several files at a time, each of which gives its spans to whoever comes, one after the other.
+# Several files at a time, each of which yields its spans in order.
 
 
 class SpansInTurn(Protocol):
-    """A file: ``is_over`` where it has no more spans; ``is_busy`` while somebody takes the next one."""
+    """A file: ``is_over`` if it has no more spans; ``is_busy`` while a thread takes the next one."""
 
     is_over: bool
 
@@ -176,10 +177,10 @@ F = TypeVar("F", bound=SpansInTurn)
 
 
 def in_turn(files: Iterable[F], n: int) -> Generator[F, None, None]:
-    """Yield files, ``n`` of them at a time, each again and again until it is over.
+    """Yield files, ``n`` of them at a time, each repeatedly until it is over.
 
-    Those that nobody is busy with come first: one that can only be read in order keeps one worker busy, and
-    several keep all of them busy.
+    Files that are not busy come first: a file that can only be read in order keeps one worker busy, several
+    keep all of them busy.
     """
     left = iter(files)
     opened = list(islice(left, n))

@@ -1,6 +1,6 @@
-"""Bytes of FASTA or FASTQ -> ReadBatch: arrays, no Python object per read.
+"""Parses FASTA and FASTQ into a ReadBatch of arrays, without a Python object per read.
 
-The packed words of read r and of its reverse complement stand next to each other (n_words = ceil(m / 32)):
+The packed words of read r and its reverse complement are adjacent (n_words = ceil(m / 32)):
 
     words   | read 0 | reverse 0 | read 1 | reverse 1 | ... | spare |
 """
@@ -34,12 +34,12 @@ from .record import (
 if TYPE_CHECKING:
     from .chunks import Chunk
 
-LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # of SAM and BAM: an operation of a CIGAR has 28 bits
+LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # limits of SAM and BAM; a CIGAR operation has 28 bits
 FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
 class ReadBatch(NamedTuple):
-    """A chunk of reads.  Offsets are into ``data`` uint8[n]; all int64[n_reads].
+    """Reads of a chunk; offsets into ``data`` uint8[n]; columns int64[n_reads].
 
     ``quality_start`` is -1 for FASTA; ``searchable`` bool[n_reads]: only A C G T U, at least one.
     """
@@ -54,14 +54,14 @@ class ReadBatch(NamedTuple):
 
 
 def subset(batch: ReadBatch, reads: np.ndarray) -> ReadBatch:
-    """Some reads of a batch, by their numbers int64[n]."""
+    """The reads of a batch with these numbers, int64[n]."""
     return ReadBatch(batch.data, *(column[reads] for column in batch[1:]))
 
 
 class Patterns(NamedTuple):
-    """What an engine searches: pattern i is ``length[i]`` symbols packed from word ``first[i]``.
+    """The input of an engine: pattern i is ``length[i]`` symbols packed from word ``first[i]`` on.
 
-    ``length`` int64[n] is 0 where nothing is to be searched; ``words`` uint64 ends with a spare word.
+    ``length`` int64[n] is 0 for patterns that are not searched; ``words`` uint64 ends with a spare word.
     """
 
     words: np.ndarray
@@ -70,7 +70,7 @@ class Patterns(NamedTuple):
 
 
 def parse(chunk: "Chunk") -> ReadBatch:
-    """The reads of a chunk.  Raises InputError that names the record."""
+    """Parse the reads of a chunk.  Raises InputError, which names the record."""
     n = chunk.n_bound
     columns = [np.empty(n, np.int64) for _ in range(5)]
     batch = ReadBatch(chunk.data, *columns, np.empty(n, np.bool_))  # type: ignore[call-arg]
@@ -83,10 +83,10 @@ def parse(chunk: "Chunk") -> ReadBatch:
 
 
 def check_sam(chunk: "Chunk", batch: ReadBatch) -> None:
-    """Raise InputError that names the first record of a chunk that SAM and BAM cannot hold."""
+    """Raise InputError for the first record of a chunk that exceeds the limits of SAM and BAM."""
     for lengths, most, what, remedy in (
         (batch.name_length, LONGEST_NAME, "name is longer than {} characters", "rename it"),
-        (batch.length, LONGEST_READ, "sequence is longer than {} letters", "write another format"),
+        (batch.length, LONGEST_READ, "sequence is longer than {} bases", "write another format"),
     ):
         if (r := _first_above(lengths, most)) < lengths.size:
             what = f"its {what.format(most)}, the limit of SAM and BAM; {remedy}"
@@ -95,7 +95,7 @@ def check_sam(chunk: "Chunk", batch: ReadBatch) -> None:
 
 @compiled
 def _first_above(lengths, most):
-    """The first of lengths that is more than ``most``; their number if none is."""
+    """Index of the first of lengths above ``most``; their number if there is none."""
     for r in range(lengths.size):
         if lengths[r] > most:
             return r
@@ -113,7 +113,7 @@ def pack(batch: ReadBatch, strands: int = FORWARD | REVERSE) -> Patterns:
 
 @compiled
 def _lay_out(batch, first):
-    """Fill in the first word of each pattern; the number of words."""
+    """Fill in the first word of each pattern; return the number of words."""
     n_words = np.int64(0)
     for r in range(batch.length.size):
         n = (batch.length[r] + WORD - 1) // WORD if batch.searchable[r] else 0
@@ -124,7 +124,7 @@ def _lay_out(batch, first):
 
 @compiled
 def _scan(batch, is_fastq, code):
-    """Fill the batch; (number of whole records, problem with the next one)."""
+    """Fill the batch; return (number of whole records, problem with the next one)."""
     i, n = 0, 0
     while i < batch.data.size:
         after, problem = take_fastq(batch, n, i, code) if is_fastq else take_fasta(batch, n, i, code)
@@ -144,9 +144,9 @@ def _pack(batch, strands, code, patterns):
 
 @inlined
 def pack_strands(batch, r, strands, code, patterns):
-    """Pack read r, if it is searchable, from word first[2r] on, and its reverse; note which are searched.
+    """Pack read r, if searchable, from word first[2r] on, and its reverse complement; set lengths by strand.
 
-    Both are packed in any case: a method that finds them together looks at either.
+    Both are always packed: a method that finds both strands at once reads either.
     """
     if not batch.searchable[r]:
         return
@@ -161,7 +161,7 @@ def pack_strands(batch, r, strands, code, patterns):
 
 @inlined
 def pack_read(data, start, length, code, words, first):
-    """Pack ``length`` letters of ``data`` from ``start``, all of them A C G T U, from word ``first`` on."""
+    """Pack ``length`` bases of ``data`` from ``start``, all of them A C G T U, from word ``first`` on."""
     for i in range(0, length, WORD):
         at, k = start + i, min(WORD, length - i)
         word = np.uint64(0)
@@ -185,15 +185,15 @@ def pack_reverse(words, first, other, length):
         words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))
 
 
-# Which letters of a read are searched: fixed numbers are cut off its ends before it is.
+# Trimming: which bases of a read are searched.
 #
-# begin | kept, at most ``most`` letters | ... | end
+# begin | kept, at most ``most`` bases | ... | end
 
 
 class Trim(NamedTuple):
-    """``begin`` letters are cut off the start, ``end`` off the end, and what exceeds ``most`` of the rest.
+    """Remove ``begin`` bases from the start, ``end`` from the end, and all after ``most`` of the rest.
 
-    A read of which fewer than ``least`` letters are left is not searched.
+    A read with fewer than ``least`` bases left is not searched.
     """
 
     begin: int = 0
@@ -206,7 +206,7 @@ WHOLE = Trim()
 
 
 def trimmed(batch: ReadBatch, trim: Trim) -> ReadBatch:
-    """A ReadBatch with its reads cut as a Trim says; that of the argument stays as it is."""
+    """A ReadBatch with trimmed reads; the argument is not changed."""
     if trim == WHOLE:
         return batch
     fields = ("start", "length", "quality_start", "searchable")
@@ -223,7 +223,7 @@ def _trim_all(batch, trim):
 
 @inlined
 def trim_read(batch, r, trim):
-    """Cut read r of a batch, in place."""
+    """Trim read r of a batch, in place."""
     n = batch.length[r]
     begin = min(trim.begin, n)
     kept = min(max(n - begin - trim.end, 0), trim.most)
@@ -237,15 +237,15 @@ def trim_read(batch, r, trim):
         batch.searchable[r] = False
 
 
-# How many reads a read stands for: the N of a name that ends with _xN, as miRDeep2 writes it.
+# The weight of a read: how many reads it stands for, the N of a name that ends with _xN, as in miRDeep2.
 
-MOST = 9 * 10**12  # that weights may add up to: tables count millionths in 64 bits
-_DIGITS = 13  # of a weight, at most: those of MOST
+MOST = 9 * 10**12  # largest sum of weights: tables count millionths in 64 bits
+_DIGITS = 13  # of MOST
 
 
 @inlined
 def weight_of(batch, r):
-    """(weight of read r of a batch, letters of its name without it): a name that tells none stays whole."""
+    """(weight of read r of a batch, length of its name without the weight); (1, whole length) without one."""
     start, n = batch.name_start[r], batch.name_length[r]
     weight, scale, i = np.int64(0), np.int64(1), n
     while i > 0 and n - i < _DIGITS and 48 <= batch.data[start + i - 1] <= 57:
@@ -272,7 +272,7 @@ def _fill(batch, weight):
 
 @inlined
 def put_weight(out, at, weight):
-    """Write _xN into ``out`` uint8 from ``at`` on: the place after it."""
+    """Write _xN into ``out`` uint8 from ``at`` on; return the position after it."""
     out[at], out[at + 1] = ord("_"), ord("x")
     n, left = 1, weight
     while left >= 10:
@@ -284,15 +284,15 @@ def put_weight(out, at, weight):
     return at + 2 + n
 
 
-# How many reads, or inserts, are how long: exact below 1,024 letters, then in classes 1 to 2 % wide.
+# Histogram of lengths or insert sizes: exact below 1,024 bases, then in classes 1 to 2 % wide.
 
-_EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes from a power of two to the next, up to 2^31
+_EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes per power of two, up to 2^31
 N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
 
 
 @inlined
 def class_of(length):
-    """The number of a length's class."""
+    """The class number of a length."""
     if length < _EXACT:
         return length
     top = 10
@@ -302,7 +302,7 @@ def class_of(length):
 
 
 def no_lengths() -> np.ndarray:
-    """int64[N_CLASSES], to count in."""
+    """int64[N_CLASSES] of zeros, to count in."""
     return np.zeros(N_CLASSES, np.int64)
 
 
@@ -314,19 +314,19 @@ def count_lengths(length, weight, counts):
 
 
 def classes_of(length: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """How many of ``length`` int64[n] are of each class, int64[N_CLASSES], each ``weight`` [n] times."""
+    """The histogram of ``length`` int64[n], int64[N_CLASSES]; each counts ``weight`` [n] times."""
     counts = no_lengths()
     count_lengths(length, np.asarray(weight, np.int64), counts)
     return counts
 
 
 def lengths_of(length: np.ndarray) -> np.ndarray:
-    """The same of each once."""
+    """The histogram of lengths, each counted once."""
     return classes_of(length, np.ones(length.size, np.int64))
 
 
 def rows_of(counts: np.ndarray) -> list:
-    """[shortest, longest, how many] of each class that is not empty, in order."""
+    """[shortest, longest, count] of each non-empty class, in order."""
     rows = []
     for number in np.flatnonzero(counts).tolist():
         octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
@@ -337,7 +337,7 @@ def rows_of(counts: np.ndarray) -> list:
     return rows
 
 
-_SAM = "this looks like SAM: make BAM of it, as by samtools view -b"
+_SAM = "this looks like SAM: convert it to BAM with samtools view -b"
 
 
 _MESSAGES = {
@@ -346,15 +346,15 @@ _MESSAGES = {
     BLANK_BEFORE: BLANK_LINE,
     NO_PLUS: "its third line does not start with '+': not a FASTQ record of four lines",
     LENGTHS: "sequence and quality differ in length",
-    LETTER: "the sequence holds a byte that is not a letter: ",
-    QUALITY: "the quality holds a byte outside '!' to '~'",
-    BAD_NAME: "its name holds a byte that is not printable ASCII, which SAM cannot hold; rename it: ",
-    AT_FIRST: "its name starts with '@', which SAM takes for a header line; rename it",
+    LETTER: "the sequence contains a byte that is not a letter: ",
+    QUALITY: "the quality contains a byte outside '!' to '~'",
+    BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
+    AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
 }
 
 
 def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
-    """What is wrong with record r of a chunk; only what stands before the problem is in the batch."""
+    """The error for record r of a chunk; the batch has only what precedes the problem."""
     if problem in (NO_AT, BLANK_BEFORE):
         return _MESSAGES[problem]
     text = chunk.data[batch.name_start[r] :].tobytes()

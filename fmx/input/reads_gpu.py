@@ -1,11 +1,11 @@
-"""The bytes of a span of BGZF on the GPU that inflates them; the host gets the ends, where records are cut.
+"""Inflates a span of BGZF on a GPU, and parses its reads there; the host gets both ends, to cut records.
 
-    file      | blocks of the span                        | blocks behind it ...
-    pinned    | packed                                                  |
+    file      | blocks of the span                        | blocks after it ...
+    pinned    | compressed                                              |
     device    | inflated, checked, newlines counted                     |
     host      | first bytes |                      | last ones and those beyond |
 
-What a GPU cannot do, or what is damaged, is read as on the CPU, which says what is wrong.
+What the GPU does not support, or what is damaged, is read on the CPU, which reports errors.
 """
 
 from functools import partial
@@ -32,20 +32,21 @@ if TYPE_CHECKING:
     from . import Reader
     from .chunks import Chunk
 
-ENDS = 1 << 16  # bytes at either end that the host is told, at most
-_PROBLEM, _BORDERS = 0, 1  # of what is reported
+ENDS = 1 << 16  # bytes at either end that the host receives, at most
+_PROBLEM, _BORDERS = 0, 1  # of the report
 _N_THREADS, _STRETCH, _COUNTERS = (
     128,
     256,
     1 << 16,
-)  # bytes for a thread that counts, and such threads, at most
+)  # threads per block; bytes per counting thread, and number of such threads, at most
 
 
 @kernel
 def count_ends_kernel(data, own, is_fastq, report):
-    """Adds to ``report[_BORDERS]`` the newlines that count among the first ``own`` bytes (chunks.count).
+    """Add the number of newlines that count (chunks.count) in the first ``own`` bytes to
+    ``report[_BORDERS]``.
 
-    Some threads, each of which takes bytes at even distances.
+    Each thread reads bytes at equal distances.
     """
     n = np.int64(0)
     for i in range(thread_index(), own, grid_size()):
@@ -54,24 +55,24 @@ def count_ends_kernel(data, own, is_fastq, report):
 
 
 class DeviceBytes:
-    """``data``: bytes of a Chunk on a GPU, of a stream."""
+    """``data``: bytes of a Chunk in the memory of a GPU; ``stream``: the stream that holds them."""
 
     def __init__(self, stream: "GpuStream", data: "DeviceArray") -> None:
         self._stream, self.data = stream, data
 
     def bring(self, here: np.ndarray) -> None:
-        """Copy them to the host's memory."""
+        """Copy the bytes to host memory."""
         gpu.copy(self.data, here, self._stream.handle)
         self._stream.wait()
 
 
 class GpuSpanBuffer(SpanBuffer):
-    """A SpanBuffer, that of blocks of BGZF on the GPU of a ``stream``; ``inflater``: its Inflater."""
+    """A SpanBuffer that inflates BGZF blocks on the GPU of a ``stream``, with ``inflater``."""
 
     def __init__(self, stream: "GpuStream", inflater: "Inflater", reader: "Reader") -> None:
         super().__init__(reader, partial(stream.here, "data"))
         self._stream, self._inflater, self._known = stream, inflater, 0
-        self._there: DeviceArray | None = None  # the bytes, once they were inflated there
+        self._there: DeviceArray | None = None  # the bytes, once inflated there
         self._reader: Any
 
     def load(self, own: int, beyond: int, is_fastq: bool) -> int:
@@ -105,7 +106,7 @@ class GpuSpanBuffer(SpanBuffer):
         return data, DeviceBytes(self._stream, self._there[begin:stop]) if self._there is not None else None
 
     def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
-        """``load`` by the GPU, or None where the host must do it."""
+        """Load on the GPU; None if the host must do it."""
         reader, stream = self._reader, self._stream
         stops, is_end = _with_those_behind(reader, beyond)
         if reader.skip or stops is None:
@@ -127,19 +128,19 @@ class GpuSpanBuffer(SpanBuffer):
         report.read()
         if report[_PROBLEM]:
             return None
-        here = np.empty(n + 1, np.uint8)  # of whose pages the middle ones are never touched
+        here = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
         here[:first], here[last:n] = ends[:first], ends[first:]
         self._reader, self._there, self._buffer = after(reader.file, reader.start + n_bytes), there, here
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if skip_blank(here[:first], 0) == first or skip_blank(here[last:own], 0) == own - last:
-            self.whole()  # what is looked for at the ends lies further in
+            self.whole()  # what is searched at the ends lies further inside
         return report[_BORDERS]
 
 
 def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | None, bool]:
-    """Where blocks end: those of ``reader`` (Blocks), and those behind that hold ``beyond`` bytes.
+    """Ends of the blocks of ``reader``, and of those after them that hold ``beyond`` bytes.
 
-    (int64[n], from where the first begins, or None if there are none such; whether the input ends so).
+    (int64[n], relative to the first block, or None if other data follows; whether the input ends there).
     """
     stops, file, size = list(reader.stops), reader.file, None
     for stop, size in blocks(file, stops[-1], at_once=8):
@@ -153,18 +154,18 @@ def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | No
     return np.array(stops, np.int64) - reader.start, is_end
 
 
-# Bytes of a Chunk -> ReadBatch and Patterns on a GPU, by the functions that the CPU takes a record by.
+# Parses a Chunk into ReadBatch and Patterns on a GPU, with the same functions per record as the CPU.
 #
-#     counts   newlines that count in each tile of the bytes, then their running totals
-#     starts   where each record begins: a thread a tile
-#     reads    a record a thread: its parts, its checks, its packed words
+#     counts   newlines that count in each tile of the bytes, then their prefix sums
+#     starts   where each record begins: one thread per tile
+#     reads    one thread per record: its fields, checks and packed words
 #
-# Words of a record lie where its bytes are in the chunk, in proportion: no totals of lengths are needed.
+# The words of a record are placed in proportion to its bytes in the chunk: no prefix sums of lengths needed.
 
 TILE = 256
-PROBLEM, BORDERS, FREE = range(3)  # of what is reported; later steps have the rest
+PROBLEM, BORDERS, FREE = range(3)  # of the report; later steps use the rest
 N_THREADS = 128
-_FASTQ_SHIFT, _FASTA_SHIFT = 2, 1  # bytes of the shortest record of so many letters hold their words
+_FASTQ_SHIFT, _FASTA_SHIFT = 2, 1  # log2 of bytes of a record per word: the shortest record has room
 
 
 class Raw(NamedTuple):
@@ -182,8 +183,8 @@ class Raw(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How records become reads: the Trim of their letters, which strands are searched, and whether they must
-    keep the limits of SAM and BAM."""
+    """How to make reads of records: how to trim them, which strands to search, and whether to check the
+    limits of SAM and BAM."""
 
     trim: Trim
     strands: int
@@ -192,7 +193,7 @@ class Reading(NamedTuple):
 
 @kernel
 def count_kernel(raw):
-    """``raw.before`` gets the number of newlines that count of each tile, by a thread a tile."""
+    """Count newlines that count into ``raw.before``, one thread per tile."""
     tile = thread_index()
     start = tile * TILE
     if start < raw.data.size:
@@ -205,7 +206,7 @@ def count_kernel(raw):
 
 @kernel
 def starts_kernel(raw):
-    """``raw.starts`` by the running totals of the tiles, by a thread a tile."""
+    """Fill ``raw.starts`` from the prefix sums of tiles, one thread per tile."""
     tile = thread_index()
     start, shift = tile * TILE, 2 if raw.is_fastq else 0  # borders of a record: 4, or 1
     if start < raw.data.size:
@@ -224,7 +225,7 @@ def starts_kernel(raw):
 
 @kernel
 def reads_kernel(raw, batch, reading, patterns, report):
-    """The reads and their patterns, by a thread a record; ``report[PROBLEM]`` gets 1 if any has one.
+    """Parse reads and pack patterns, one thread per record; ``report[PROBLEM]`` becomes 1 if one is damaged.
 
     ``reading``: a Reading.
     """
@@ -253,11 +254,11 @@ def reads_kernel(raw, batch, reading, patterns, report):
 
 
 def _sent(stream: "GpuStream", data: np.ndarray) -> "DeviceArray":
-    """Bytes of the host on the device."""
+    """Copy bytes from the host to the device."""
     n = data.size
     packed = stream.here("data", n, np.uint8)
     if data.base is packed:
-        packed = data  # they were read there
+        packed = data  # already in pinned memory
     else:
         packed[:n] = data
     stream.begin("copy in")
@@ -267,9 +268,10 @@ def _sent(stream: "GpuStream", data: np.ndarray) -> "DeviceArray":
 def parse(
     stream: "GpuStream", chunk: "Chunk", reading: Any, report: KernelReport
 ) -> tuple[ReadBatch, Patterns]:
-    """Launch what makes (ReadBatch, Patterns) on the device of a Chunk with one record at least.
+    """Launch the kernels that parse a Chunk, with at least one record, into (ReadBatch, Patterns) on the
+    device.
 
-    The KernelReport gets PROBLEM as reads_kernel has it; then no read is searched.
+    If the report gets PROBLEM, no read is searched.
     """
     n, n_reads, there = chunk.data.size, chunk.n_bound, stream.there
     shift, n_tiles = _FASTQ_SHIFT if chunk.is_fastq else _FASTA_SHIFT, -(-n // TILE)

@@ -1,6 +1,6 @@
-"""One record of FASTA or FASTQ: where its parts are in the data, and what may be wrong with it.
+"""One record of FASTA or FASTQ: finds its fields in the data and checks them.
 
-Compiled code takes records one after the other (reads.py), a GPU each by a thread of its own (reads_gpu.py).
+The CPU parses records one after another (reads.py), a GPU with one thread per record (reads_gpu.py).
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def _line_end(data, i):
 
 @inlined
 def _name_end(data, i):
-    """Index of the first byte from i on that is no printable ASCII or a space: the data end with one."""
+    """Index of the first byte from i on that is not printable ASCII, or a space; the data end with one."""
     while i + 8 <= data.size:
         x = load_big_endian(data, i)
         low = x & np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -44,7 +44,7 @@ def _name_end(data, i):
 
 @inlined
 def _take_header(batch, r, i):
-    """Note the name, the first word of a header line whose rest begins at i: the next line, or -problem."""
+    """Set the name, the first word of a header line from i on; return the next line, or -problem."""
     data = batch.data
     stop = _name_end(data, i)
     batch.name_start[r], batch.name_length[r] = i, stop - i
@@ -60,15 +60,15 @@ def _take_header(batch, r, i):
 
 @inlined
 def _has_cr(data, start, newline):
-    """True if there is a CR before the one that may precede the LF at ``newline``."""
+    """Whether there is a CR other than one before the LF at ``newline``."""
     found = find_byte(data, CR, start, newline)
     return found >= 0 and found < newline - 1
 
 
 @inlined
 def is_searchable(letters):
-    """Are there letters (uint8), and none but A C G T U?"""
-    unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
+    """Whether there are bases (uint8), and all are A C G T U."""
+    unknown = np.uint8(0)  # 8 bits, so that the loop is vectorized
     for i in range(letters.size):
         x = letters[i] & np.uint8(0xDF)  # upper case
         known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
@@ -78,7 +78,7 @@ def is_searchable(letters):
 
 @inlined
 def _check_letters(batch, r, code):
-    """Note whether read r is searchable; True if every byte is a letter."""
+    """Set whether read r is searchable; return whether every byte is a letter."""
     letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
     batch.searchable[r] = is_searchable(letters)
     worst = np.uint8(0)
@@ -90,7 +90,7 @@ def _check_letters(batch, r, code):
 
 @inlined
 def _check_qualities(data, start, n):
-    """True if all are printable."""
+    """Whether all n qualities are printable."""
     qualities, bad = data[start : start + n], np.uint8(0)
     for i in range(n):
         bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
@@ -99,14 +99,14 @@ def _check_qualities(data, start, n):
 
 @inlined
 def _after_records(data, i):
-    """The problem with what follows the last record: blank lines may only end the file."""
+    """The problem with what follows the last record: only blank lines may."""
     j = skip_blank(data, i)
     return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
 
 
 @inlined
 def take_fastq(batch, r, i, code):
-    """Note record r of FASTQ, which begins at byte i: (where the next one begins, OK or its problem)."""
+    """Set the fields of FASTQ record r, which begins at byte i; return (next record, OK or its problem)."""
     data = batch.data
     if data[i] != ord("@"):
         return i, _after_records(data, i)
@@ -136,7 +136,7 @@ def take_fastq(batch, r, i, code):
     else:
         batch.quality_start[r] = after
         end = after + batch.length[r]
-        if end < data.size and data[end] == NEWLINE:  # then qualities in their range are the line
+        if end < data.size and data[end] == NEWLINE:  # if qualities are in range, this is their line
             after = end + 1
         else:
             end, after = _line_end(data, after)
@@ -151,7 +151,7 @@ def take_fastq(batch, r, i, code):
 
 @inlined
 def take_fasta(batch, r, i, code):
-    """The same of FASTA; the lines of its sequence are joined in place."""
+    """Set the fields of FASTA record r, which begins at byte i, as take_fastq; joins its lines in place."""
     data = batch.data
     after = _take_header(batch, r, i + 1)
     if after < 0:

@@ -1,6 +1,6 @@
-"""Sequences that a program gives -> chunks of FASTA, as fast as a file is read.
+"""Sequences of a Python program as chunks of FASTA, as fast as reading a file.
 
-Whoever takes some of them joins them; what Python did for each by itself would take longer than its search.
+Many sequences are joined at once: a Python operation per sequence would take longer than its search.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from ..errors import InputError, quoted
 from .chunks import CHUNK_SIZE, NEWLINE, Chunk, bytes_of, count, refuse_letters
 from .streams import given
 
-SOME = 256  # sequences that are joined while they are in a core's cache
+SOME = 256  # sequences that are joined at once, within a core's cache
 _HEAD = np.frombuffer(b">\n", np.uint8)  # of a record without a name
 
 
 class JoinedSequences(NamedTuple):
-    """Some sequences, ``letters`` str or bytes, with ``names`` or with None, joined as ``lines``.
+    """Some sequences, ``letters`` str or bytes, with ``names`` or None, joined as ``lines`` of FASTA.
 
-    These lack what stands before the first and behind the last of them.
+    The lines lack the first '>' and the last newline.
     """
 
     letters: list
@@ -31,7 +31,7 @@ class JoinedSequences(NamedTuple):
 
 
 class SequenceSpan:
-    """Sequences from number ``first`` on, as a list of JoinedSequences; ``what``: how messages call them."""
+    """Sequences from number ``first`` on, as a list of JoinedSequences; ``what``: their name in messages."""
 
     end = 0
 
@@ -40,7 +40,7 @@ class SequenceSpan:
         self.n = sum(len(part.letters) for part in parts)
 
     def read(self, hold: Any = None) -> Chunk:
-        """Them as FASTA.  Raises InputError for what is no sequence, ValueError for letters beyond ASCII."""
+        """Read them as FASTA.  Raises InputError for a bad sequence, ValueError for non-ASCII characters."""
         head = _HEAD[: 1 if self._parts[0].names else 2]
         data, at, n = np.empty(self._size(head), np.uint8), 0, self.n
         for part in self._parts:
@@ -54,7 +54,7 @@ class SequenceSpan:
         return Chunk(self.path, data, False, self._first + 1, n)
 
     def _size(self, head: np.ndarray) -> int:
-        """Bytes of FASTA, or more: where a letter of a name is no ASCII, four of each."""
+        """Upper bound of the bytes of FASTA: four per character if names are not ASCII."""
         return sum(
             (len(part.lines) if part.lines.isascii() else 4 * len(part.lines)) + head.size + 1
             for part in self._parts
@@ -72,22 +72,22 @@ class SequenceSpan:
         return np.frombuffer(lines, np.uint8)
 
     def _letters(self) -> Iterator[str | bytes]:
-        """Each sequence."""
+        """Yield each sequence."""
         return (each for part in self._parts for each in part.letters)
 
     def _refuse_beyond_ascii(self) -> None:
-        """Raise ValueError for the first sequence with other letters, if any."""
+        """Raise ValueError for the first sequence with non-ASCII characters, if there is one."""
         for i, each in enumerate(self._letters(), self._first):
             if isinstance(each, str) and not each.isascii():
-                raise ValueError(f"{self._what}[{i}] must hold letters of ASCII, not {quoted(each)}")
+                raise ValueError(f"{self._what}[{i}] must be ASCII, not {quoted(each)}")
 
     def _refuse(self) -> None:
-        """Raise InputError for the first sequence, or name, that is not one line."""
+        """Raise InputError for the first sequence or name that is not one line."""
         for i, each in enumerate(self._letters(), self._first + 1):
             refuse_letters(bytes_of(each), i, self.path)
         names = (name for part in self._parts for name in part.names or ())
         bad = next(i for i, name in enumerate(names, self._first + 1) if "\n" in name)
-        raise InputError(self.path, f"record {bad}", "its name holds a line end")
+        raise InputError(self.path, f"record {bad}", "its name contains a line end")
 
 
 def _has_blanks(part: JoinedSequences) -> bool:
@@ -97,10 +97,10 @@ def _has_blanks(part: JoinedSequences) -> bool:
 def plan(
     what: str, sequences: Iterable[Any], size: int = CHUNK_SIZE, is_numbered: bool = False
 ) -> Generator[SequenceSpan, None, None]:
-    """Yield what can be ``read`` to Chunks, each of about ``size`` letters, of str or bytes in order.
+    """Yield spans of about ``size`` bases of sequences (str or bytes), in order.
 
-    ``sequences``: an iterable of them, or a Mapping of names to them; others have no name, or their number
-    from 0 where ``is_numbered``.  Raises TypeError that says which of ``what`` is of another type.
+    ``sequences``: an iterable, or a Mapping from names to sequences; without names they get none, or numbers
+    from 0 if ``is_numbered``.  Raises TypeError, which names the item of ``what`` with another type.
     """
     first, total = 0, 0
     held: list = []
@@ -118,7 +118,7 @@ def plan(
 
 
 def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[JoinedSequences]:
-    """Sequences, SOME at a time."""
+    """Yield sequences, joined SOME at a time."""
     names, is_named = map(str, counted()), is_numbered or isinstance(sequences, Mapping)
     if isinstance(sequences, Mapping):
         names, sequences = map(partial(_name, what), list(sequences)), sequences.values()
@@ -135,17 +135,17 @@ def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[
 
 
 def _each(some: JoinedSequences) -> Iterator[JoinedSequences]:
-    """Each by itself."""
+    """Yield each sequence separately."""
     for i, each in enumerate(some.letters):
         names = some.names and some.names[i : i + 1]
         yield JoinedSequences([each], names, _lines([each], names))
 
 
 def _lines(letters: Sequence[Any], names: Sequence[str] | None) -> str | bytes:
-    """What Some are joined as.  Raises TypeError for what is neither str nor bytes, or both."""
+    """Join sequences as FASTA.  Raises TypeError unless all are str or all are bytes."""
     is_text = isinstance(letters[0], str)
     if not is_text and not {*map(type, letters)} <= {bytes, np.bytes_}:
-        raise TypeError("what is no bytes may have some for all that, as a number of NumPy")
+        raise TypeError("other types may support the buffer protocol, such as numbers of NumPy")
     if names:
         if is_text:
             return "\n>".join(map("\n".join, zip(names, letters, strict=True)))
@@ -154,7 +154,7 @@ def _lines(letters: Sequence[Any], names: Sequence[str] | None) -> str | bytes:
 
 
 def _sequence(name: str, value: object) -> bytes:
-    """A str or bytes, as bytes."""
+    """A str or bytes as bytes."""
     if not isinstance(value, str | bytes):
         raise TypeError(f"{name} must be str or bytes, not {quoted(value)}")
     return bytes_of(value)

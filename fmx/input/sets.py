@@ -1,4 +1,4 @@
-"""What is changed in a near match: where the text has a base that a letter of the pattern does not match."""
+"""Near matches: the base sets of a pattern, and where the text has a base outside of them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,41 +13,42 @@ from .reads import FORWARD, REVERSE, pack_read, pack_reverse
 if TYPE_CHECKING:
     from .reads import ReadBatch
 
-# Changes of a pattern: where the text has a base that is none of the pattern's set.  Their number is in two
-# bits of an int64, and above it for each, in 30 bits, where it is in the pattern and the text's base.
+# Changes of a pattern: where the text has a base that is not in the pattern's set.  The low two bits of an
+# int64 are their number; above, 30 bits for each change: its position in the pattern and the text's base.
 N_BITS, CHANGE_BITS, NONE = 2, 30, -1
 
 
 @inlined
 def n_changes(changes):
-    """How many there are."""
+    """Number of changes."""
     return changes & 3
 
 
 @inlined
 def change_at(changes, j):
-    """(where change number j is in the pattern, the text's base)."""
+    """(position of change number j in the pattern, the text's base)."""
     own = changes >> (N_BITS + CHANGE_BITS * j)
     return (own >> 2) & ((1 << 28) - 1), own & 3
 
 
 @by_type_or_this
 def changes_of(hits, hit):
-    """The changes of a hit: none, in exact ones."""
+    """The changes of a hit: none for exact hits."""
     return np.int64(0)
 
 
 @by_type_or_this
 def peers_of(hits, i, hit):
-    """How many occurrences of read i are as likely as a hit: all, of exact ones; 0 if others are likelier."""
+    """Number of occurrences of read i with as few changes as a hit: all for exact hits; 0 if others have
+    fewer."""
     return hits.total[i]
 
 
-# Letters of patterns as sets of bases, so that a pattern is compared with the text 32 symbols at a time.
+# Base sets of patterns, which compare a pattern with the text 32 symbols at a time.
 #
-# A set is four bits, A C G T from the lowest; its letter matches each base of it, and none where it is empty.
-# For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its
-# packed text has the lower one (dna.py):
+# A set has four bits, A C G T from the lowest; it matches its bases, and nothing if it is empty.  For each 32
+# symbols of a pattern there are four planes, for A C G T; the bit of a symbol is at the lower of its two bits
+# in packed text (dna.py):
 #
 #     bit      62   60   58  ...  0        pattern R A N: A 1 1 1, C 0 0 1, G 1 0 1, T 0 0 1
 #     symbol    0    1    2  ... 31
@@ -56,11 +57,11 @@ _LOW = 0x5555555555555555  # the lower bit of each symbol
 
 
 class Sets(NamedTuple):
-    """Patterns by their sets: row 2r is read r, row 2r + 1 its reverse complement.
+    """Patterns as base sets: row 2r is read r, row 2r + 1 its reverse complement.
 
-    Pattern i has ``length[i]`` symbols (int64, 0: not searched), and ``planes`` uint64, four words for each
-    32 symbols, from ``plane[i]`` on.  Of a plain one, A C G T alone, ``words`` uint64 are the packed symbols
-    from plane[i] >> 2 on, and ``first[i]`` is -1; else ``sets`` uint8 are its sets from ``first[i]`` on.
+    Pattern i has ``length[i]`` symbols (int64, 0: not searched), and ``planes`` uint64, four words per 32
+    symbols, from ``plane[i]`` on.  If it has only A C G T, its packed symbols are in ``words`` uint64 from
+    plane[i] >> 2 on, and ``first[i]`` is -1; else its sets are in ``sets`` uint8 from ``first[i]`` on.
     """
 
     sets: np.ndarray
@@ -72,7 +73,7 @@ class Sets(NamedTuple):
 
 
 def _table(letters: Mapping[str, str] | str) -> np.ndarray:
-    """uint8[256]: the set of each byte that is one of ``letters``, in either case; empty for others."""
+    """uint8[256]: the base set of each byte of ``letters``, in either case; empty for others."""
     table = np.zeros(256, np.uint8)
     for letter in letters:
         bases = sum(1 << "ACGT".index(base) for base in SETS[letter])
@@ -84,9 +85,10 @@ PLAIN, DEGENERATE = _table("ACGTU"), _table(SETS)
 
 
 def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:
-    """bool[n_reads]: which reads can occur with at most ``most`` mismatches; ``table`` as above.
+    """bool[n_reads]: which reads can occur with at most ``most`` mismatches; ``table``: base set of each
+    byte.
 
-    They have more letters than that, and at most as many of them match nothing.
+    They have more bases than that, and at most that many match nothing.
     """
     found = np.empty(batch.length.size, np.bool_)
     _look(batch, table, most, found)
@@ -106,7 +108,7 @@ def _look(batch, table, most, found):
 def make_sets(
     batch: "ReadBatch", start: int, stop: int, is_searched: np.ndarray, strands: int, table: np.ndarray
 ) -> Sets:
-    """Sets of reads start to stop of a batch, of those that ``is_searched`` bool[n_reads] says."""
+    """Sets of reads start to stop of a batch; ``is_searched`` bool[n_reads] excludes reads."""
     lengths = batch.length[start:stop] * is_searched[start:stop]
     is_plain = np.repeat(batch.searchable[start:stop], 2)
     both = np.repeat(lengths, 2)
@@ -142,7 +144,7 @@ def _fill(batch, start, table, code, sets):
 
 @inlined
 def _fill_sets(batch, r, table, sets, i):
-    """The sets and planes of pattern i, which is read r or its reverse."""
+    """Fill the sets and planes of pattern i, read r or its reverse complement."""
     n, begin = sets.length[i], batch.start[r]
     for j in range(n):
         if i & 1:
@@ -157,7 +159,7 @@ def _fill_sets(batch, r, table, sets, i):
 
 @inlined
 def reversed_bits(own):
-    """The set of the complements: A and T, C and G change places."""
+    """The set of the complements: exchanges A and T, C and G."""
     x = np.uint64(own)
     x = (
         (x & np.uint64(1)) << np.uint64(3)
@@ -170,7 +172,7 @@ def reversed_bits(own):
 
 @inlined
 def changes_at(words, position, sets, i, most):
-    """The changes of pattern i at ``position`` of the packed text ``words``; NONE if over ``most``."""
+    """The changes of pattern i at ``position`` of the packed text ``words``; NONE if more than ``most``."""
     length, plane = at(sets.length, i), at(sets.plane, i)
     n, found, done = np.int64(0), np.int64(0), np.int64(0)
     while done < length:
@@ -196,7 +198,7 @@ def changes_at(words, position, sets, i, most):
 
 @inlined
 def _unmatched(ours, planes, plane):
-    """The lower bit of each of 32 symbols that is in none of the sets from ``plane`` on."""
+    """The lower bit of each of 32 symbols that is not in its set, in the planes from ``plane`` on."""
     low = ours & np.uint64(_LOW)
     high = (ours >> np.uint64(1)) & np.uint64(_LOW)
     of_a = ~high & ~low & at(planes, plane)

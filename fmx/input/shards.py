@@ -1,17 +1,17 @@
-"""Shards of inputs: the I-th of N runs of spans, found without reading what other shards read.
+"""Shards of inputs: the I-th of N runs of spans, found without reading the parts of other shards.
 
-All inputs, one after the other, are a line as long as their bytes on disk, cut into N equal stretches; where
-a cut may be depends on the file:
+All inputs, one after another, form a line as long as their bytes on disk, which is divided into N equal
+stretches.  Where a file may be cut depends on its type:
 
-    plain      every 8 MiB, so that where spans are as long, those of all shards are those of one run
-    BGZF       at a block
-    the rest   at its beginning or end: it is read in order
+    uncompressed   every 8 MiB, so that the spans of all shards are those of one run
+    BGZF           between blocks
+    others         nowhere: they are read in order
 
-As for spans, a record belongs to the shard that holds the newline before it.  How many newlines came before,
-modulo 4, is found in the shard itself: of the four lines that may begin a record of FASTQ, all but one make
-records that no file may hold (in a valid file the right one never does).  Where several could be right, or
-none, what stands before is counted after all.  Neighbours compare what they found (``Border``) when they are
-merged, so a file that is damaged where two shards meet is noticed as in one run.
+A record belongs to the shard that holds the newline before it, as with spans.  The number of newlines before
+a shard, modulo 4, is found in the shard: of the four lines that may begin a FASTQ record, all but one give
+records that are not valid (in a valid file the right one is always valid).  If several are possible, or none,
+the newlines before the shard are counted.  When shards are merged, neighbours are compared (``Border``), so
+damage where two shards meet is detected as in one run.
 """
 
 import os
@@ -35,12 +35,12 @@ from .streams import Source
 if TYPE_CHECKING:
     from . import Reader
 
-GUESS = (1 << 18, 1 << 22)  # bytes looked at to find the first record
-APART = CHUNK_SIZE  # bytes between two cuts of a plain file, whatever the spans of a machine are
+GUESS = (1 << 18, 1 << 22)  # bytes to look for the first record in
+APART = CHUNK_SIZE  # bytes between the cuts of an uncompressed file, independent of a machine's spans
 
 
 class Shard(NamedTuple):
-    """The ``number``-th, from 1, of ``total``."""
+    """Shard ``number``, from 1, of ``total``."""
 
     number: int
     total: int
@@ -49,17 +49,17 @@ class Shard(NamedTuple):
         return f"{self.number}/{self.total}"
 
     def of(self, n: int) -> tuple:
-        """(start, stop): its things of n."""
+        """(start, stop): its part of n items."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
 
     def with_thing(self, i: int, n: int) -> "Shard":
-        """That which has thing ``i`` of ``n``."""
+        """The shard that has item ``i`` of ``n``."""
         return self._replace(number=-(-(i + 1) * self.total // n))
 
 
 class Border(NamedTuple):
-    """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there on before those that a
-    record follows, or -1 behind the last record."""
+    """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there to the one before a
+    record, or -1 after the last record."""
 
     path: str
     at: int
@@ -67,7 +67,7 @@ class Border(NamedTuple):
 
 
 class ShardStretch(NamedTuple):
-    """Bytes ``first`` to ``last`` of all files, one after the other; how many records are ``before`` them."""
+    """Bytes ``first`` to ``last`` of all files, one after another; ``before``: number of earlier records."""
 
     first: int
     last: int
@@ -77,11 +77,11 @@ class ShardStretch(NamedTuple):
 def stretches_of(
     paths: Sequence[str], wanted: range, is_whole: Callable[[int], bool] = lambda number: False
 ) -> list:
-    """Stretches, one after the other, that hold the records ``wanted`` of files, which are counted once.
+    """Stretches, one after another, that hold the ``wanted`` records of files, which are counted once.
 
-    They begin and end where a file may be cut, or, of the number-th one that ``is_whole``, where it does.
+    They begin and end where a file may be cut; ``is_whole(number)``: a file that may not.
     """
-    cuts, n, at = [(0, 0)], 0, 0  # (byte, records before it)
+    cuts, n, at = [(0, 0)], 0, 0  # (byte, number of records before it)
     for number, path in enumerate(paths):
         with Source(path) as source:
             for n_records, end in _counted_spans(source):
@@ -101,7 +101,7 @@ def stretches_of(
 
 
 def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
-    """Yield (records, where they end if it may be cut there) of the spans of a file."""
+    """Yield (number of records, where they end if the file may be cut there) of the spans of a file."""
     begun = first_of(source)
     if begun[1].size == 0:
         return
@@ -120,9 +120,8 @@ def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
 class ShardPlan:
     """The spans of a shard of regular files, or of a ``stretch`` of them.
 
-    ``begin``, ``end``: its Borders inside files, or None; ``is_empty``: there are none, as where files are
-    short; ``whole``: a sentence on a file that cannot be cut, of which it has bytes, but another shard reads
-    all, or "".
+    ``begin``, ``end``: its Borders inside files, or None; ``is_empty``: whether it has no spans, as for short
+    files; ``whole``: a message about a file that cannot be cut, and that another shard reads, or "".
     """
 
     def __init__(
@@ -136,21 +135,21 @@ class ShardPlan:
     ) -> None:
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
         self.stretch = stretch
-        self._first: int | None = None  # number of the file in which it begins
+        self._first: int | None = None  # number of the file in which the shard begins
         self._n_threads = n_threads
         self.begin: Border | None = None
         self.is_empty = True
         self.whole = ""
-        self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
-        self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Future behind it
+        self._assumed: tuple | None = None  # at ``begin``: whether it is FASTQ, and the Before
+        self._last: tuple | None = None  # at the end: path, byte, whether FASTQ, Future after it
 
     def spans(self) -> Generator[Span | Chunk, None, None]:
-        """Yield what can be read to Chunks, in order.  Raises InputError."""
+        """Yield spans, in order.  Raises InputError."""
         for _, span in self.numbered():
             yield span
 
     def numbered(self) -> Generator[tuple[int, Span | Chunk], None, None]:
-        """The same with the number of the file of each, from 0."""
+        """Yield (number of the file, from 0, span)."""
         for number, first, last in self.stretches():
             with Source(self._paths[number]) as source:
                 begun = first_of(source)
@@ -162,7 +161,8 @@ class ShardPlan:
                         yield number, span
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (number of a file, first, last) for files that it has bytes of; either may lie outside."""
+        """Yield (number of the file, first, last) of files with bytes in the shard; either may lie
+        outside."""
         sizes = [os.path.getsize(path) for path in self._paths]
         first, last = self.stretch[:2] if self.stretch else self._shard.of(sum(sizes))
         at = 0
@@ -173,31 +173,31 @@ class ShardPlan:
             at += size
 
     def note_whole(self, number: int, path: str, instead: str = "compress it with bgzip") -> None:
-        """Note that ``path`` cannot be cut, so that who begins in the number-th file reads all of it."""
+        """Note that ``path``, the number-th file, cannot be cut, and is read by the shard in which it
+        begins."""
         sizes = [os.path.getsize(each) for each in self._paths]
         reader = self._shard.with_thing(sum(sizes[:number]), sum(sizes))
         self.whole = (
-            f"{path} cannot be cut, so shard {reader} reads all of it; {instead}, and shards share the work"
+            f"{path} cannot be split, so shard {reader} reads all of it; to share the work, {instead}"
         )
 
     @property
     def end(self) -> Border | None:
-        """Where it ends inside a file; asked for when all was read."""
+        """Where the shard ends inside a file; valid after all spans were read."""
         if self._last is None:
             return None
         path, at, is_fastq, link = self._last
         return Border(path, at, _newlines(link.result(), is_fastq))
 
     def first_number(self, number: int) -> int:
-        """The number that the spans of the number-th file give its first record; asked for when the first was
-        yielded."""
+        """Number of the first record in the spans of a file; valid after its first span was yielded."""
         if not (self.begin and self._assumed and self._first == number):
             return 1
         is_fastq, assumed = self._assumed
         return 1 - (-assumed.total // (4 if is_fastq else 1))
 
     def renumbered(self, error: InputError) -> InputError:
-        """An error of this shard with its record's number in the file: counts what stands before."""
+        """The error with the number of its record in the file, which counts the records before the shard."""
         found = re.fullmatch(r"record (\d+)", error.where)
         if not (found and self.begin and self._assumed and self.begin.path == error.path):
             return error
@@ -211,7 +211,7 @@ class ShardPlan:
     def between(
         self, source: Source, begun: tuple[int, np.ndarray], cuts: "Cuts", start: int, stop: int
     ) -> Generator[Span | Chunk, None, None]:
-        """The spans between two cuts; ``begun``: what first_of gave."""
+        """Yield the spans between two cuts; ``begun``: the result of first_of."""
         is_fastq = self._check(source.path, begun[1][0])
         self.is_empty = self.is_empty and start == stop
         if start == 0 and stop == cuts.size:
@@ -229,7 +229,7 @@ class ShardPlan:
             here, link, end = link, Future(), reached
             yield Span(path, is_fastq, n, reader, here, link)
         if not cuts.is_reached(stop, end):
-            raise InputError(path, "", "holds BGZF and other gzip: no shard can begin in it; use bgzip")
+            raise InputError(path, "", "BGZF mixed with other gzip cannot be split: recompress it with bgzip")
         if stop < cuts.size:
             self._last = path, stop, is_fastq, link
 
@@ -238,13 +238,13 @@ class Cuts:
     """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records."""
 
     def __init__(self, source: Source, skip: int) -> None:
-        self.file: Any = source.regular()  # None where it is_whole
+        self.file: Any = source.regular()  # None if it is_whole
         self.is_gzip, self.size = source.is_gzip, os.path.getsize(source.path)
         self._skip = skip
         self.is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
 
     def at(self, place: int) -> int:
-        """The cut at or near a place that may lie outside of the file: 0 and its size are cuts."""
+        """The cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
         if place <= 0 or place >= self.size or self.is_whole:
             return 0 if place <= 0 else self.size
         if self.is_gzip:
@@ -253,7 +253,7 @@ class Cuts:
         return self._skip + n * APART if n else 0
 
     def beyond(self, start: int, n: int) -> int:
-        """A cut behind byte n of what a cut gives."""
+        """A cut after byte n of the data from a cut on."""
         if not self.is_gzip:
             return self.at(start + n + APART)
         for stop, size in blocks(self.file, start):
@@ -263,19 +263,19 @@ class Cuts:
         return self.size
 
     def spans(self, size: int, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
-        """(reader, its own bytes, where they end) for spans between two cuts."""
+        """(reader, its own bytes, where they end) of spans between two cuts."""
         skip = 0 if start else self._skip
         if self.is_gzip:
             return blocks_of(self.file, size, skip, start, stop)
         return ranges_of(self.file, size, start + skip, stop)
 
     def is_reached(self, stop: int, end: int) -> bool:
-        """Do blocks follow each other from the end of the last span to the cut ``stop``?"""
+        """Whether blocks continue from the end of the last span to the cut ``stop``."""
         ends = [end, *(end for end, _ in blocks(self.file, end, stop))] if self.is_gzip else [stop]
         return ends[-1] == stop
 
     def reader(self, start: int) -> "Reader":
-        """What gives the bytes from a cut on."""
+        """A reader of the bytes from a cut on."""
         return after(self.file, start) if self.is_gzip else PlainRange(self.file, start)
 
 
@@ -284,7 +284,7 @@ def _newlines(before: Before, is_fastq: bool) -> int:
 
 
 def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """What stands before a cut, as far as it matters there."""
+    """The Before at a cut, as far as it matters there."""
     if not is_fastq:
         return Before(1)
     for n in GUESS:
@@ -297,7 +297,7 @@ def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
-    """May records of FASTQ begin after the first newline behind this many of ``data``?"""
+    """Whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
     begin, left = find_border(data, 0, newlines + 1, True)
     n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
     if n_records == 0:
@@ -311,7 +311,7 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
 
 
 def _counted(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """What stands before a cut, by reading all of it."""
+    """The Before at a cut, found by reading everything before it."""
     link = settled(Before(0))
     for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):
         before, link = link, Future()

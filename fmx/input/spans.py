@@ -1,4 +1,4 @@
-"""The bytes of a span, and of what follows it, as far as they were read: in the host's memory."""
+"""Spans: runs of bytes of an input that any thread can read, cut into whole records by counting newlines."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 
 
 class SpanBuffer:
-    """``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) gives room for them."""
+    """The first ``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) allocates
+    memory."""
 
     def __init__(self, reader: Reader, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
         self._reader, self._make, self._buffer = reader, make, np.empty(0, np.uint8)
         self.n, self.is_end = 0, False
 
     def load(self, own: int, beyond: int, is_fastq: bool) -> int:
-        """Read ``own`` bytes and as many ``beyond``: how many newlines count in the former.
+        """Read ``own`` bytes and ``beyond`` more; return how many newlines count in the former.
 
         Raises InputError.
         """
@@ -48,9 +49,9 @@ class SpanBuffer:
         return count(self.data(), min(self.n, own), is_fastq)
 
     def read_on(self, more: int) -> None:
-        """Have that many more bytes, or all.  Raises InputError."""
+        """Read this many more bytes, or to the end.  Raises InputError."""
         n = self.n + more
-        if n >= self._buffer.size:  # one is left for a newline
+        if n >= self._buffer.size:  # keep room for a final newline
             larger = self._make(max(4 * self.n, n) + 1, np.uint8)
             larger[: self.n] = self.data()
             self._buffer = larger
@@ -62,19 +63,19 @@ class SpanBuffer:
         return self._buffer.size - 1 - self.n
 
     def data(self) -> np.ndarray:
-        """All of them, uint8[n]; those in the middle may be unknown before ``whole``."""
+        """The bytes, uint8[n]; on a GPU the middle is undefined before ``whole``."""
         return self._buffer[: self.n]
 
     def whole(self) -> np.ndarray:
-        """All of them, uint8[n]."""
+        """All bytes, uint8[n]."""
         return self.data()
 
     def begin(self, left: int, is_fastq: bool) -> int:
-        """The place behind the ``left``-th newline that counts."""
+        """The place after the ``left``-th newline that counts."""
         return find_border(self.data(), 0, left, is_fastq)[0]
 
     def end_line(self) -> None:
-        """Let a newline stand behind them."""
+        """Append a newline."""
         self._buffer[self.n] = NEWLINE
 
     def cut(self, begin: int, stop: int) -> tuple:
@@ -82,28 +83,25 @@ class SpanBuffer:
         return self._buffer[begin:stop], None
 
 
-# Inputs -> spans: runs of bytes that any thread can read by himself, cut into whole records by counting.
+# A span of an uncompressed file is a range of its bytes, one of BGZF some of its blocks.  Other streams are
+# read span by span, by the thread that asks for the next.  A record belongs to the span that holds the
+# newline before it (the first record to the first span); its end is read from beyond the span.  In FASTQ a
+# record starts after every fourth newline of the file, whatever qualities begin with; in FASTA after a
+# newline that '>' follows.  A span counts its own newlines, receives from the previous span how many came
+# earlier, and passes on the sum:
 #
-# A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by
-# span by whoever asks for the next.  A record belongs to the span that holds the newline before it (the
-# first one of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts
-# after every fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>'
-# follows.  A span counts its own newlines, learns from the span before it how many came earlier, and tells
-# the next one:
 #
 #     spans           |            0 |            1 |           2 |
-#     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0 is thought before the first record
+#     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0: assumed before the first record
 #     records         1           2             3           4
 
-NOT_READ = "what stands before could not be read"
-RANGES_FROM = (
-    4  # threads: fewer read a gzip faster with igzip, which takes two thirds of the time, but of one
-)
-BEYOND = 1 << 16  # bytes that are read beyond a span for its last record, at first
+NOT_READ = "the input before it could not be read"
+RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
+BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 
 
 class Before(NamedTuple):
-    """What stands before a span: newlines that count, and the record where blank lines began, or 0."""
+    """What precedes a span: newlines that count, and the record where blank lines began, or 0."""
 
     total: int
     blank: int = 0
@@ -112,9 +110,9 @@ class Before(NamedTuple):
 class Span:
     """``size`` bytes of an input and the records that belong to them.
 
-    ``reader`` gives these bytes, fewer at the input's end, and then all after them; where ``size`` is None,
-    its ``begin`` tells it.  ``before`` and ``behind``: the Futures, of Before, from the span before it and to
-    the next; ``end``: where it ends in its file, if that is known.
+    ``reader`` reads these bytes, fewer at the end of the input, and then all after them; if ``size`` is None,
+    its ``begin`` returns it.  ``before``, ``behind``: Futures of Before, from the previous span and to the
+    next; ``end``: where it ends in its file, if known.
     """
 
     end = 0
@@ -127,7 +125,7 @@ class Span:
         self._hold: Any = SpanBuffer
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
-        """Its records, once it is known what stands before it, of what ``hold(reader)`` gives: a SpanBuffer.
+        """Read its records into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
 
         Raises InputError.
         """
@@ -135,7 +133,7 @@ class Span:
         return self.cut()[0]
 
     def cut(self) -> tuple[Chunk, np.ndarray, Before]:
-        """(Chunk, what was read beyond it, the Before of that); the next span may be told less."""
+        """(Chunk, bytes read beyond it, the Before of those); the next span may receive less."""
         try:
             return self._cut()
         except BaseException:
@@ -143,7 +141,7 @@ class Span:
             raise
 
     def leave(self) -> None:
-        """It will not be read any more: who comes after it need not wait."""
+        """Give up reading: later spans need not wait."""
         settle(self._behind)
 
     def _cut(self) -> tuple[Chunk, np.ndarray, Before]:
@@ -171,7 +169,7 @@ class Span:
         begin = held.begin(-before.total % period + 1 - is_first, self.is_fastq)
         rest = own
         if not blank:
-            left = -total % period  # newlines before the one that the next record follows
+            left = -total % period  # newlines up to the one before the next record
             stop, rest = self._complete(held, own, left + 1)
             n_records -= self.is_fastq and left == 3 and stop == own  # nothing follows the last newline
             total += left
@@ -180,7 +178,7 @@ class Span:
         return chunk, held.data()[rest:], Before(total, blank)
 
     def _complete(self, held: SpanBuffer, own: int, left: int) -> tuple[int, int]:
-        """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
+        """Read on to the next record or the end of the input; return (that, where unused bytes begin)."""
         i, beyond = own, BEYOND
         while True:
             i, left = find_border(held.data(), i, left, self.is_fastq)
@@ -199,7 +197,7 @@ class Span:
 
 
 class StreamRest:
-    """The bytes of a Source or Gzip, of which ``rest`` (uint8) has been read."""
+    """The bytes of a Source or Gzip from where ``rest`` (uint8, already read) begins."""
 
     def __init__(self, file: Reader, rest: np.ndarray) -> None:
         self._file, self.rest, self._is_over = file, rest, False
@@ -223,10 +221,10 @@ def plan(
     check: Callable[[str, int], bool] = begins_fastq,
     n_threads: int = 1,
 ) -> Generator[Span | Chunk, None, None]:
-    """Yield what can be ``read`` to Chunks, each of about ``size`` bytes of FASTA or FASTQ files, in order.
+    """Yield spans of about ``size`` bytes of FASTA or FASTQ files, in order.
 
-    A span waits for those before it to be read: whoever takes one reads it at once.  A file without records
-    yields nothing.  ``check`` (path, first byte) tells FASTQ and raises InputError; ``n_threads`` read.
+    A span waits for those before it: a thread that takes one must read it at once.  A file without records
+    yields nothing.  ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.
     """
     for path in paths:
         with Source(path) as source:
@@ -236,7 +234,7 @@ def plan(
 def read_chunks(
     paths: Sequence[bytes | str], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
 ) -> Generator[Chunk, None, None]:
-    """Yield the Chunks of several FASTA or FASTQ files in order: spans read one after the other."""
+    """Yield the Chunks of several FASTA or FASTQ files in order, read one after another."""
     for span in plan(paths, size, check):
         yield span.read()
 
@@ -248,7 +246,7 @@ def plan_source(
     n_threads: int = 1,
     first: tuple[int, np.ndarray] | None = None,
 ) -> Generator[Span | Chunk, None, None]:
-    """The same for one Source; ``first``: what ``first_of`` has given."""
+    """Yield the spans of one Source; ``first``: the result of ``first_of``, if it was called."""
     skip, head = first or first_of(source)
     if head.size == 0:
         return
@@ -264,7 +262,7 @@ def plan_source(
 def _side_by_side(
     path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, StreamRest | None]
 ) -> Generator[Span, None, tuple[StreamRest | None, Future]]:
-    """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the last Future."""
+    """Yield a Span for each (reader, size, end); return the result of ``readers``, and the last Future."""
     link = settled(Before(0))
     while True:
         try:
@@ -282,7 +280,7 @@ def _readers(
 ) -> Generator[tuple[Any, int | None, int], None, StreamRest | None]:
     """Yield (reader, its own bytes or None, where they end); return a StreamRest of what is left, or None.
 
-    Of the input the ``skip`` first bytes are blank, and ``head`` has been read.
+    The first ``skip`` bytes of the input are blank, and ``head`` has been read.
     """
     file, stop = source.regular(), 0
     if file is None:
@@ -303,13 +301,13 @@ def _readers(
 
 
 def is_whole_bgzf(file: "RegularFile", stop: int) -> bool:
-    """Whether the blocks up to ``stop`` are all of a file, the last one empty, as a BGZF ends."""
+    """Whether the blocks up to ``stop`` are the whole file, with an empty last block, as BGZF requires."""
     return 0 < stop == file.size and not any(file.bytes(4, stop - 4))
 
 
 def _gzip_ranges(file: "RegularFile", size: int) -> Any:
     """The Ranges of a gzip file, or None."""
-    from ..codecs import parallel_gzip  # most commands need none of it
+    from ..codecs import parallel_gzip  # imported on first use
 
     return parallel_gzip.ranges_of(file, size)
 
@@ -317,7 +315,7 @@ def _gzip_ranges(file: "RegularFile", size: int) -> Any:
 def ranges_of(
     file: "RegularFile", size: int, skip: int, stop: int | None = None
 ) -> Iterator[tuple[PlainRange, int, int]]:
-    """Yield (reader, its own bytes, where they end) for spans of a plain file, as far as ``stop``."""
+    """Yield (reader, its own bytes, where they end) for spans of an uncompressed file, up to ``stop``."""
     stop = stop or file.size
     for start in range(skip, stop, size):
         n = min(size, stop - start)
@@ -327,7 +325,7 @@ def ranges_of(
 def blocks_of(
     file: "RegularFile", size: int, skip: int, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[BgzfBlocks, int, int]]:
-    """The same for the blocks of BGZF from ``start`` on, where the file may end or something else begin."""
+    """Yield the same for BGZF blocks from ``start`` on, until the file ends or other data begins."""
     n, stops = 0, []
     for stop, more in blocks(file, start, end):
         n += more
@@ -343,7 +341,7 @@ def blocks_of(
 
 
 def first_of(source: Source) -> tuple[int, np.ndarray]:
-    """Of a Source just opened: (bytes before the first that is no white space, that byte and some more)."""
+    """(number of white-space bytes at the start of a new Source, the bytes that follow, in part)."""
     skip, head = 0, np.empty(BEYOND, np.uint8)
     while n := source.readinto(head):
         blank = skip_blank(head[:n], 0)
@@ -353,11 +351,11 @@ def first_of(source: Source) -> tuple[int, np.ndarray]:
     return skip, head[:0]
 
 
-# All bytes of an input in memory: a plain file, and blocks of BGZF, by all threads; the rest in order.
+# All bytes of an input in memory: uncompressed files and BGZF by all threads, others in order.
 
 
 def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None) -> np.ndarray:
-    """uint8: all that a Source just opened gives; ``tell`` is called as it is read in order.
+    """All bytes of a new Source, uint8; ``tell`` is called repeatedly while it is read in order.
 
     Raises InputError.
     """
@@ -375,7 +373,7 @@ def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = 
 
 
 def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object]) -> np.ndarray:
-    """``data`` with n bytes, and all that ``rest`` gives."""
+    """``data`` with n bytes, followed by all bytes of ``rest``."""
     while True:
         if n == data.size:
             larger = np.empty(n + n // 2 + CHUNK_SIZE, np.uint8)

@@ -1,4 +1,4 @@
-"""Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole; stems."""
+"""Streams: input files, compressed or not, and standard input; output files that appear complete."""
 
 import io
 import os
@@ -22,12 +22,12 @@ SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
 def stem_of(path: str, suffix: str = SUFFIX) -> str:
-    """Its stem: ``day0`` of runs/day0.fq.gz."""
+    """The stem of a path: ``day0`` for runs/day0.fq.gz."""
     return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
 
 
 def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
-    """The stems of files, with their folders where two are alike."""
+    """The stems of files, with their folders if two are equal."""
     names = [os.fspath(path) for path in paths]
     stems = [stem_of(name, suffix) for name in names]
     if len(set(stems)) == len(stems):
@@ -36,11 +36,11 @@ def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
 
 
 STANDARD = "-"
-GIVEN = "given sequences"  # what messages call an input of bytes that has no name
+GIVEN = "given sequences"  # name in messages of an input of bytes
 
 
 class GivenBytes(bytes):
-    """FASTA of what a program gave as ``argument``; as a path in messages it is called so."""
+    """FASTA that a program gave as ``argument``, which is its name in messages."""
 
     argument: str
 
@@ -56,12 +56,12 @@ class GivenBytes(bytes):
 
 
 def given(argument: str) -> str:
-    """What messages call an input that a program gave as this argument."""
+    """Name in messages of an input that a program gave as this argument."""
     return f"given {argument}"
 
 
 def is_alignments(head: bytes) -> bool:
-    """Is a file that begins with these bytes BAM or CRAM?"""
+    """Whether a file that begins with these bytes is BAM or CRAM."""
     if head[:4] == b"CRAM":
         return True
     if head[:2] != b"\x1f\x8b":
@@ -73,14 +73,14 @@ def is_alignments(head: bytes) -> bool:
 
 
 def _alignments(path: str, file: Any) -> "Alignments":
-    """What reads BAM or CRAM; other inputs do without."""
+    """A reader of BAM or CRAM; imported on first use."""
     from .alignments import Alignments
 
     return Alignments(path, file)
 
 
 class Source:
-    """One input opened for reading: a path, '-', or bytes.  Its first bytes tell what it is, not its name.
+    """An input opened for reading: a path, '-', or bytes.  Its first bytes decide its type, not its name.
 
     Errors of disk and compression become InputError.
     """
@@ -89,7 +89,7 @@ class Source:
         if type(path) is bytes:
             self.path = GIVEN
         else:
-            self.path = path if isinstance(path, str) else str(path)  # which may be alignments.CramPath
+            self.path = path if isinstance(path, str) else str(path)  # may be an alignments.CramPath
             if self.path == STANDARD:
                 self.path = "standard input"
         with named_input(self.path):
@@ -110,7 +110,7 @@ class Source:
             self._file = CompressedStream(self.path, self._raw, kind)
 
     def size_hint(self) -> int:
-        """Bytes to expect: exact for a plain file, a guess otherwise."""
+        """Expected bytes: exact for an uncompressed file, else an estimate."""
         try:
             size = os.fstat(self._raw.fileno()).st_size
         except OSError:
@@ -118,11 +118,11 @@ class Source:
         return size if self._is_plain else 4 * size
 
     def position(self) -> int:
-        """Bytes of the file that were read; 0 where nobody knows."""
+        """Bytes of the file that were read; 0 if unknown."""
         return self._raw.tell() if self._raw.seekable() and not self.alignments else 0
 
     def regular(self) -> RegularFile | None:
-        """What it reads, plain or gzip, for any thread to read; None for what can only be read in order."""
+        """The file, uncompressed or gzip, for any thread to read; None if it can only be read in order."""
         if self._raw is sys.stdin.buffer or isinstance(self._raw.raw, io.BytesIO):
             return None
         if not (self._is_plain or self.is_gzip):
@@ -132,7 +132,7 @@ class Source:
         return RegularFile(self.path, self._raw.fileno()) if is_regular else None
 
     def readinto(self, buffer: Any) -> int:
-        """Fill ``buffer`` (uint8 array) from its start as far as the input goes; fewer at the end."""
+        """Fill ``buffer`` (uint8 array) as far as the input goes; return the number of bytes."""
         view, done = memoryview(buffer), 0
         with named_input(self.path):
             while done < len(view) and (n := self._file.readinto(view[done:])):
@@ -154,7 +154,7 @@ class Source:
 
 @contextmanager
 def whole_output(path: str) -> Iterator[BinaryIO]:
-    """A binary file for ``path`` ('-' is standard output) that appears only when the work has succeeded.
+    """Open a binary file at ``path`` ('-' is standard output) that appears only when the work has succeeded.
 
     Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
     """
@@ -177,7 +177,7 @@ def whole_output(path: str) -> Iterator[BinaryIO]:
 
 
 def is_special(path: str) -> bool:
-    """Is it there and no regular file, or a name of an open descriptor?  Raises OSError."""
+    """Whether a path exists and is not a regular file, or names an open descriptor.  Raises OSError."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode) or descriptor_of(path) is not None
     except FileNotFoundError:
@@ -185,7 +185,7 @@ def is_special(path: str) -> bool:
 
 
 def descriptor_of(path: str) -> int | None:
-    """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names: where one appends, so do we."""
+    """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names; keeps its append mode."""
     while os.path.islink(path):
         folder = os.path.realpath(os.path.dirname(path))
         if folder == f"/proc/{os.getpid()}/fd":
@@ -196,7 +196,7 @@ def descriptor_of(path: str) -> int | None:
 
 @contextmanager
 def named_output(path: str) -> Iterator[None]:
-    """Around the writing of an output: errors of the system, but for a closed pipe, become OutputError."""
+    """Turn system errors while writing an output into OutputError, except for a closed pipe."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Tables in text files: CSV, TSV or with semicolons, with or without a line of names."""
+"""Reads tables in text files: CSV, TSV or semicolon-separated, with or without a header line."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ _FOREIGN = {
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file, plain or compressed, without a byte order mark.  Raises InputError."""
+    """The text of a file, compressed or not, without a byte order mark.  Raises InputError."""
     with Source(path) as source:
         data = read_whole(source).tobytes()
     for begin, what in _FOREIGN.items():
@@ -31,13 +31,13 @@ def read_text(path: str | Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data[: error.start].count(b"\n")
-        raise InputError(path, f"line {line}", "this is no text in UTF-8: save it as such") from error
+        raise InputError(path, f"line {line}", "not UTF-8 text: save the file as UTF-8") from error
 
 
 def read_rows(path: str | Path, text: str) -> list:
-    """(number of its line, its cells) of each line of a table that holds anything.  Raises InputError.
+    """(line number, cells) of each non-blank line of a table.  Raises InputError.
 
-    The first line tells what stands between cells, and how many of them a line has.
+    The first line sets the separator and the number of cells.
     """
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -49,18 +49,18 @@ def read_rows(path: str | Path, text: str) -> list:
             if any(cells):
                 rows.append((reader.line_num, cells))
     except csv.Error as error:
-        raise InputError(path, f"line {reader.line_num}", f"no line of a table: {error}") from error
+        raise InputError(path, f"line {reader.line_num}", f"not a line of a table: {error}") from error
     for number, cells in rows:
         if len(cells) != (n := len(rows[0][1])):
-            what = f"it has {n_of(len(cells), 'column')} and line {rows[0][0]} has {n}"
-            raise InputError(path, f"line {number}", f"{what}: is {delimiter!r} between all?")
+            what = f"it has {n_of(len(cells), 'column')}, but line {rows[0][0]} has {n}"
+            raise InputError(path, f"line {number}", f"{what}: separate all columns by {delimiter!r}")
     return rows
 
 
 def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
-    """(columns of ``known`` as of ``find_columns``, rows as of ``read_rows``) of a table.
+    """(columns of ``known`` from find_columns, rows from read_rows) of a table.
 
-    Its line of names may be missing: then the first columns are those.  Lines that begin with # are left out.
+    Without a header line, the columns are those of ``known``, in order.  Lines that begin with # are skipped.
     Raises InputError.
     """
     rows = [row for row in read_rows(path, read_text(path)) if not row[1][0].startswith("#")]
@@ -71,9 +71,9 @@ def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
 
 
 def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict:
-    """{name: column} of what a line of names holds of ``known``, {name: what it may be called}.
+    """{name: column} of a header line; ``known``: {name: possible headings}.
 
-    Case, spaces and marks do not matter, and of several that fit the one that is called so first counts.
+    Case, spaces and punctuation are ignored; if several columns match, the earlier heading wins.
     """
     plain = [re.sub(r"[\W_]", "", cell).lower() for cell in cells]
     found = {}
@@ -96,7 +96,7 @@ COLUMNS = {
 
 
 class Pair(NamedTuple):
-    """Two primers, in upper case."""
+    """A pair of primers, in upper case."""
 
     name: str
     forward: str
@@ -104,32 +104,32 @@ class Pair(NamedTuple):
 
 
 def read_pairs(path: str | Path) -> list:
-    """The Pairs of a table, with or without a line of names.  Raises InputError that names the line."""
+    """The Pairs of a table, with or without a header line.  Raises InputError, which names the line."""
     columns, rows = read_named(path, COLUMNS)
     pairs: list = []
     lines: dict = {}
     for number, cells in rows:
         where = f"line {number}"
         if len(cells) < 3:
-            raise InputError(path, where, "a pair is a name, a forward and a reverse primer, by tabs")
+            raise InputError(path, where, "expected name, forward and reverse primer, separated by tabs")
         pair = Pair(*(cells[columns[name]] for name in COLUMNS))
         pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
         _check(path, where, pair)
         if pair.name in lines:
             raise InputError(
-                path, where, f"{shown(pair.name)} is the pair of {lines[pair.name]} too: rename one"
+                path, where, f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
             )
         lines[pair.name] = where
         pairs.append(pair)
     if not pairs:
-        raise InputError(path, "", "no pair of primers: give lines of name, forward and reverse primer")
+        raise InputError(path, "", "no primer pairs: give lines of name, forward and reverse primer")
     return pairs
 
 
 def _check(path: str | Path, where: str, pair: Any) -> None:
     if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
-        raise InputError(path, where, f"{shown(pair.name)!r} is no name of a pair: letters without spaces")
+        raise InputError(path, where, f"{shown(pair.name)!r} is not a name: use printable characters only")
     for primer in (pair.forward, pair.reverse):
         if not primer or not LETTERS.issuperset(primer):
-            what = f"{shown(primer)!r} of {shown(pair.name)} is no primer of A C G T and IUPAC's letters"
+            what = f"{shown(primer)!r} of {shown(pair.name)} is not a primer: use A C G T and IUPAC codes"
             raise InputError(path, where, what)

@@ -1,1 +1,1 @@
-"""fmx for Python programs: build and open an index, search reads, get NumPy arrays back (docs/python.md)."""
+"""fmx for Python programs: build and open indexes, search reads, get NumPy arrays (docs/python.md)."""

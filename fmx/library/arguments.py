@@ -1,6 +1,6 @@
-"""Arguments of the Python library: what is wrong with one is a TypeError or a ValueError that names it.
+"""Checks the arguments of the Python library; a wrong one raises TypeError or ValueError, which names it.
 
-What numbers and names they may be is that of the commands' options: limits.py.
+The limits of numbers and names are those of the command-line options (limits.py).
 """
 
 import operator
@@ -23,7 +23,7 @@ from ..search.mapping import BOTH, FORWARD, REVERSE
 from ..search.pairs.proper import ORIENTATIONS, Pairing
 
 Path = str | os.PathLike[str]
-# What reads, patterns and sequences are given as: a path, or sequences by themselves or by name.
+# What reads, patterns and sequences can be: a path, a list of sequences, or a dict of sequences by name.
 Sequences = Path | Iterable[str | bytes] | Mapping[str, str | bytes]
 Strands = Literal["both", "forward", "reverse"]
 Orientation = Literal["fr", "rf", "ff"]
@@ -38,7 +38,7 @@ Default = TypeVar("Default", int, None)
 
 
 def whole(name: str, value: object, bounds: tuple[int, int], default: Default) -> int | Default:
-    """A whole number within ``bounds``, as an int; ``default`` for None."""
+    """Return a whole number within ``bounds`` as an int; ``default`` for None."""
     if value is None:
         return default
     must = f"{name} must be a whole number from {bounds[0]} to {bounds[1]}, or None, not {quoted(value)}"
@@ -46,7 +46,7 @@ def whole(name: str, value: object, bounds: tuple[int, int], default: Default) -
         raise TypeError(must)
     try:
         number = operator.index(value)
-    except TypeError:  # as of an array
+    except TypeError:  # such as an array
         raise TypeError(must) from None
     if not bounds[0] <= number <= bounds[1]:
         raise ValueError(must)
@@ -54,7 +54,7 @@ def whole(name: str, value: object, bounds: tuple[int, int], default: Default) -
 
 
 def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[Any], object]) -> Any:
-    """``value``; TypeError unless it is of the ``kinds``, ValueError unless right; ``what`` it must be."""
+    """Return ``value``; raise TypeError unless it is of ``kinds``, ValueError unless ``is_right``."""
     must = f"{name} must be {what}, not {quoted(value)}"
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         raise TypeError(must)
@@ -64,29 +64,29 @@ def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[A
 
 
 def share(name: str, value: object) -> float:
-    """A number from 0 to 1, as a float."""
+    """Return a number from 0 to 1 as a float."""
     least, most = limits.SHARE
     what = f"a number from {least} to {most}"
     return float(_checked(name, value, what, Real, lambda value: least <= value <= most))
 
 
 def threads(value: object) -> int:
-    """A number of threads; all cores for None."""
+    """Return a number of threads; all cores for None."""
     return whole("threads", value, limits.THREADS, available_cores())
 
 
 def yes_or_no(name: str, value: object) -> bool:
-    """A truth value."""
+    """Return a truth value."""
     return _checked(name, value, "True or False", bool, lambda value: True)
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
-    """One of some names."""
+    """Return one of ``choices``."""
     return _checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
 
 
 def file(name: str, value: object) -> Path:
-    """The name of a file or folder."""
+    """Return the name of a file or folder."""
     return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, _may_name_a_file)
 
 
@@ -94,22 +94,22 @@ def _may_name_a_file(path: Path) -> bool:
     try:
         name = os.fspath(path)
         return isinstance(name, str) and name != "" and b"\0" not in os.fsencode(name)
-    except UnicodeError:  # half of a surrogate pair
+    except UnicodeError:  # a lone surrogate
         return False
 
 
 def names(name: str, value: object) -> list[str]:
-    """Names with commas between them."""
-    what = "a name, or names with commas between them"
+    """Return comma-separated names as a list."""
+    what = "a name, or comma-separated names"
     return _checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
 
 
 def is_file(name: str, value: object) -> bool:
-    """Is it a path, or are these sequences?  TypeError or ValueError if it is neither."""
+    """Whether ``value`` is a path, not sequences; raises TypeError or ValueError if it is neither."""
     must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(
-            f"{must}: no file has the name {quoted(value)}; for a single read, give [{quoted(value)}]"
+            f"{must}: no file is named {quoted(value)}; for a single read, give [{quoted(value)}]"
         )
     if isinstance(value, str | os.PathLike):
         return bool(file(name, value))
@@ -119,17 +119,17 @@ def is_file(name: str, value: object) -> bool:
 
 
 def strand_set(value: object) -> int:
-    """Strands, as search/ and mem/ have them."""
+    """Return strands as bits."""
     return STRANDS[one_of("strands", value, STRANDS)]
 
 
 def unique_set(value: object) -> int:
-    """Where a match must be the only one, as mem/ has it."""
+    """Return where a match must be unique, as a constant of mem/."""
     return UNIQUE[one_of("unique", value, UNIQUE)]
 
 
 def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
-    """Which hits are reported."""
+    """Return which hits to report."""
     return hits.SelectionPolicy(
         whole("k", k, limits.COUNT, hits.ALL),
         whole("at_most", at_most, limits.COUNT, hits.ALL),
@@ -138,14 +138,14 @@ def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
 
 
 def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
-    """Which near matches are asked for."""
+    """Return how to search for near matches; None for exact search."""
     most = whole("mismatches", mismatches, limits.MISMATCHES, 0)
     is_near = yes_or_no("iupac", iupac) or most > 0
     return Near(most, bool(iupac), **how) if is_near else None
 
 
 def pairing(orientation: object, min_insert: object, max_insert: object) -> Pairing:
-    """Which pairs are proper."""
+    """Return which pairs are proper."""
     found = Pairing(
         one_of("orientation", orientation, ORIENTATIONS),
         whole("min_insert", min_insert, limits.INSERT, 0),
@@ -156,13 +156,13 @@ def pairing(orientation: object, min_insert: object, max_insert: object) -> Pair
     return found
 
 
-# What reads, patterns and queries are given as -> spans that workers read.
+# Reads, patterns and queries as spans that workers read.
 
 
 class SequenceSource:
-    """A path, sequences, or a dict of them by name; ``what``: the argument's name.
+    """A path, sequences, or a dict of sequences by name; ``what``: name of the argument, for errors.
 
-    ``paths``: its only one, or none.  Raises TypeError and ValueError for what is none of these.
+    ``paths``: the path, or empty.  Raises TypeError, ValueError.
     """
 
     def __init__(self, what: str, value: Any) -> None:
@@ -173,16 +173,17 @@ class SequenceSource:
     def plan(
         self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False
     ) -> Generator[Any, None, None]:
-        """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
+        """Yield items that ``read`` Chunks of about ``size`` bytes; ``is_numbered``: unnamed reads get
+        numbers."""
         if self.paths:
             return spans.plan(self.paths, size, n_threads=n_threads)
         return sequences.plan(self._what, self._value, size, is_numbered)
 
     def whole(self) -> Path | GivenBytes:
-        """The path, or FASTA; sequences without names have their numbers.  Raises InputError."""
+        """The path, or FASTA in memory; unnamed sequences are named by number.  Raises InputError."""
         if self.paths:
             return self.paths[0]
         chunks = [span.read() for span in self.plan(is_numbered=True)]
         for chunk in chunks:
-            parse(chunk)  # which says what is no sequence by its number, not by a line
+            parse(chunk)  # raises errors with the number of a sequence, not of a line
         return GivenBytes.of(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))

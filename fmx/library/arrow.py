@@ -1,8 +1,8 @@
-"""Columns of NumPy as a stream of Arrow's C interface, which other libraries take as it is.
+"""Exports NumPy columns as a stream of Arrow's C interface, without copying them.
 
 https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, and PyCapsuleInterface.html.
-What a struct points to is kept in _HELD until whoever has the struct releases it: each of its own, since a
-consumer may take a column out of a batch and release the rest.
+_HELD keeps alive what a struct points to until its consumer releases it.  Each struct has its own entry, as a
+consumer may move a column out of a batch and release the rest.
 """
 
 import ctypes
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FORMATS = {"int64": b"l", "int32": b"i", "int8": b"c", "float64": b"g", "bool": b"b"}
-Texts = tuple[np.ndarray, np.ndarray]  # (letters uint8, ends int64[n + 1]) of n strings
+Texts = tuple[np.ndarray, np.ndarray]  # (bytes uint8, ends int64[n + 1]) of n strings
 
 
 class Coded(NamedTuple):
-    """Strings as int32 ``numbers`` of ``texts``, each of which is there once."""
+    """A dictionary-encoded column: int32 ``numbers`` of distinct ``texts``."""
 
     numbers: np.ndarray
     texts: Texts
@@ -25,7 +25,7 @@ class Coded(NamedTuple):
 
 Columns = Mapping[str, np.ndarray | Texts | Coded]
 _STREAM = b"arrow_array_stream"
-_HELD: dict = {}  # by private_data: what a struct that was given away points to
+_HELD: dict = {}  # by private_data: what exported structs point to
 _numbers = itertools.count(1)
 
 
@@ -61,7 +61,7 @@ Array._fields_ = [
 
 
 def stream(columns: Columns, n_rows: int) -> object:
-    """A capsule with a stream of one batch of columns, each of n_rows, by name."""
+    """A capsule with a stream of one batch; ``columns`` by name, each with n_rows."""
     made = ArrowStream(
         _address(_GET_SCHEMA), _address(_GET_NEXT), _address(_GET_ERROR), _address(_END_STREAM)
     )
@@ -114,8 +114,8 @@ def _column(column: np.ndarray | Texts | Coded, n: int) -> Array:
 
 
 def _hold(what: object, number: int | None = None) -> int:
-    """Keep something alive; the number by which it is let go."""
-    number = number or -next(_numbers) & (1 << 64) - 1  # no address is so high
+    """Keep an object alive; return the number to release it by."""
+    number = number or -next(_numbers) & (1 << 64) - 1  # above all addresses
     _HELD[number] = what
     return number
 
@@ -125,7 +125,7 @@ def _address(function: Any) -> int:
 
 
 def _ends(kind: type[Schema] | type[Array]) -> Callable:
-    """The release callback of Schema or Array: of columns and strings that are still there, then its own."""
+    """The release callback of Schema or Array: releases children and dictionary, then the struct itself."""
 
     def end(address: int, held: dict = _HELD) -> None:
         own = kind.from_address(address)

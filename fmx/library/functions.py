@@ -1,4 +1,4 @@
-"""How a Python program comes to an Index: built, opened, or made in memory; pairs of sequences, aligned."""
+"""Functions of the Python library: build or open an index, index sequences in memory, align pairs."""
 
 import os
 from collections.abc import Sequence
@@ -36,23 +36,23 @@ def build(
     threads: int | None = None,
     engine: limits.Processor = "cpu",
 ) -> Index:
-    """Index a FASTA file or several, as ``fmx index`` does, and open the index.
+    """Build an index of one or more FASTA files, as ``fmx index`` does, and open it.
 
     Args:
-        reference: A FASTA file, plain or compressed, or a list of them, each of which is a group of contigs.
+        reference: A FASTA file, compressed or not, or a list of files, each of which is a group of contigs.
         path: The folder to write; by default the reference's name with .fmx.
-        groups: A table of contigs and groups, instead.
-        layout: Names with commas between them, or auto.
+        groups: A table of contigs and their groups; by default one group per file.
+        layout: Comma-separated layouts, or auto.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
-        prefix_length: Of the strings in the prefix table, 4 to 15; by default by the reference's size.
+        prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
         threads: All cores by default.
         engine: Where to build and search: cpu, cuda (a GPU), or auto.
 
     Raises:
-        InputError: The file cannot be read, or is no reference.
+        InputError: The file cannot be read, or is not a reference.
         OutputError: The index cannot be written.
-        UnsupportedError: There is no such layout, or not for this reference.
-        DeviceError: There is no GPU, or it lacks memory.
+        UnsupportedError: The layout does not exist, or does not support this reference.
+        DeviceError: There is no GPU, or it has too little memory.
         TypeError, ValueError: An argument is wrong.
 
     Examples:
@@ -83,16 +83,16 @@ def from_sequences(
     threads: int | None = None,
     engine: limits.Processor = "cpu",
 ) -> Index:
-    """Index sequences in memory, without a file.
+    """Build an index of sequences in memory, without files.
 
     Args:
-        sequences: A dict of contigs by name, {"chr1": "ACGT"}; sequences in a list are called 0, 1, ...; or
-            the path of a FASTA file.
-        layout: And all others, as of ``fmx.build``.
+        sequences: A dict of contigs by name, such as {"chr1": "ACGT"}; sequences in a list, which are named
+            0, 1, ...; or the path of a FASTA file.
+        layout: This and all other arguments: see ``fmx.build``.
 
     Raises:
-        InputError: A sequence is empty or holds other than letters, or a name is none that SAM allows.
-        UnsupportedError, DeviceError, TypeError, ValueError: As of ``fmx.build``.
+        InputError: A sequence is empty or has characters other than letters, or SAM does not allow a name.
+        UnsupportedError, DeviceError, TypeError, ValueError: As for ``fmx.build``.
 
     Examples:
         >>> fmx.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
@@ -113,7 +113,7 @@ def _build_options(layout: object, sa_rate: object, prefix_length: object) -> In
     names = arguments.names("layout", layout)
     rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
     if names == ["auto"] and rate != 1:
-        raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
+        raise ValueError("sa_rate must be 1 with layout auto, which chooses the SA rate")
     length = arguments.whole("prefix_length", prefix_length, limits.PREFIX_LENGTH, None)
     return IndexOptions(names, rate, length)
 
@@ -126,19 +126,19 @@ def open_index(
     threads: int | None = None,
     engine: Engine = "cpu",
 ) -> Index:
-    """Open an index; every byte that a search reads is checked, unless it was and no file changed since.
+    """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
     Args:
-        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME or NAME.fa for NAME.fmx.
-        layout: Search backward over this layout of it.
+        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME or NAME.fa stand for NAME.fmx.
+        layout: Use backward search with this layout.
         method: auto, verify, backward or sparse, as ``--method`` of ``fmx search``.
         threads: All cores by default.
         engine: Where to search: cpu, cuda (a GPU), auto (a GPU if one can be used, else the CPU), or a GPU
-            engine by name.  What a GPU is given stays there for the next search.
+            engine by name.  The index stays on the GPU for the next search.
 
     Raises:
         IndexFileError: There is no index, or it is damaged.
-        UnsupportedError: The index has no such layout, or cannot be searched so.
+        UnsupportedError: The index has no such layout, or does not support the method.
         TypeError, ValueError: An argument is wrong.
 
     Examples:
@@ -155,7 +155,7 @@ def open_index(
     return Index(load, Searchers(device, n_threads), layout=layout, method=method)
 
 
-# All pairs of sequences, aligned, as an array.
+# Pairwise alignment, as an array.
 
 
 def pairwise(
@@ -163,34 +163,34 @@ def pairwise(
     match: int = 4, mismatch: int = -5, gap: int = -10, threads: int | None = None,
     engine: limits.PairwiseProcessor = "cpu",
 ) -> Table:  # fmt: skip
-    """Align all pairs of sequences from end to end, as ``fmx pairwise`` does (docs/align.md).
+    """Align all pairs of sequences globally, as ``fmx pairwise`` does (docs/align.md).
 
     Args:
-        sequences: A path of FASTA, sequences, or a dict of them by name.
-        other: Align each of ``sequences`` with each of these, not with each other.
-        identity: Leave out pairs of less identity than this, 0 to 1.
-        iddef: How identity is counted, 0 to 4, as by vsearch.
-        match: Score of equal letters.
-        mismatch: Score of unequal letters.
-        gap: Score of a letter against a gap.
+        sequences: Path of a FASTA file, sequences, or a dict of sequences by name.
+        other: Align each of ``sequences`` with each of these, instead of with each other.
+        identity: Report only pairs of at least this identity, 0 to 1.
+        iddef: Definition of identity, 0 to 4, as in vsearch.
+        match: Score of a match.
+        mismatch: Score of a mismatch.
+        gap: Score of each base in a gap.
         threads: All cores by default.
         engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
 
     Returns:
-        A Table of dtype ``fmx.PAIR``: ``query`` and ``target``, their numbers in the order given; ``score``;
+        A Table of dtype ``fmx.PAIR``: ``query`` and ``target``, numbers of the sequences from 0; ``score``;
         ``identity``, 0 to 1; ``length`` of the alignment; ``matches`` in it.
 
     Raises:
-        InputError: A file cannot be read, or a record is bad.
-        DeviceError: There is no GPU, or it lacks memory.
-        UnsupportedError: Scores with which no alignment can be computed.
+        InputError: A file cannot be read, or a record is damaged.
+        DeviceError: There is no GPU, or it has too little memory.
+        UnsupportedError: No alignment can be computed with these scores.
         TypeError, ValueError: An argument is wrong.
 
     Examples:
         >>> fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist()
         [(0, 1, 18, 0.875, 8, 7)]
     """
-    from ..align import journey  # of no use to an index
+    from ..align import journey  # not needed for an index
     from ..align.records import as_rows
     from ..align.sequences import Scoring
 

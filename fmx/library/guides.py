@@ -1,4 +1,4 @@
-"""How often each guide of a library stands in the reads of samples, as an array."""
+"""fmx.count: how often each guide of a library occurs in the reads of samples, as an array."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -26,12 +26,12 @@ Samples = Path | Mapping[str, Path | list[Path] | tuple[Path, ...]]
 
 @dataclass(frozen=True)
 class Counts:
-    """What ``fmx.count`` gives.
+    """The result of ``fmx.count``.
 
-    ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample after sample, and
-    the names of all.  ``samples``: for each sample what became of its reads: ``reads``, ``assigned``,
-    ``ambiguous``, ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --report FILE.json``.
-    ``notes``: lines on the library, as of columns that were not used.
+    ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample by sample, and the
+    names of both.  ``samples``: statistics of each sample: ``reads``, ``assigned``, ``ambiguous``,
+    ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --report FILE.json``.  ``notes``:
+    messages about the library, such as columns that were not used.
 
     Examples:
         >>> counts = fmx.count({"day0": "reads.fq"}, "guides.csv")
@@ -45,7 +45,7 @@ class Counts:
 
 
 class _Notes(Progress):
-    """Keeps the lines that a command would say."""
+    """Collects the messages of a command."""
 
     def __init__(self) -> None:
         super().__init__(quiet=True)
@@ -63,25 +63,25 @@ def count(
     """Count the guides of a library in samples, as ``fmx count`` does (docs/count.md).
 
     Args:
-        reads: A path of FASTQ or FASTA, or a dict of samples by name: a path each, or a list of several.
-        library: The path of a table of id, sequence and gene, or of FASTA.
-        mates: The files of mates 2 of the same samples, in the same form.
-        columns: Which columns of the library hold what: a dict of id, sequence, sequence2 or gene to the name
-            of a column, or its number from "1".
-        offsets: Where guides begin in a read, from 0; by default as the first reads of each file tell.
-        after: Guides stand right after these letters.
-        before: Guides stand right before these letters.
-        anywhere: Guides stand anywhere in a read.
+        reads: Path of a FASTQ or FASTA file, or a dict of samples by name, each a path or a list of paths.
+        library: Path of a table of id, sequence and gene, or of a FASTA file.
+        mates: The files with mates 2 of the same samples, in the same form.
+        columns: Columns of the library: a dict that maps id, sequence, sequence2 or gene to the name of a
+            column, or to its number from "1".
+        offsets: Where guides begin in a read, from 0; by default found in the first reads of each file.
+        after: Guides immediately follow these bases.
+        before: These bases immediately follow the guide.
+        anywhere: Guides may be anywhere in a read.
         strands: both, forward or reverse.
-        mismatches: With 1, a read without a guide counts for the only one that is one letter apart.
-        min_quality: Leave out reads with a letter of lower quality in their guide.
+        mismatches: With 1, a read without an exact guide counts for the only guide with one mismatch.
+        min_quality: Skip reads with a base of lower quality within the guide.
         threads: All cores by default.
 
     Returns:
-        Counts: a table, and what became of the reads of each sample.
+        Counts: a table, and statistics of the reads of each sample.
 
     Raises:
-        InputError: A file cannot be read, a record is bad, or no guide is found in the first reads.
+        InputError: A file cannot be read, a record is damaged, or the first reads contain no guide.
         TypeError, ValueError: An argument is wrong.
 
     Examples:
@@ -120,7 +120,7 @@ def _table(seen: CountResult) -> Table:
 
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
-    """The Samples that files are; raises TypeError and ValueError."""
+    """The Samples of the given files.  Raises TypeError, ValueError."""
     first = _files("reads", reads)
     if mates is None:
         return [Sample(name, files) for name, files in first.items()]
@@ -130,7 +130,7 @@ def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
     if isinstance(reads, Mapping) != isinstance(mates, Mapping) or {
         name: len(files) for name, files in first.items()
     } != {name: len(files) for name, files in second.items()}:
-        raise ValueError("mates must be the files of the same samples as reads, as many of each")
+        raise ValueError("mates must have the same samples as reads, with as many files each")
     return [Sample(name, files, second[name]) for name, files in first.items()]
 
 
@@ -146,14 +146,14 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
         several = files if isinstance(files, list | tuple) else [files]
         found[name] = tuple(os.fspath(arguments.file(f"{what}[{quoted(name)}]", path)) for path in several)
         if not several:
-            raise ValueError(f"{what}[{quoted(name)}] must be a path, or a list of one or more")
+            raise ValueError(f"{what}[{quoted(name)}] must be a path, or a list of at least one")
     if not found:
-        raise ValueError(f"{what} must be a path, or a dict of one sample or more")
+        raise ValueError(f"{what} must be a path, or a dict of at least one sample")
     return found
 
 
 def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    must = f"columns must be a dict of {', '.join(ASKED)} to names of columns, not {quoted(columns)}"
+    must = f"columns must be a dict from {', '.join(ASKED)} to names of columns, not {quoted(columns)}"
     if columns is None:
         return ()
     if not isinstance(columns, Mapping):
@@ -165,12 +165,12 @@ def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
 
 def _offsets(offsets: Iterable[int]) -> tuple[int, ...]:
     if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
-        raise TypeError(f"offsets must be whole numbers in a list, not {quoted(offsets)}")
+        raise TypeError(f"offsets must be a list of whole numbers, not {quoted(offsets)}")
     return tuple(dict.fromkeys(arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets))
 
 
 def _flank(name: str, letters: str) -> str:
-    must = f"{name} must be letters of DNA, not {quoted(letters)}"
+    must = f"{name} must be bases (IUPAC codes), not {quoted(letters)}"
     if not isinstance(letters, str):
         raise TypeError(must)
     if letters.upper().strip(_LETTERS):

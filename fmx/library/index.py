@@ -1,4 +1,4 @@
-"""Index: an opened index, what a Python program asks of it, and what searches it."""
+"""Index: an opened index and its searches, for Python programs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,48 +26,48 @@ AnyIndex = FMIndex | JoinedIndex
 
 
 class Searchers:
-    """What searches one index: by a Device and ``n_threads``."""
+    """Mappers and finders of one index, on a Device with ``n_threads``."""
 
     def __init__(self, device: Device, n_threads: int) -> None:
         self.device, self.n_threads = device, n_threads
         self._cache = MapperCache()
 
     def close(self) -> None:
-        """Free what GPUs hold."""
+        """Free the memory of GPUs."""
         self._cache.clear()
 
     def mappers(self, index: AnyIndex, options: MapOptions) -> list:
-        """Mappers by MapOptions.  Raises DeviceError, UnsupportedError."""
+        """The mappers for MapOptions.  Raises DeviceError, UnsupportedError."""
         own = replace(options, n_threads=self.n_threads)
         return self._cache.mappers(index, own, self.device, Progress(quiet=True))
 
     def finders(self, index: AnyIndex, options: MemOptions, writer: Any) -> list[Finder | Auto[Finder]]:
-        """Finders of matches, of which ``writer`` makes pieces."""
+        """Finders of maximal matches, which ``writer`` formats."""
         self.close()
         make = partial(Finder, index, writer=writer)
         return make_finders(make, index, options, self.device, Progress(quiet=True))
 
 
 class Index:
-    """An opened index: ``fmx.open``, ``fmx.build`` and ``fmx.from_sequences`` give one.
+    """An opened index, as returned by ``fmx.open``, ``fmx.build`` and ``fmx.from_sequences``.
 
-    Reads, patterns and queries are given as the path of a FASTA or FASTQ file, plain or compressed; as str or
-    bytes in a list, an array or a generator; or as a dict, {name: sequence}.  Many sequences in a list are
-    about as fast as a file.  A generator is asked for more by the threads that search, one at a time.
-    In a ``with`` statement it is closed at the end.
+    Reads, patterns and queries can be the path of a FASTA or FASTQ file, compressed or not; str or bytes in a
+    list, an array or a generator; or a dict, {name: sequence}.  Long lists are searched about as fast as
+    files.  A generator is called by the searching threads, one at a time.  A ``with`` statement closes the
+    index at its end.
 
     Attributes:
-        path: Its folder, a Path; None in memory.
+        path: The folder of the index, a Path; None in memory.
         contigs: Names of the contigs, a list of str.
-        lengths: Their lengths, int64[n].
-        groups: Names of the groups of contigs, a list of str; None where the index has none.
-        group_of_contig: The number of each contig's group, uint32[n]; None where the index has none.
+        lengths: Lengths of the contigs, int64[n].
+        groups: Names of the groups of contigs, a list of str; None without groups.
+        group_of_contig: The number of each contig's group, uint32[n]; None without groups.
     """
 
     def __init__(self, load: Callable[..., AnyIndex], searchers: Searchers, **wanted: Any) -> None:
         self._load, self._searchers, self._wanted = load, searchers, wanted
         self._opened: AnyIndex | None = load(**wanted)
-        self._others: dict[tuple, AnyIndex] = {}  # the same index as other queries need it
+        self._others: dict[tuple, AnyIndex] = {}  # the index opened for other methods
         reference = self._opened.reference
         self.path, self.contigs = self._opened.path, list(reference.names)
         self.lengths, groups = np.array(reference.lengths), reference.groups
@@ -82,10 +82,10 @@ class Index:
         return f"<fmx.Index {self.path or 'in memory'}: {', '.join(what)}>"
 
     def close(self) -> None:
-        """Give back the memory, the files and the GPUs of the index; contigs and lengths stay known.
+        """Release the memory, the files and the GPUs of the index; contigs and lengths stay available.
 
-        A search of a closed index is a ValueError.  Tables stay as they are, and iterators of
-        ``search_chunks`` go on: what they need is given back after them.
+        Searching a closed index raises ValueError.  Tables remain valid.  Iterators of ``search_chunks`` can
+        be finished, and release what they use at their end.
 
         Examples:
             >>> with fmx.open("genome.fmx") as opened:
@@ -98,7 +98,7 @@ class Index:
         self._searchers.close()
 
     def __enter__(self) -> Self:
-        self._index  # noqa: B018  # is it open?
+        self._index  # noqa: B018  # raises if the index is closed
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,27 +108,27 @@ class Index:
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
         seed: int | None = None, mismatches: int = 0, strata: bool = False,
     ) -> Table:  # fmt: skip
-        """Up to ``k`` hits of each read, as ``fmx search`` reports them.
+        """Find up to ``k`` hits of each read, as ``fmx search`` reports them.
 
         Args:
-            reads: A path, sequences, or a dict of them by name.
-            k: How many hits of a read, 1 to 2^62; None for all.
+            reads: A path, sequences, or a dict of sequences by name.
+            k: Report up to k hits per read, 1 to 2^62; None for all.
             strands: both, forward (reads as given) or reverse (their reverse complements).
-            at_most: Reads with more occurrences than this have no hits.
-            seed: Choose hits at random; the same seed makes the same choice.
-            mismatches: Of up to 2 letters of a hit.
-            strata: Of a read's hits, those with the fewest mismatches.
+            at_most: Report no hits of reads with more occurrences than this.
+            seed: Choose hits at random, reproducibly for each seed.
+            mismatches: Allow up to this many mismatches in a hit, 0 to 2.
+            strata: Report only the hits with the fewest mismatches.
 
         Returns:
-            A Table of dtype ``fmx.HIT``, sorted by read, contig, position, strand: ``read``, its number from
-            0; ``contig``, an index into ``contigs``; ``position``, from 0; ``reverse``, True on the minus
-            strand; ``occurrences`` of the read in all, reported or not.  With mismatches of dtype
-            ``fmx.NEAR_HIT``, which adds ``mismatches``, those of a read with the fewest first.  Reads that
-            do not occur have no row.
+            A Table of dtype ``fmx.HIT``, sorted by read, contig, position and strand: ``read``, its number
+            from 0; ``contig``, an index into ``contigs``; ``position``, from 0; ``reverse``, True on the
+            minus strand; ``occurrences``, the number of all occurrences of the read, reported or not.  With
+            mismatches the dtype is ``fmx.NEAR_HIT``, which adds ``mismatches``, and the hits of a read with
+            the fewest mismatches come first.  Reads without a hit have no row.
 
         Raises:
-            InputError: A file cannot be read, or a record is bad.
-            DeviceError: A GPU is not there, or lacks memory.
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
 
         Examples:
@@ -145,17 +145,17 @@ class Index:
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
         seed: int | None = None, mismatches: int = 0, strata: bool = False, progress: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
-        """The same, a Table for each chunk of some MB of reads: for files that are larger than memory.
+        """Search reads chunk by chunk, for files larger than memory; each Table has some MB of reads.
 
-        Numbers of reads go on from chunk to chunk, and so do those of ``names``.  While one Table is looked
-        at, threads search on, but not far ahead.
+        Reads and ``names`` are numbered across chunks.  While the caller uses one Table, threads search ahead
+        by a limited number of chunks.
 
         Args:
-            reads: And all others, as of ``search``.
-            progress: Show on standard error how far it is, as ``fmx search`` does.
+            reads: This and all other arguments: see ``search``.
+            progress: Show progress on standard error, as ``fmx search`` does.
 
         Yields:
-            Tables, as of ``search``; together they are its Table.
+            Tables as from ``search``; joined, they are its Table.
 
         Examples:
             >>> for hits in index.search_chunks("reads.fq"):
@@ -171,26 +171,26 @@ class Index:
         self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: Orientation = "fr",
         min_insert: int = 0, max_insert: int = 500, at_most: int | None = None, seed: int | None = None,
     ) -> Table:  # fmt: skip
-        """Up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
+        """Find up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
 
         Args:
-            reads1: Mates 1: a path, sequences, or a dict of them by name.
-            reads2: Mates 2, in the same order and with the same names, but for /1 and /2.
-            k: How many proper pairs of each, 1 to 2^62; None for all.
+            reads1: Mates 1: a path, sequences, or a dict of sequences by name.
+            reads2: Mates 2, in the same order and with the same names except for /1 and /2.
+            k: Report up to k proper pairs per pair, 1 to 2^62; None for all.
             orientation: fr, rf or ff: how the mates of a proper pair point.
-            min_insert: The least bases from the first to the last of a proper pair.
-            max_insert: The most.
-            at_most: Pairs with more proper pairs than this have no row.
-            seed: Choose among them at random; the same seed makes the same choice.
+            min_insert: Smallest insert size of a proper pair, in bases.
+            max_insert: Largest insert size of a proper pair, in bases.
+            at_most: Report no proper pairs of pairs with more of them than this.
+            seed: Choose proper pairs at random, reproducibly for each seed.
 
         Returns:
             A Table of dtype ``fmx.PROPER_PAIR``: ``pair``, its number from 0; ``contig``; ``position1`` and
             ``position2`` of the mates, from 0; ``reverse1`` and ``reverse2``; ``insert``; ``occurrences``,
-            the number of proper pairs in all.  Mates of a pair without one may occur by themselves:
-            ``search`` finds them.
+            the number of all proper pairs of the pair.  Mates without a proper pair may still occur
+            separately: use ``search`` to find them.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As of ``search``.
+            InputError, DeviceError, TypeError, ValueError: As for ``search``.
             UnsupportedError: The reference has too many contigs, or too long ones.
 
         Examples:
@@ -207,20 +207,20 @@ class Index:
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
     ) -> Table:
-        """Every occurrence of each pattern, as ``fmx locate`` lists them.
+        """Find every occurrence of each pattern, as ``fmx locate`` lists them.
 
         Args:
-            patterns: A path, sequences, or a dict of them by name.
+            patterns: A path, sequences, or a dict of sequences by name.
             strands: both, forward or reverse.
-            mismatches: Of up to 2 letters.
-            iupac: Let N, R, Y and so on stand for their bases.
+            mismatches: Allow up to this many mismatches, 0 to 2.
+            iupac: Match IUPAC codes of patterns, such as N or R, to their bases.
 
         Returns:
-            A Table as of ``search``, sorted by pattern, contig, position, strand.  With mismatches or iupac
-            of dtype ``fmx.NEAR_HIT``.
+            A Table as from ``search``, sorted by pattern, contig, position and strand; with mismatches or
+            iupac of dtype ``fmx.NEAR_HIT``.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As of ``search``.
+            InputError, DeviceError, TypeError, ValueError: As for ``search``.
 
         Examples:
             >>> index.locate(["GATTRCA"], iupac=True)["position"]
@@ -235,13 +235,13 @@ class Index:
     def count(
         self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
     ) -> np.ndarray:
-        """How often each read occurs, by ``locate``'s rules; nothing is located, but for near matches.
+        """Count all occurrences of each read, without locating them if the search is exact.
 
         Returns:
             int64[n_reads].
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As of ``search``.
+            InputError, DeviceError, TypeError, ValueError: As for ``search``.
 
         Examples:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
@@ -255,22 +255,22 @@ class Index:
         self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
         unique: Unique | None = None,
     ) -> Table:  # fmt: skip
-        """Maximal exact matches of queries, as ``fmx mem`` finds them.
+        """Find maximal exact matches of queries, as ``fmx mem`` does.
 
         Args:
-            queries: A path, sequences, or a dict of them by name; of any lengths.
-            min_length: Leave out shorter matches.
+            queries: A path, sequences, or a dict of sequences by name; of any length.
+            min_length: Shortest match to report, in bases.
             strands: forward, reverse or both.
-            unique: reference: matches that occur once in the reference; both: and once in the query.
+            unique: reference: matches that occur once in the reference; both: once in reference and query.
 
         Returns:
-            A Table of dtype ``fmx.MATCH``: ``query``, its number from 0; ``query_position`` from 0, in the
-            query as it was given; ``contig``; ``position`` from 0; ``length``; ``reverse``, True where the
-            reverse complement of the query's letters matches.
+            A Table of dtype ``fmx.MATCH``: ``query``, its number from 0; ``query_position``, from 0, in the
+            query as given; ``contig``; ``position``, from 0; ``length``; ``reverse``, True if the reverse
+            complement of the query matches.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As of ``search``.
-            UnsupportedError: The index has no whole suffix array.
+            InputError, DeviceError, TypeError, ValueError: As for ``search``.
+            UnsupportedError: The index has no complete suffix array.
 
         Examples:
             >>> index.mem(["CCGATTACATTG"], min_length=5).tolist()
@@ -290,7 +290,7 @@ class Index:
         return self._opened or _refuse()
 
     def _joined(self, dtype: np.dtype, has_names: bool, tables: Iterator[Table]) -> Table:
-        """Tables as one, which knows names of what its first column numbers, if ``has_names``."""
+        """Join tables; ``has_names``: the first column numbers items with names."""
         of_source = {dtype.descr[0][0]: Names.of([])} if has_names else {}
         return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
 
@@ -300,20 +300,20 @@ class Index:
     ) -> Iterator[Table]:  # fmt: skip
         policy = arguments.policy(k, at_most, seed)
         if arguments.yes_or_no("strata", strata) and not mismatches:
-            raise ValueError("strata must be False without mismatches: it chooses by these")
+            raise ValueError("strata must be False without mismatches")
         near, is_shown = arguments.near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
         mappers = self._mappers(MapOptions(policy, arguments.strand_set(strands), near=near))
         return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
     def _mappers(self, options: MapOptions) -> results.Mappers:
-        """What maps to the index."""
+        """The mappers for these options."""
         near, index = options.near, self._index
         if near:
             index = self._with_text(near.needs_any_length(self._searchers.device.engine))
         return self._searchers.mappers(index, options)
 
     def _with_text(self, any_length: bool) -> AnyIndex:
-        """The index for near matches, ``any_length``: by a method that finds strings of any length."""
+        """The index for near matches; ``any_length``: with a method that finds patterns of any length."""
         part, wanted = self._index.parts[0], {**self._wanted, "with_text": True}
         if any_length and wanted.get("method", "auto") == "auto":
             wanted["method"] = ANY_LENGTH
@@ -327,7 +327,7 @@ class Index:
         return self._index if is_so else self._other(method=WHOLE)
 
     def _other(self, **wanted: Any) -> AnyIndex:
-        """The index opened once more: what is mapped from disk again takes no more memory."""
+        """The index opened once more with other options; memory-mapped files are shared."""
         key = tuple(wanted.items())
         if key not in self._others:
             self._others[key] = self._load(**wanted)
@@ -335,4 +335,4 @@ class Index:
 
 
 def _refuse(**_: Any) -> AnyIndex:
-    raise ValueError("the index is closed: open it again, or search it before it is closed")
+    raise ValueError("the index is closed: open it again, or search it before closing it")

@@ -1,4 +1,4 @@
-"""Hits and matches -> rows of a Table: the output of the library, where commands write records."""
+"""Formats hits and matches as rows of Tables, where commands write records."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -31,25 +31,25 @@ from ..workflow import tell_compiling
 from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 
-Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.mappers
+Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # from Searchers.mappers
 
 
 class RowPiece(NamedTuple):
-    """``rows`` of a Table, and ``names`` of queries that begin among these, or of reads or pairs, or None."""
+    """``rows`` of a Table, and ``names`` of the queries, reads or pairs that begin among them, or None."""
 
     rows: np.ndarray
     names: Names | None = None
 
     @property
     def nbytes(self) -> int:
-        """What machines.pipeline counts."""
+        """Size, for machines.pipeline."""
         return self.rows.nbytes
 
 
 class RowWriter(BatchWriter):
-    """A RecordWriter of Pieces: rows of ``dtype``, and names ``with_names``.
+    """A RecordWriter that makes RowPieces: rows of ``dtype``, and names if ``with_names``.
 
-    The first column numbers reads from 0: those of a chunk, or of all input where it ``is_absolute``.
+    The first column numbers reads from 0: within a chunk, or within all input if ``is_absolute``.
     """
 
     is_absolute = False
@@ -57,21 +57,21 @@ class RowWriter(BatchWriter):
     def __init__(self, dtype: np.dtype, blocks: Blocks, with_names: bool) -> None:
         super().__init__()
         self.dtype, self.with_names, self._blocks = dtype, with_names, blocks
-        self.takers = (Names,) if with_names else ()  # mappers split what has some
+        self.takers = (Names,) if with_names else ()  # mappers call split() if there are takers
 
     def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[RowPiece]:
-        """Yield the names of reads, or of pairs."""
+        """Yield the names of reads or pairs."""
         if self.with_names:
             yield RowPiece(np.empty(0, self.dtype), Names.of_batch(batches[0]))
 
 
 class HitRows(RowWriter):
-    """Rows of HIT, or of NEAR_HIT."""
+    """Rows of HIT or NEAR_HIT."""
 
     def format(
         self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
     ) -> RowPiece:
-        """Hits ``first_hit`` to ``last_hit`` of those of reads ``start`` onwards."""
+        """Format hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
         own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[own].size, self.dtype)
         rows["contig"], rows["position"] = _places(self._blocks, hits.position[own])
@@ -89,7 +89,7 @@ class PairRows(RowWriter):
     is_absolute = True
 
     def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> RowPiece:
-        """The proper pairs of PairHits of pairs ``start`` onwards of some Mates."""
+        """Format the proper pairs of the pairs from ``start`` on."""
         found = hits.proper
         n_hits = np.diff(found.first)
         pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)
@@ -105,10 +105,10 @@ class PairRows(RowWriter):
 
 
 class MatchRows(RowWriter):
-    """Rows of MATCH: stands in the place of output.matches.MatchWriter."""
+    """Rows of MATCH; used instead of output.matches.MatchWriter."""
 
     def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> RowPiece:
-        """Matches, and the names of the queries whose first row is one of ``rows`` (from, to)."""
+        """Format matches, with the names of the queries whose first row is in ``rows`` (from, to)."""
         found, own = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
         query, reverse = own >> 1, own & 1 == 1
         begin = strands.offset[matches.strand] + matches.position
@@ -123,7 +123,7 @@ class MatchRows(RowWriter):
 
 
 def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(contig, place in it) of text positions, all int64[n]."""
+    """(contig, position in it) of text positions, all int64[n]."""
     contig, place = np.empty(position.size, np.int64), np.empty(position.size, np.int64)
     _fill_places(blocks, position, contig, place)
     return contig, place
@@ -131,21 +131,21 @@ def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 @compiled
 def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place: np.ndarray) -> None:
-    """The Place of each text position; all int64[n]."""
+    """Compute contig and place of each text position; all int64[n]."""
     for i in range(position.size):
         contig[i], place[i] = place_of(blocks, position[i])
 
 
-# Reads and queries -> Tables, by threads, in order, in bounded memory, as commands make records of them.
+# Reads and queries -> Tables: by threads, in order, in bounded memory, as commands write records.
 
 
 def search(
     mappers: Mappers, source: SequenceSource, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
-    """Yield a Table for each chunk of a SequenceSource of reads; ``mappers`` as of Searchers.mappers.
+    """Yield a Table for each chunk of reads; ``mappers`` from Searchers.mappers.
 
-    ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
+    ``is_shown``: show progress on standard error; ``is_numbered``: unnamed reads get numbers.
     """
     progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
     progress.follow(share)
@@ -160,7 +160,7 @@ def search(
 def pair(
     mappers: Mappers, sources: tuple[SequenceSource, SequenceSource], reference: Reference
 ) -> Iterator[Table]:
-    """Tables of the proper pairs of two SequenceSources of mates; ``mappers`` of pairs, as of Searchers."""
+    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mappers`` of pairs."""
     has_names = all(source.has_names for source in sources)
     writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
     plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
@@ -170,9 +170,9 @@ def pair(
 def match(
     finders: Sequence[Finder | Auto[Finder]], source: SequenceSource, reference: Reference
 ) -> Iterator[Table]:
-    """A Table for each chunk of a SequenceSource of queries, or for a share of one.
+    """Yield a Table for each chunk of queries, or for part of one.
 
-    ``finders`` as of Searchers.finders, by MatchRows.
+    ``finders`` from Searchers.finders, with a MatchRows as writer.
     """
     first, progress = at_once(finders)[0], Progress(quiet=True)
     plan = source.plan(first.task_size, sum(finder.options.n_threads for finder in finders))
@@ -180,13 +180,13 @@ def match(
 
 
 def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
-    """How often each read of a SequenceSource occurs, int64[n_reads]."""
+    """Number of occurrences of each read, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
     def work(mapper: Mapper, emit: Callable, span: Any) -> int:
         found = mapper.search(span.read())
         if mapper.options.near:
-            for _ in mapper.hits_of(found):  # which fills in the totals
+            for _ in mapper.hits_of(found):  # computes the totals
                 pass
         emit(found.total)
         return found.total.size
@@ -199,13 +199,13 @@ def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
 def _tables(
     writer: RowWriter, run: Callable[..., Generator], reference: Reference, progress: Progress
 ) -> Iterator[Table]:
-    """Yield a Table for each Summary that ``run(write)`` yields, of the Pieces written before it."""
+    """Yield a Table for each Summary that ``run(write)`` yields, of the pieces written before it."""
     pieces: list[RowPiece] = []
     column, contigs = writer.dtype.descr[0][0], Names.of(reference.names)
     first, n, n_rows, start = 0, 0, 0, time.monotonic()
     with closing(run(pieces.append)) as summaries:
         for part in summaries:
-            if seen := getattr(part, part.things):  # none in later shares of a chunk
+            if seen := getattr(part, part.things):  # zero in later parts of a chunk
                 first, n = n, n + seen
             rows = np.concatenate([np.empty(0, writer.dtype), *(piece.rows for piece in pieces)])
             if not writer.is_absolute:
@@ -222,6 +222,6 @@ def _tables(
 
 
 def _sizes(mappers: Mappers) -> tuple[int, int]:
-    """(bytes of a span, threads) that suit mappers."""
+    """(bytes per span, number of threads) for mappers."""
     size = min(mapper.options.chunk_size for mapper in mappers)
     return size, sum(mapper.options.n_threads for mapper in mappers)

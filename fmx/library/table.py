@@ -1,4 +1,4 @@
-"""Names of reads, contigs or sequences, as bytes one after the other: an object each would take longer."""
+"""Table and Names: NumPy structured arrays with names of reads, contigs or sequences."""
 
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from ..input.reads import ReadBatch
 
 
 class Names(Sequence[str]):
-    """Names by their number.
+    """Names by number, stored as bytes, which takes less memory than a list of str.
 
-    ``names[7]`` is a str; ``names[array]``, with whole numbers as in ``hits["read"]``, a list of str.
-    Those of a chunk begin with number ``first``; ``len(names)`` are there.
+    ``names[7]`` is a str; ``names[array]``, for whole numbers such as ``hits["read"]``, a list of str.  Names
+    of a chunk begin with number ``first``; ``len(names)`` is their count.
 
     Examples:
         >>> names = fmx.Names.of(["chr1", "chr2"])
@@ -33,32 +33,32 @@ class Names(Sequence[str]):
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
-        """Names of str, one or more in a list or another iterable.  Raises TypeError for others."""
+        """Names from an iterable of str.  Raises TypeError."""
         if isinstance(names, str):
-            raise TypeError(f"names must be several str, as in a list, not {quoted(names)}")
+            raise TypeError(f"names must be a list of str, not {quoted(names)}")
         encoded = [_encoded(name) for name in names]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return cls(np.frombuffer(bytearray(b"".join(encoded)), np.uint8), ends)
 
     @classmethod
     def of_batch(cls, batch: ReadBatch) -> "Names":
-        """Names of a ReadBatch."""
+        """Names of the reads of a batch."""
         return cls(*gathered(batch.data, batch.name_start, batch.name_length))
 
     @classmethod
     def joined(cls, several: Iterable["Names"]) -> "Names":
-        """Names one after the other."""
+        """Concatenate several Names."""
         several = list(several)
         lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(names._ends) for names in several)])
         letters = np.concatenate([np.empty(0, np.uint8), *(names._letters for names in several)])
         return cls(letters, np.append(0, np.cumsum(lengths)))
 
     def numbered_from(self, first: int) -> "Names":
-        """The same, the first of which is number ``first``."""
+        """These names, numbered from ``first``."""
         return Names(self._letters, self._ends, first)
 
     def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(letters uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
+        """(bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
         numbers = _whole(numbers) - self.first
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
@@ -67,7 +67,7 @@ class Names(Sequence[str]):
 
     @property
     def texts(self) -> tuple[np.ndarray, np.ndarray]:
-        """(letters uint8, ends int64[n + 1]) of all."""
+        """(bytes uint8, ends int64[n + 1]) of all names."""
         return self._letters, self._ends
 
     def __len__(self) -> int:
@@ -98,11 +98,11 @@ class Names(Sequence[str]):
 
 
 class ColumnNames(dict[str, Names]):
-    """The Names for columns of numbers, by the column's name."""
+    """Names by column, for columns of numbers."""
 
     def __missing__(self, column: object) -> Names:
         if column in ("read", "pair", "query", "target"):
-            what = "sequences in a list have none; give a file, or a dict of sequences by name"
+            what = "sequences in a list have no names; give a file, or a dict of sequences by name"
         else:
             what = f"there are names for {', '.join(self) or 'no column'}"
         raise KeyError(f"no names for {quoted(column)}: {what}")
@@ -115,16 +115,16 @@ def _encoded(name: object) -> bytes:
 
 
 def _whole(numbers: object) -> np.ndarray:
-    """Whole numbers as int64[n]; a mask, which NumPy would take for zeros and ones, is none."""
+    """Whole numbers as int64[n]; refuses boolean masks, which NumPy would convert to 0 and 1."""
     with suppress(ValueError):  # lists of different lengths
         array = np.asarray(numbers)
         if array.dtype.kind in "iu" or array.size == 0:
             return array.astype(np.int64)
-    raise TypeError(f"names are looked up by whole numbers, not by {quoted(numbers)}")
+    raise TypeError(f"names are indexed by whole numbers, not by {quoted(numbers)}")
 
 
 def gathered(letters: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(letters uint8, ends int64[n + 1]) of stretches of ``letters``; ``start``, ``length`` int64[n]."""
+    """(bytes uint8, ends int64[n + 1]) of slices of ``letters``; ``start``, ``length`` int64[n]."""
     ends = np.append(0, np.cumsum(length))
     out = np.empty(ends[-1], np.uint8)
     _gather(letters, start, ends, out)
@@ -137,7 +137,7 @@ def _gather(letters: np.ndarray, start: np.ndarray, ends: np.ndarray, out: np.nd
         copy_bytes(out, ends[i], letters, start[i], ends[i + 1] - ends[i])
 
 
-# Table: what the library gives back, a NumPy structured array that also knows names; its kinds of rows.
+# Table: a NumPy structured array with names; its dtypes.
 
 if TYPE_CHECKING:
     import pandas
@@ -160,20 +160,19 @@ PROPER_PAIR = np.dtype(
 __all__ = ["HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table"]
 
 
-SHOWN = 10  # rows of a repr
-WIDEST = 30  # of its columns
+SHOWN = 10  # rows in a repr
+WIDEST = 30  # characters of a column in a repr
 
 
 class Table(np.ndarray[Any, np.dtype[np.void]]):
     """A NumPy structured array whose numbers of reads, contigs or sequences have names.
 
-    All that NumPy does with structured arrays works: ``hits["position"]`` is a column, ``hits[0]`` a row,
-    ``hits[hits["reverse"]]`` a Table of some rows.  ``hits.names`` has the Names for a column of numbers, as
-    ``hits.names["contig"]``; reads that were given without names have none.
+    It behaves like any structured array: ``hits["position"]`` is a column, ``hits[0]`` a row,
+    ``hits[hits["reverse"]]`` a Table of some rows.  ``hits.names`` has the Names of a column of numbers, such
+    as ``hits.names["contig"]``; reads from a list have no names.
 
-    ``to_pandas``, ``to_polars`` and ``to_arrow`` give tables of these libraries, with a column ``read_name``
-    after ``read`` where there are names, and so on; so does what takes Arrow's streams, as
-    ``pyarrow.table(hits)``.
+    ``to_pandas``, ``to_polars`` and ``to_arrow`` convert it, with a column ``read_name`` after ``read`` and
+    so on if there are names.  Functions that accept Arrow streams also work, such as ``pyarrow.table(hits)``.
 
     Examples:
         >>> hits = index.locate({"probe": "GATTACA"})
@@ -196,7 +195,7 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
     def __getitem__(self, key: "slice | np.ndarray | list") -> "Table": ...
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str) and self.dtype.names and key not in self.dtype.names:
-            raise ValueError(f"no column {quoted(key)}: there are {', '.join(self.dtype.names)}")
+            raise ValueError(f"no column {quoted(key)}: the columns are {', '.join(self.dtype.names)}")
         return _plain(super().__getitem__(key))
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
@@ -217,7 +216,8 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
     __str__ = __repr__
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A table of pyarrow; names of contigs are a dictionary.  Raises UnsupportedError without pyarrow.
+        """Convert to a pyarrow Table, with contig names as a dictionary.  Raises UnsupportedError without
+        pyarrow.
 
         Examples:
             >>> index.locate({"probe": "GATTACA"}).to_arrow()["contig_name"].to_pylist()
@@ -228,10 +228,10 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         return pyarrow.table(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A DataFrame of pandas; names of contigs are categories.  Raises UnsupportedError without pandas."""
+        """Convert to a pandas DataFrame, with contig names as categories.  Raises UnsupportedError."""
         with installed("pandas", "pandas", UnsupportedError):
             import pandas
-        if importlib.util.find_spec("pyarrow"):  # which is ten times as fast with names of reads
+        if importlib.util.find_spec("pyarrow"):  # ten times as fast with names of reads
             return self.to_arrow().to_pandas()
         columns = self._columns()
         if "contig" in self.names:
@@ -240,13 +240,13 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         return pandas.DataFrame(columns)
 
     def to_polars(self) -> "polars.DataFrame":
-        """A DataFrame of polars; names of contigs are categories.  Raises UnsupportedError without polars."""
+        """Convert to a polars DataFrame, with contig names as categories.  Raises UnsupportedError."""
         with installed("polars", "polars", UnsupportedError):
             import polars
         return polars.DataFrame(self.arrow)
 
     def _columns(self) -> dict[str, Any]:
-        """Columns by name; after one of numbers that have names, these."""
+        """Columns by name, each column of numbers with names followed by the names."""
         columns: dict[str, Any] = {}
         for name in self.dtype.names or ():
             columns[name] = np.ascontiguousarray(self[name])
@@ -256,16 +256,16 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
 
     @property
     def arrow(self) -> "ArrowTable":
-        """The same table for libraries that would see no more in it than an array, as polars does."""
+        """The table for libraries that would treat it as an array, such as polars."""
         return ArrowTable(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """All rows as a stream of Arrow's C interface, in a capsule; what schema is requested is not asked.
+        """Export all rows as a stream of Arrow's C interface in a capsule; ignores ``requested_schema``.
 
-        int64, int32, int8, float64, bool, large_string, and a dictionary of these for names of contigs; no
-        column has nulls.
+        The types are int64, int32, int8, float64, bool, large_string, and a dictionary of strings for names
+        of contigs; no column has nulls.
         """
-        from .arrow import Coded, stream  # which few ask for
+        from .arrow import Coded, stream  # imported on first use
 
         columns: dict = {}
         for name in self.dtype.names or ():
@@ -278,13 +278,13 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
 
 
 class ArrowTable:
-    """A Table that is nothing but a stream of Arrow."""
+    """A Table as an Arrow stream only."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """That of the Table."""
+        """Export the Table."""
         return self._table.__arrow_c_stream__(requested_schema)
 
 
@@ -293,7 +293,7 @@ def _text(value: object) -> str:
 
 
 def _plain(found: Any) -> Any:
-    """What is a column, or a result of arithmetic, as an array that knows no names."""
+    """A column or the result of arithmetic as a plain array, without names."""
     return found.view(np.ndarray) if isinstance(found, Table) and found.dtype.names is None else found
 
 
@@ -305,7 +305,7 @@ def make_table(rows: np.ndarray, names: Mapping[str, Names]) -> Table:
 
 
 def joined(dtype: np.dtype, tables: Iterable[Table], names: Mapping[str, Names]) -> Table:
-    """Tables of chunks, in order, as one; ``names``: of contigs, and what stands before those of chunks."""
+    """Join the Tables of chunks; ``names``: those of contigs, and those to put before the chunks' names."""
     tables = list(tables)
     rows = np.concatenate([np.empty(0, dtype), *map(np.asarray, tables)])
     known = {

@@ -1,14 +1,14 @@
-"""How results are written: one file a format, for every command that writes it.
+"""Output formats: one file per format, used by every command that writes it.
 
-To add a format: write its file and add its line to FORMATS (docs/adding.md).  What its commands write tells
-which of these functions the file has; each gives (writer, bytes before the first record):
+To add a format, write its file and add a line to FORMATS (docs/adding.md).  The commands that offer the
+format need these functions in the file; each returns (writer, bytes before the first record):
 
     search, locate   open_hits(reference, output, sam_header)             hits.HitWriter
     mem              open_matches(reference, output, which, sam_header)   matches.MatchWriter
     pairwise         open_pairs(names, lengths, with_path)                pairs.PairWriter
 
-``output`` is what the command was told of its output; ``sam_header(names)`` gives SAM's header;
-``which`` strands of queries are matched; ``names`` and ``lengths`` are those of queries and of targets.
+``output``: the command's output options; ``sam_header(names)`` returns the SAM header; ``which``: strands of
+queries that are matched; ``names``, ``lengths``: those of queries and of targets.
 """
 
 from importlib import import_module
@@ -17,49 +17,49 @@ from typing import Any, NamedTuple, Protocol
 
 
 class RecordWriter(Protocol):
-    """Makes of hits what is written; one instance serves all threads.
+    """Formats hits; one instance serves all threads.
 
-    To add one: derive from hits.BatchWriter and write ``format``; or give hits.HitWriter a form (records.py),
-    whose records a GPU can make as well.  tests/output/test_writer_protocol.py runs over all of them.
+    To add one, derive from hits.BatchWriter and write ``format``, or give hits.HitWriter a form (records.py),
+    whose records a GPU can make as well.  tests/output/test_writer_protocol.py tests all of them.
     """
 
     is_sam: bool
-    on_gpu: bool  # whether a GPU can make its records: then it has ``made_on_gpu``, as HitWriter
+    on_gpu: bool  # whether a GPU can make its records; if so it has ``made_on_gpu``, as HitWriter
     takers: tuple
 
     def allow(self, changes: int) -> None:
-        """Let hits have so many changes, at most (input/sets.py)."""
+        """Let hits have up to this many changes (input/sets.py)."""
 
     def format(self, batch: Any, hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
-        """A piece: the records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
+        """Format a piece: the records of reads from ``start`` on, for hits first_hit to last_hit."""
 
     def split(self, batches: Any, is_hit: Any) -> Any:
-        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+        """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
 
     def of(self, span: Any) -> "RecordWriter":
-        """What writes the reads of a span."""
+        """The writer for the reads of a span."""
 
     def owns(self, piece: Any) -> bool:
-        """Is a piece the beginning of an array of this writer?"""
+        """Whether a piece is the beginning of an array of this writer."""
 
     def written(self, piece: Any) -> None:
-        """What ``format`` or ``split`` gave has been written."""
+        """Release a piece that has been written."""
 
     def refusals(self) -> set:
-        """Why GPUs do not deflate the records that they make, as they should: sentences."""
+        """Why GPUs do not compress the records that they make, although they should: sentences."""
 
     def end(self) -> bytes:
-        """What stands after the last record."""
+        """Bytes after the last record."""
 
 
 class Sink(Protocol):
-    """Takes the pieces of a RecordWriter in order: a plain file, samtools, rows of Parquet or of a matrix.
+    """Receives the pieces of a RecordWriter in order: a file, samtools, rows of Parquet or of a matrix.
 
-    To add one: write a context manager that gives it for a path, and let run.container choose it.
+    To add one, write a context manager that opens it for a path, and let run.container choose it.
     """
 
     def write(self, piece: Any, /) -> object:
-        """Take one piece."""
+        """Write one piece."""
 
 
 class Format(NamedTuple):
@@ -90,11 +90,11 @@ def kinds_of(command: str) -> list:
 
 
 def module_of(kind: str) -> ModuleType:
-    """The module of a format, imported."""
+    """Import the module of a format."""
     return import_module(FORMATS[kind].module)
 
 
 class Aside(bytes):
-    """A piece of output for the file number ``place`` beside the main one."""
+    """A piece of output for the additional file number ``place``."""
 
     place = 0

@@ -1,4 +1,4 @@
-"""Hits as columns: a form of binary records (records.py), and the arrays that a run of them becomes."""
+"""Hits as columns: a binary form of records (records.py), and the arrays made from them."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from ..input.sets import n_changes
 from . import put
 from .records import LINED, put_record
 
-# Fields of a record, which the name of its query follows; ``contig`` is its number, ``strand`` 1 if reverse.
+# Fields of a record, followed by the name of its query; ``contig`` is a number, ``strand`` 1 if reverse.
 FIELDS = np.dtype(
     [("length", "<u4"), ("contig", "<i4"), ("start", "<i8"), ("end", "<i8"), ("occurrences", "<i8"),
      ("strand", "i1"), ("mismatches", "i1")]
@@ -30,8 +30,8 @@ def _put_hit(form, out, at, batch, record):
 
 
 class HitColumns(NamedTuple):
-    """Hits: ``fields`` FIELDS[n], and the names of their queries, in ``letters`` uint8, that of hit i from
-    ``ends[i]`` to ``ends[i + 1]``, int64[n + 1]."""
+    """Hits: ``fields`` FIELDS[n]; names of queries in ``letters`` uint8, name i from ``ends[i]`` to
+    ``ends[i + 1]``, int64[n + 1]."""
 
     fields: np.ndarray
     letters: np.ndarray
@@ -49,7 +49,7 @@ def columns_of(records: np.ndarray) -> HitColumns:
 
 @compiled
 def _split(records, fields, letters, ends):
-    """Fields and names of records into arrays of their own; how many records there are."""
+    """Copy fields and names of records into separate arrays; return the number of records."""
     n = at = np.int64(0)
     while at < records.size:
         copy_bytes(fields, n * _SIZE, records, at, _SIZE)
@@ -64,7 +64,8 @@ def _split(records, fields, letters, ends):
 
 
 def renumbered(numbers: np.ndarray, n_all: int) -> np.ndarray:
-    """Give ``numbers`` int32[n], below n_all, their ranks by first appearance; those that appear, int32."""
+    """Replace ``numbers`` int32[n], below n_all, by their ranks of first appearance; return those that
+    appear."""
     ranks, found = np.full(n_all, -1, np.int32), np.empty(min(n_all, numbers.size), np.int32)
     return found[: _renumber(numbers, ranks, found)]
 

@@ -1,4 +1,4 @@
-"""Hits of reads as records of a format."""
+"""Formats hits of reads as records."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class BatchWriter:
-    """What all that writes hits of batches has: a RecordWriter whose pieces are not used again, and that
-    has nothing to write at the end.  ``takers``: of reads.py, if reads are also written as they came.
+    """Base of RecordWriters whose pieces are not reused, and that write nothing at the end.  ``takers``: of
+    reads.py, if unchanged reads are written as well.
     """
 
     on_gpu = False
@@ -25,39 +25,39 @@ class BatchWriter:
         self.is_sam = is_sam
 
     def allow(self, changes: int) -> None:
-        """Let hits have so many changes, at most (input/sets.py): nothing depends on it."""
+        """Let hits have up to this many changes (input/sets.py); this writer does not depend on it."""
 
     def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
-        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
-        from .reads import split  # of no use without takers
+        """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
+        from .reads import split  # not needed without takers
 
         return split(self.takers, batches, is_hit)
 
     def of(self, span: Any) -> Self:
-        """What writes the reads of a span: itself."""
+        """The writer for the reads of a span: this one."""
         return self
 
     def refusals(self) -> set:
-        """Why GPUs do not deflate the records that they make, as they should: sentences."""
+        """Why GPUs do not compress the records that they make, although they should: sentences."""
         return set()
 
     def owns(self, piece: Any) -> bool:
-        """Is a piece the beginning of an array of this writer?"""
+        """Whether a piece is the beginning of an array of this writer."""
         return False
 
     def written(self, piece: Any) -> None:
-        """A piece has been written."""
+        """Release a piece that has been written."""
 
     def end(self) -> bytes:
-        """What stands after the last record."""
+        """Bytes after the last record."""
         return b""
 
 
 class HitWriter(BatchWriter, Buffers):
-    """Formats batches by a form (records.py); one instance serves all threads.
+    """Formats batches with a form (records.py); one instance serves all threads.
 
-    ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
-    ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.
+    ``is_sam``: reads must follow SAM's rules, and * stands for a missing name; else the sequence does.
+    ``encode`` turns records into the bytes to write, and ``end`` follows the last record.
     """
 
     on_gpu = True
@@ -76,13 +76,13 @@ class HitWriter(BatchWriter, Buffers):
         self.encode, self._end, self.widest = encode, end, widest(form)
 
     def allow(self, changes: int) -> None:
-        """Let hits have so many changes, at most (input/sets.py)."""
+        """Let hits have up to this many changes (input/sets.py)."""
         self.widest = widest(self.form, changes)
 
     def format(
         self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int
     ) -> bytes | np.ndarray:
-        """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
+        """Format the records of reads from ``start`` on, for hits first_hit to last_hit."""
         if not self.is_sam:
             batch = named_by_letters(batch)
         window = Window(start, first_hit, last_hit)
@@ -90,7 +90,7 @@ class HitWriter(BatchWriter, Buffers):
         return self.encoded(out[: _write(self.form, batch, hits, window, out)])
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """What is written of records, the beginning of an array that was taken."""
+        """The bytes to write for records, which are the beginning of an array from ``take``."""
         if not self.encode:
             return records
         encoded = self.encode(records)
@@ -98,13 +98,13 @@ class HitWriter(BatchWriter, Buffers):
         return encoded
 
     def owns(self, piece: bytes | np.ndarray) -> bool:
-        """Is a piece the beginning of an array of this writer, or of what it made on GPUs?"""
+        """Whether a piece is the beginning of an array of this writer, or of its GPU writers."""
         if isinstance(piece, bytes):
             return False
         return Buffers.owns(self, piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
     def made_on_gpu(self) -> "GpuHitWriter":
-        """What has the GPU that this thread uses make the records: a GpuHitWriter."""
+        """A GpuHitWriter, which makes the records on the GPU of this thread."""
         from .hits_gpu import GpuHitWriter
 
         made = GpuHitWriter(self)
@@ -112,11 +112,11 @@ class HitWriter(BatchWriter, Buffers):
         return made
 
     def refusals(self) -> set:
-        """Why GPUs that make its records do not deflate them, as they should: sentences."""
+        """Why GPUs do not compress the records that they make, although they should: sentences."""
         return {made.refusal for made in self._on_gpus if made.refusal}
 
     def written(self, piece: bytes | np.ndarray) -> None:
-        """What ``encoded`` or ``split`` gave has been written."""
+        """Release a piece of ``encoded`` or ``split`` that has been written."""
         if not isinstance(piece, bytes):
             self._give_back(piece)
 
@@ -133,7 +133,7 @@ class HitWriter(BatchWriter, Buffers):
 
 
 def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
-    """The batch with letters for names that are not there."""
+    """The batch with sequences instead of missing names."""
     nameless = batch.name_length == 0
     return batch._replace(
         name_start=np.where(nameless, batch.start, batch.name_start),
@@ -143,7 +143,7 @@ def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
 
 @compiled
 def _room(batch, hits, window, n_widest):
-    """Bytes that are enough for the records of a Window."""
+    """Upper bound of the bytes of the records of a Window."""
     room = np.int64(0)
     for i in range(hits.total.size):
         room += room_of_read(batch, hits, i, window, n_widest)
@@ -158,11 +158,11 @@ def _write(form, batch, hits, window, out):
     return at
 
 
-# Writers of one output, one for each read group.
+# Writers of one output, one per read group.
 
 
 class Writers:
-    """HitWriters by the paths of the files whose reads they write; all alike but for what they add."""
+    """HitWriters by path of the files whose reads they write; they differ only in the read group."""
 
     def __init__(self, of_path: dict) -> None:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
@@ -170,14 +170,14 @@ class Writers:
         self.on_gpu = self._all[0].on_gpu
 
     def of(self, span: Any) -> HitWriter:
-        """That of a span's file; any one for reads that are nobody's."""
+        """The writer for a span's file; any one for reads without a file."""
         return self._of_path.get(span.path, self._all[0])
 
     def refusals(self) -> set:
-        """Why GPUs do not deflate what they make: sentences."""
+        """Why GPUs do not compress the records that they make, although they should: sentences."""
         return set().union(*(writer.refusals() for writer in self._all))
 
     def written(self, piece: bytes | np.ndarray) -> None:
-        """What one of them gave has been written."""
+        """Release a piece of one of them that has been written."""
         owner = next((writer for writer in self._all if writer.owns(piece)), self._all[0])
         owner.written(piece)

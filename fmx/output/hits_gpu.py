@@ -1,8 +1,8 @@
-"""Hits -> bytes of records on a GPU, by the bodies that the CPU puts a record by.
+"""Formats hits on a GPU, with the same functions per record as the CPU.
 
-begins     bytes that the records of each read take at most, then their running totals
-write     the records of a read, by a thread, loosely; how many bytes they are, then running totals
-gather    the records one after the other, by a warp a read
+begins    upper bound of the bytes of each read's records, then prefix sums
+write     the records of a read by one thread, with gaps between reads; their bytes, then prefix sums
+gather    the records without gaps, one warp per read
 """
 
 from collections.abc import Callable
@@ -28,9 +28,9 @@ ALL = Window(0, 0, 2**62)
 
 
 class Loose(NamedTuple):
-    """Loose records, with room between them: those of read i begin at ``begins[i]``, ``sizes`` in bytes.
+    """Records with gaps between reads: those of read i begin at ``begins[i]`` and have ``sizes`` bytes.
 
-    ``begins``, ``sizes`` int64[n_reads + 1], or their running totals; ``records`` uint8.
+    ``begins``, ``sizes`` int64[n_reads + 1], or their prefix sums; ``records`` uint8.
     """
 
     begins: np.ndarray
@@ -40,9 +40,9 @@ class Loose(NamedTuple):
 
 @kernel
 def measure_kernel(batch, hits, window, n_widest, by_letters, begins):
-    """``begins`` int64: bytes for the records of each read, by a thread a read.
+    """Compute ``begins`` int64, room for the records of each read, one thread per read.
 
-    ``by_letters``: a read without a name gets its letters for one, as in write_kernel.
+    ``by_letters``: a read without a name is named by its sequence, as in write_kernel.
     """
     i = thread_index()
     if i < hits.total.size:
@@ -54,7 +54,7 @@ def measure_kernel(batch, hits, window, n_widest, by_letters, begins):
 
 @kernel
 def write_kernel(form, batch, hits, window, by_letters, loose):
-    """The records of each read of a Window, by a thread a read; ``loose.sizes`` gets their bytes."""
+    """Write the records of each read of a Window, one thread per read; ``loose.sizes`` gets their bytes."""
     i = thread_index()
     if i < hits.total.size:
         r = window.start + i
@@ -66,7 +66,7 @@ def write_kernel(form, batch, hits, window, by_letters, loose):
 
 @kernel
 def gather_kernel(loose, n_reads, out):
-    """``out`` uint8: the records without room between them, by a warp a read; sizes are running totals."""
+    """Copy the records without gaps into ``out`` uint8, one warp per read; sizes are prefix sums."""
     i, lane = thread_index() // WARP, thread_in_block() % WARP
     if i < n_reads:
         start, stop, begin = loose.sizes[i], loose.sizes[i + 1], loose.begins[i]
@@ -75,7 +75,7 @@ def gather_kernel(loose, n_reads, out):
 
 
 class MakesRecords(Protocol):
-    """What is known of a HitWriter whose records a GPU makes."""
+    """A HitWriter as seen by a GpuHitWriter."""
 
     form: Any
     widest: int
@@ -83,13 +83,13 @@ class MakesRecords(Protocol):
     encode: Callable[[np.ndarray], bytes] | None
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """What is written of records."""
+        """The bytes to write for records."""
 
 
 class GpuHitWriter:
-    """A HitWriter (hits.py) whose records are made by the GPU that this thread uses.
+    """A HitWriter (hits.py) whose records are made on the GPU of this thread.
 
-    It also deflates them, if the writer does.  ``refusal``: why the GPU cannot, or nothing.
+    The GPU also compresses them, if the writer does.  ``refusal``: why the GPU cannot, or "".
     """
 
     def __init__(self, writer: MakesRecords) -> None:
@@ -102,7 +102,8 @@ class GpuHitWriter:
     def measure(
         self, stream: "GpuStream", batch: "ReadBatch", hits: Any, report: "KernelReport", slot: int
     ) -> "DeviceArray":
-        """Launch what finds where records may go: int64[n_reads + 1]; ``slot`` gets the bytes there."""
+        """Launch the computation of begins, int64[n_reads + 1]; ``slot`` of the report gets the total
+        room."""
         n_reads = hits.total.size
         begins = stream.there("begins", n_reads + 1, np.int64)
         stream.launch(
@@ -120,7 +121,7 @@ class GpuHitWriter:
         report: "KernelReport",
         slot: int,
     ) -> Loose:
-        """Launch what writes the records: Loose; ``slot``, the bytes there before, gets their bytes."""
+        """Launch the kernel that writes Loose records; ``slot`` has the room before and the bytes after."""
         n_reads = hits.total.size
         records = stream.there("loose", report[slot], np.uint8)
         loose = Loose(begins, stream.there("sizes", n_reads + 1, np.int64), records)
@@ -132,9 +133,9 @@ class GpuHitWriter:
     def gather(
         self, stream: "GpuStream", loose: Loose, n_reads: int, report: "KernelReport", slot: int
     ) -> np.ndarray:
-        """The records, of which ``slot`` has the bytes, in the host's memory once the stream is waited for.
+        """Copy the records to host memory; valid after waiting for the stream.  ``slot`` has their bytes.
 
-        They are in one of ``buffers``, deflated if that is done here; the slot behind it is used.
+        They are in one of ``buffers``, compressed if the GPU does that, which uses the next slot.
         """
         n_bytes = report[slot]
         out = stream.there("records", n_bytes, np.uint8)[:n_bytes]
@@ -146,5 +147,5 @@ class GpuHitWriter:
         return piece
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """What is written of what ``gather`` gave."""
+        """The bytes to write for a result of ``gather``."""
         return records if self._deflater else self._encoded(records)

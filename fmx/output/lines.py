@@ -1,4 +1,4 @@
-"""Maximal matches of queries as records of a format."""
+"""Formats maximal matches, alignments of pairs, and PCR products."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class MatchWriter(Buffers):
-    """Formats matches by a form (records.py); one instance serves all threads.
+    """Formats matches with a form (records.py); one instance serves all threads.
 
-    ``is_sam``: queries must keep SAM's rules, and the letters of each match are written.
+    ``is_sam``: queries must follow SAM's rules, and the bases of each match are written.
     """
 
     def __init__(self, form: Any, is_sam: bool = False) -> None:
@@ -27,7 +27,7 @@ class MatchWriter(Buffers):
         self.form, self.is_sam, self._widest = form, is_sam, widest(form)
 
     def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
-        """Bytes of matches, and of what precedes each of ``rows`` (from, to), with matches or without."""
+        """Format matches, and a head for each of ``rows`` (from, to), with matches or without."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:
@@ -38,7 +38,7 @@ class MatchWriter(Buffers):
 
 @compiled
 def _room_of_names(batch, strands, matches, row, last_row):
-    """Bytes of the names of rows and of matches."""
+    """Total bytes of the names of rows and of matches."""
     room = np.int64(0)
     for i in range(row, last_row):
         room += batch.name_length[i >> 1]
@@ -64,7 +64,7 @@ def _write_matches(form, batch, strands, matches, row, last_row, out):
 
 @inlined
 def _record(form, batch, strands, matches, j):
-    """Match j as its query was given, on the plus strand of its contig."""
+    """Match j, in the coordinates of the query as given, on the plus strand of its contig."""
     i, length = matches.strand[j], matches.length[j]
     query, reverse = strands.row[i] >> 1, strands.row[i] & 1 == 1
     begin = strands.offset[i] + matches.position[j]
@@ -73,26 +73,27 @@ def _record(form, batch, strands, matches, j):
     return Record(query, begin, begin + length, reverse, place.contig, place.position, 0, 0, 0, 0, 0)
 
 
-# Alignments of pairs of sequences as lines of a format.
+# Alignments of pairs of sequences as lines.
 #
-# A path's letters are those of SAM: = match, X mismatch, I letter of the query only, D of the target only.
+# The operations of a path are those of SAM: = match, X mismatch, I base of the query only, D of the target
+# only.
 
 _OPERATIONS = put.as_bytes("=XID")
 
 
 @by_type
 def put_pair(form, out, at, records, r):
-    """The fields of record r but its path, into ``out`` uint8[n] from ``at`` on; the place after them.
+    """Write the fields of record r except its path into ``out`` uint8[n] from ``at`` on; return the end.
 
-    ``records`` as align.records.Records, with the score in ``h``.
+    ``records``: align.records.Records, with the score in ``h``.
     """
 
 
 class PairWriter:
-    """Formats alignments by a form; one instance serves all threads.
+    """Formats alignments with a form; one instance serves all threads.
 
-    The form is a NamedTuple with the names of ``queries`` and ``targets`` and with ``path``, what precedes a
-    path, and has a body for ``put_pair``.
+    The form is a NamedTuple with the names of ``queries`` and ``targets``, and ``path``, the bytes before a
+    path; its type has a body for ``put_pair``.
     """
 
     def __init__(self, form: Any, with_path: bool) -> None:
@@ -104,7 +105,7 @@ class PairWriter:
         )
 
     def format(self, records: Any) -> bytes:
-        """Their lines."""
+        """Format alignments as lines."""
         n_runs = records.runs.size if self._with_path else 0
         room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
         for lengths, numbers in zip(self._lengths, (records.query, records.target), strict=True):
@@ -127,7 +128,7 @@ def _write_pairs(form, with_path, records, out):
     return at
 
 
-# Products of PCR as BED6, TSV or FASTA, by the formats' names.
+# PCR products as TSV, BED6 or FASTA.
 
 HEAD = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
 _COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
@@ -135,17 +136,17 @@ KINDS = ("tsv", "bed", "fasta")
 
 
 def head_of(kind: str) -> bytes:
-    """What stands before the first product."""
+    """Bytes before the first product."""
     return HEAD if kind == "tsv" else b""
 
 
 def absent(pair: Any) -> bytes:
-    """The line of TSV for a pair without a product."""
+    """The TSV line for a pair without a product."""
     return "\t".join([pair.name, *"*******", "0\n"]).encode()
 
 
 def lines_of(kind: str, pair: Any, products: Any, names: Sequence[str], letters: "PackedLetters") -> bytes:
-    """Products of a pair; ``names`` of the contigs, ``letters`` an index.letters.PackedLetters."""
+    """Products of a pair as lines; ``names``: of contigs; ``letters``: an index.letters.PackedLetters."""
     put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -165,7 +166,7 @@ def _bed(name: str, contig: str, row: Any, total: int, letters: "PackedLetters")
 
 
 def _fasta(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
-    """The letters are those of the strand on which the forward primer lies as it is."""
+    """FASTA of a product, on the strand that the forward primer is on."""
     number, start, end, minus, forward, reverse = row
     found = letters.between(number, start, end)
     found = found[::-1].translate(_COMPLEMENT) if minus else found

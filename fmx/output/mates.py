@@ -1,6 +1,7 @@
-"""Hits of pairs as records of a format: each record of a mate tells where the other mate is.
+"""Formats hits of pairs as records, each with the place of the other mate.
 
-Records of a pair are together: of each proper pair mate 1, then mate 2; else those of mate 1, then of mate 2.
+The records of a pair are together: for each proper pair mate 1, then mate 2; else those of mate 1, then mate
+2.
 """
 
 from itertools import product
@@ -42,7 +43,7 @@ def _put(form, out, at, batch, mate):
 
 
 class MateWriter:
-    """Formats pairs as a HitWriter (given) does reads; one instance serves all threads."""
+    """Formats pairs with a HitWriter; one instance serves all threads."""
 
     on_gpu = False
 
@@ -53,13 +54,13 @@ class MateWriter:
         self.refusals = writer.refusals
 
     def of(self, span: "PairSpan") -> "MateWriter":
-        """What writes the reads of a span: itself."""
+        """The writer for the reads of a span: this one."""
         return self
 
     def format(self, mates: "Mates", hits: Any, start: int, first: int, last: int) -> bytes | np.ndarray:
-        """Records of pairs ``start`` onwards by their PairHits (search/pairs/pair_mapper.py).
+        """Format pairs from ``start`` on by their PairHits (search/pairs/pair_mapper.py).
 
-        Of one pair without proper pairs only its records ``first`` to ``last``.
+        Of a single pair without proper pairs, only its records ``first`` to ``last``.
         """
         if not self.is_sam:
             mates = mates._replace(one=named_by_letters(mates.one), two=named_by_letters(mates.two))
@@ -71,7 +72,7 @@ class MateWriter:
 
 
 class Side(NamedTuple):
-    """Mates 1, or 2, of pairs: their ReadBatch, Hits by themselves, and ``flag``, FIRST or SECOND."""
+    """Mates 1 or 2 of pairs: their ReadBatch, their separate Hits, and ``flag``, FIRST or SECOND."""
 
     reads: tuple
     hits: tuple
@@ -79,7 +80,7 @@ class Side(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The last fields of a Record."""
+    """The hit numbers of a Record."""
 
     number: int
     total: int
@@ -87,7 +88,7 @@ class Numbers(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Pairs ``start`` onwards of a batch; of one without proper pairs the records ``first`` to ``last``."""
+    """Pairs of a batch from ``start`` on; of one without proper pairs, records ``first`` to ``last``."""
 
     one: Side
     two: Side
@@ -99,7 +100,7 @@ class Pairs(NamedTuple):
 
 @compiled
 def _room(pairs, n_widest):
-    """Bytes that are enough for the records: letters and qualities once a mate, names once a record."""
+    """Upper bound of the bytes of records: bases and qualities once per mate, names once per record."""
     room, proper, one, two = np.int64(0), pairs.proper, pairs.one, pairs.two
     for i in range(proper.total.size):
         r = pairs.start + i
@@ -130,7 +131,7 @@ def _write(form, pairs, out):
 
 @inlined
 def _put_proper(form, out, at, pairs, i):
-    """The records of pair i of a run, which has proper pairs that are reported."""
+    """Write the records of pair i, which has reported proper pairs."""
     r, hits = pairs.start + i, pairs.proper
     n1, n2 = pairs.one.reads.length[r], pairs.two.reads.length[r]
     lead1, lead2, total = hits.lead1[i], hits.lead2[i], hits.total[i]
@@ -152,13 +153,13 @@ def _put_proper(form, out, at, pairs, i):
 
 @inlined
 def _put_alone(form, out, at, pairs, sides, i, j):
-    """Record j of the first of both Sides, of pair i of a run, whose mates are by themselves."""
+    """Write record j of the first of two Sides, for pair i, whose mates are mapped separately."""
     r, (own, other) = pairs.start + i, sides
     lead, mate = _lead(form, own, i), _lead(form, other, i)
     length, other_length = own.reads.length[r], other.reads.length[r]
     flag, key, insert = PAIRED + own.flag + SECONDARY * (j > 0), lead, np.int64(0)
     if mate == NOWHERE:
-        flag, mate = flag + MATE_UNMAPPED, forward(lead)  # each is shown next to the other
+        flag, mate = flag + MATE_UNMAPPED, forward(lead)  # an unmapped mate gets the place of the other
     else:
         flag += MATE_REVERSE * is_reverse(mate)
     if lead == NOWHERE:
@@ -178,7 +179,7 @@ def _put_alone(form, out, at, pairs, sides, i, j):
 
 @inlined
 def _lead(form, side, i):
-    """The place_key of a mate's first hit by itself, or NOWHERE."""
+    """The place_key of a mate's first separate hit, or NOWHERE."""
     first = side.hits.first[i]
     return _key(form, side.hits, first) if first < side.hits.first[i + 1] else np.int64(NOWHERE)
 
@@ -210,7 +211,7 @@ def _record(r, length, key, numbers):
 
 
 def widest(form: Any) -> int:
-    """Bytes that any record of a mate takes at most, beside the name and the letters of its read."""
+    """Upper bound of the bytes of a mate's record, without the name, bases and qualities of its read."""
     columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))
     batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
     contig = int(np.argmax(np.diff(form.names.first)))

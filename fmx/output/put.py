@@ -1,6 +1,6 @@
-"""Bytes into a buffer, in compiled code: numbers, names, sequences, fields of a line.
+"""Writes bytes into a buffer, in compiled code: numbers, names, sequences, fields of a line.
 
-Each function writes into ``out`` uint8[n] from ``at`` on and returns the place after it.
+Each function writes into ``out`` uint8[n] from ``at`` on and returns the position after it.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def byte(out, at, x):
 
 @inlined
 def integer(out, at, x, n_bytes):
-    """x, little-endian in n_bytes."""
+    """Write x in little-endian order, in n_bytes."""
     for j in range(n_bytes):
         out[at + j] = np.uint8((x >> (8 * j)) & 255)
     return at + n_bytes
@@ -54,7 +54,7 @@ def integer(out, at, x, n_bytes):
 
 @by_type_or_this
 def number(out, at, x):
-    """Decimal digits of x >= 0; up to DIGITS bytes from ``at`` on may change."""
+    """Write x >= 0 in decimal; may change up to DIGITS bytes from ``at`` on."""
     if x < 10:
         return byte(out, at, 48 + x)
     if x >= 10**8:
@@ -66,7 +66,7 @@ def number(out, at, x):
 
 @inlined
 def _long_number(out, at, x):
-    """The same, digit by digit."""
+    """Write x >= 0 in decimal, digit by digit."""
     n, y = 1, x
     while y >= 10:
         y //= 10
@@ -79,19 +79,19 @@ def _long_number(out, at, x):
 
 @inlined
 def signed(out, at, x):
-    """Decimal digits of any x, after its sign if that is -."""
+    """Write any x in decimal, with a minus sign if negative."""
     return number(out, byte(out, at, MINUS), -x) if x < 0 else number(out, at, x)
 
 
 @inlined
 def share(out, at, x):
-    """0 <= x <= 1 with six decimals, the nearest ones and half to even as Python rounds.
+    """Write 0 <= x <= 1 with six decimals, rounded to nearest, half to even, as Python does.
 
-    x is split in two parts whose products with 10^6 are exact, so that no rounding precedes this one.
+    x is split into two parts whose products with 10^6 are exact, so that it is rounded only once.
     """
     head = np.float64(np.float32(x))
     high, low = head * 1e6, (x - head) * 1e6
-    n = np.int64(high)  # low is too small for another step than the one below
+    n = np.int64(high)  # low is too small to change more than the last step
     beyond = ((high - n) - 0.5) + low
     if beyond > 0 or (beyond == 0 and n & 1):
         n += 1
@@ -103,7 +103,7 @@ def share(out, at, x):
 
 @by_type_or_this
 def padded(out, at, x):
-    """A number in eight columns or more."""
+    """Write a number right-aligned in at least eight columns."""
     if x >= 10**8:
         return number(out, at, x)
     digits = _eight_digits(np.uint64(x))
@@ -114,7 +114,7 @@ def padded(out, at, x):
 
 @inlined
 def _eight_bytes(out, at, x):
-    """Those of a uint64, the lowest first."""
+    """Write the bytes of a uint64, the lowest first."""
     for j in range(8):
         out[np.uint64(at + j)] = np.uint8((x >> np.uint64(8 * j)) & np.uint64(255))
     return at + 8
@@ -122,7 +122,7 @@ def _eight_bytes(out, at, x):
 
 @inlined
 def _eight_digits(x):
-    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by halving all parts at once."""
+    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by repeated halving."""
     x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
     high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
     x = high | (x - np.uint64(100) * high) << np.uint64(16)
@@ -137,7 +137,7 @@ def name(out, at, names, i):
 
 @inlined
 def query(out, at, batch, r):
-    """The name of query r of a ReadBatch; * if it has none."""
+    """Write the name of query r of a ReadBatch; * if it has none."""
     if batch.name_length[r] == 0:
         return byte(out, at, STAR)
     return span(out, at, batch.data, batch.name_start[r], batch.name_length[r])
@@ -145,25 +145,25 @@ def query(out, at, batch, r):
 
 @inlined
 def field(out, at, x):
-    """A tab and a number."""
+    """Write a tab and a number."""
     return number(out, byte(out, at, TAB), x)
 
 
 @inlined
 def name_field(out, at, names, i):
-    """A tab and a name."""
+    """Write a tab and a name."""
     return name(out, byte(out, at, TAB), names, i)
 
 
 @inlined
 def strand_field(out, at, reverse):
-    """A tab and the strand."""
+    """Write a tab and the strand."""
     return byte(out, byte(out, at, TAB), MINUS if reverse else PLUS)
 
 
 @inlined
 def letters(out, at, batch, r, reverse):
-    """The letters of read r as the strand asks, in upper case, U as T; what is no code of IUPAC as N."""
+    """Write the bases of read r on a strand, in upper case, with T for U and N for unknown letters."""
     start, n = batch.start[r], batch.length[r]
     if batch.searchable[r]:
         return bases(out, at, batch.data, start, n, reverse)
@@ -178,9 +178,9 @@ def letters(out, at, batch, r, reverse):
 
 @inlined
 def bases(out, at, data, start, n, reverse):
-    """Letters A C G T U of any case in upper case, U as T, or their reverse complement.
+    """Write the bases A C G T U, or their reverse complement, in upper case, with T for U.
 
-    Arithmetic does it, not a table: whole vectors of bytes at a time.
+    Uses arithmetic instead of a table, so that the loop is vectorized.
     """
     source, target = data[start : start + n], out[at : at + n]
     if reverse:
@@ -199,7 +199,7 @@ def bases(out, at, data, start, n, reverse):
 
 @inlined
 def qualities(out, at, batch, r, reverse):
-    """The qualities of read r, which has them, as the strand asks."""
+    """Write the qualities of read r, which must have them, in the order of a strand."""
     start, n = batch.quality_start[r], batch.length[r]
     if not reverse:
         return span(out, at, batch.data, start, n)
@@ -210,9 +210,9 @@ def qualities(out, at, batch, r, reverse):
 
 
 class Widest:
-    """An output that is written nowhere and where each number takes DIGITS bytes.
+    """An output that stores nothing and in which each number takes DIGITS bytes.
 
-    What is put into it in plain Python tells how many bytes a line takes at most.
+    Writing a record to it in plain Python gives an upper bound of its bytes.
     """
 
     def __setitem__(self, i: int | slice, x: int | np.ndarray) -> None:

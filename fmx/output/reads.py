@@ -1,6 +1,6 @@
-"""Reads as they came, for --al and --un: those with a reported hit, and those without.
+"""Writes unchanged reads for --al and --un: those with a reported hit, and those without.
 
-A record of FASTQ is copied as it is, one of FASTA with its sequence on one line.
+A FASTQ record is copied unchanged, a FASTA record with its sequence on one line.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator[Any]:
-    """Yield an Aside for each Taker, in order, that takes one read at least.
+    """Yield an Aside for each Taker that takes at least one read, in order.
 
-    ``batches``: one of reads, uncut, or two of mates; ``is_hit`` bool[n_reads].
+    ``batches``: one of untrimmed reads, or two of mates; ``is_hit`` bool[n_reads].
     """
     for place, taker in enumerate(takers):
         wanted = is_hit == taker.with_hit
@@ -37,7 +37,7 @@ def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit:
 
 @inlined
 def _end(batch, r):
-    """Where record r of FASTQ ends, its newline included."""
+    """End of FASTQ record r, including its newline."""
     i = batch.quality_start[r] + batch.length[r]
     while i < batch.data.size and batch.data[i] != LINE:
         i += 1
@@ -46,7 +46,7 @@ def _end(batch, r):
 
 @inlined
 def _put(batch, r, out, at):
-    """A record; the place after it."""
+    """Copy record r; return the position after it."""
     begin = batch.name_start[r] - 1
     if batch.quality_start[r] >= 0:
         end = _end(batch, r)
@@ -62,7 +62,7 @@ def _put(batch, r, out, at):
 
 @compiled
 def _room(batch, wanted):
-    """Bytes that are enough for the wanted reads of a batch."""
+    """Upper bound of the bytes of the wanted reads of a batch."""
     room = np.int64(0)
     for r in range(wanted.size):
         if wanted[r]:
@@ -76,7 +76,7 @@ def _room(batch, wanted):
 
 @compiled
 def _copy(one, two, n_mates, wanted, out):
-    """The wanted reads, or both mates of the wanted pairs, into ``out`` uint8[n]; how many bytes that is."""
+    """Copy the wanted reads, or both mates of the wanted pairs, into ``out`` uint8[n]; return the bytes."""
     at = np.int64(0)
     for r in range(wanted.size):
         if wanted[r]:

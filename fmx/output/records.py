@@ -1,6 +1,6 @@
-"""Records, and the tags of those of SAM and BAM: which there are is bits of a number.
+"""Records: the functions that a format implements to write one, and SAM tags as bits of a number.
 
-REPORTED: NH tells how many hits are reported, not how many there are.
+REPORTED: NH is the number of reported hits instead of that of all occurrences.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ EVERY = NH | HI | NM | MD | MC
 MATCH = b"M"[0]  # of a CIGAR
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
 REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
-NOWHERE = -2  # a place_key that is none, of contig -1
+NOWHERE = -2  # the place_key of no place, in contig -1
 NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
     put.as_bytes, ("NH", "HI", "NM", "MD", "MC", "RG")
 )
@@ -34,22 +34,22 @@ NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
 
 @by_type
 def put_number_tag(form, out, at, name, x, n_bytes):
-    """The tag ``name`` uint8[2] with a number x >= 0, which BAM holds in 1 or 4 bytes."""
+    """Write the tag ``name`` uint8[2] with a number x >= 0; in BAM it has 1 or 4 bytes."""
 
 
 @by_type
 def begin_text_tag(form, out, at, name):
-    """What precedes the text of a tag ``name`` uint8[2]."""
+    """Write what precedes the text of tag ``name`` uint8[2]."""
 
 
 @by_type
 def end_text_tag(form, out, at):
-    """What ends the text of a tag."""
+    """Write what ends the text of a tag."""
 
 
 @inlined
 def put_tags(form, out, at, record):
-    """The tags of a hit that ``form.tags`` asks for."""
+    """Write the tags of a hit that ``form.tags`` selects."""
     if form.tags & NH:
         n = record.reported if form.tags & REPORTED else record.total
         at = put_number_tag(form, out, at, NUMBER_OF_HITS, n, 4)
@@ -65,7 +65,7 @@ def put_tags(form, out, at, record):
 
 @inlined
 def put_no_hit(form, out, at, total):
-    """Those of a read without a reported hit, of ``total`` occurrences."""
+    """Write the tags of a read without a reported hit; ``total``: number of its occurrences."""
     if form.tags & NH:
         at = put_number_tag(form, out, at, NUMBER_OF_HITS, 0 if form.tags & REPORTED else total, 4)
     return at
@@ -73,7 +73,7 @@ def put_no_hit(form, out, at, total):
 
 @inlined
 def put_mate_cigar(form, out, at, length):
-    """The CIGAR of the other mate, of ``length`` letters, which is mapped."""
+    """Write the CIGAR of the other mate, which is mapped and has ``length`` bases."""
     if form.tags & MC:
         at = put.number(out, begin_text_tag(form, out, at, MATE_CIGAR), length)
         at = end_text_tag(form, out, put.byte(out, at, MATCH))
@@ -82,7 +82,7 @@ def put_mate_cigar(form, out, at, length):
 
 @inlined
 def put_group(form, out, at, batch, r):
-    """The read group of read r, if there is one: its own (``form.own_group``), or ``form.group`` of all."""
+    """Write the read group of read r, if any: its own (``form.own_group``), or ``form.group`` of all."""
     if form.own_group == 0 and form.group.size == 0:
         return at
     begin = begin_text_tag(form, out, at, GROUP)
@@ -97,9 +97,9 @@ _RG = put.as_bytes("\tRG:Z:")
 
 @by_type_or_this
 def put_own_group(out, at, batch, r, most):
-    """The ID of a read group that the header line of read r names right behind its name, of ``most`` bytes.
+    """Write the ID, of at most ``most`` bytes, of the read group that follows the name in r's header line.
 
-    The place after it; that before it if there is none.
+    Returns the position after it; ``at`` if there is none.
     """
     begin = batch.name_start[r] + batch.name_length[r]
     if begin + _RG.size >= batch.data.size:
@@ -109,7 +109,7 @@ def put_own_group(out, at, batch, r, most):
             return at
     begin += _RG.size
     n = 0
-    while n <= most and 32 < batch.data[begin + n] < 127:  # a newline ends the data
+    while n <= most and 32 < batch.data[begin + n] < 127:  # the data end with a newline
         n += 1
     if n > most:
         return at
@@ -122,22 +122,22 @@ def _put_widest(out, at, batch, r, most):
     return at + most
 
 
-# A record, a line of output for an exact match, and the contracts that the formats' types fulfil.
+# A record is a line of output for a hit or match.  Each format's type implements the functions below.
 #
-# A type of a format is a NamedTuple with ``names`` (put.NameLines of the contigs) and ``blocks`` and whatever
-# else its lines need.  It has a body for ``put_record``, and for the others where something is written.  A
-# buffer is as large as these very bodies tell (``widest``), so no field can be forgotten.
+# The type is a NamedTuple with ``names`` (put.NameLines of the contigs), ``blocks`` and whatever else its
+# lines need.  It has a body for ``put_record``, and for other functions that write something.  Buffer sizes
+# are computed by the same bodies (``widest``), so no field can be forgotten.
 
 BASES = b"ACGT"
 LINED = "names", "blocks"  # fields of most forms: put.NameLines of the contigs, Blocks of the reference
 
 
 class Record(NamedTuple):
-    """Symbols ``begin`` to ``end`` of a query as it was given, and ``start``, where they lie in a contig.
+    """Bases ``begin`` to ``end`` of a query as given, at ``start`` in a contig; all 0-based, half-open.
 
-    All 0-based and half-open.  ``reverse``: it is their reverse complement that lies there.  Of a hit
-    ``number`` counts the query's ``reported`` records from 1, and ``total`` is the number of its occurrences,
-    of which ``peers`` are as likely.  ``changes`` as in input/sets.py.
+    ``reverse``: their reverse complement is there.  For hits, ``number`` counts the ``reported`` records of
+    the query from 1, ``total`` is the number of its occurrences, and ``peers`` of these are as likely as this
+    one.  ``changes`` as in input/sets.py.
     """
 
     query: int
@@ -160,31 +160,31 @@ def contigs_of(reference: "Reference") -> "tuple[put.NameLines, Blocks]":
 
 @by_type
 def put_record(form, out, at, batch, record):
-    """A Record into ``out`` uint8[n] from ``at`` on; the place after it."""
+    """Write a Record into ``out`` uint8[n] from ``at`` on; return the position after it."""
 
 
 @by_type_or_this
 def put_unmapped(form, out, at, batch, r, total):
-    """What is written of read r of which no hit is reported, with ``total`` occurrences: nothing."""
+    """Write a read without a reported hit, with ``total`` occurrences; by default nothing."""
     return at
 
 
 @by_type_or_this
 def put_head(form, out, at, batch, row):
-    """What precedes the records of a row (mem/strands.py): nothing."""
+    """Write what precedes the records of a row (mem/strands.py); by default nothing."""
     return at
 
 
 @inlined
 def put_place(form, out, at, record):
-    """Three fields: the contig, start and end there."""
+    """Write three fields: contig, start and end."""
     at = put.field(out, put.name(out, at, form.names, record.contig), record.start)
     return put.field(out, at, record.start + record.end - record.begin)
 
 
 @inlined
 def put_md(out, at, length, changes):
-    """SAM's MD of a read of ``length`` letters with some changes."""
+    """Write SAM's MD of a read of ``length`` bases with some changes."""
     done = np.int64(0)
     for j in range(n_changes(changes)):
         where, base = change_at(changes, j)
@@ -194,11 +194,11 @@ def put_md(out, at, length, changes):
 
 
 def widest(form: Any, changes: int = 0) -> int:
-    """Bytes that any record of a form takes at most, beside the name and the letters of its query.
+    """Upper bound of the bytes of a record, without the name, bases and qualities of its query.
 
-    ``changes``: the most that a record has.
+    ``changes``: largest number of changes in a record.
     """
-    columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three letters without qualities
+    columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three bases without qualities
     batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
     contig = int(np.argmax(np.diff(form.names.first)))
     sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
@@ -209,11 +209,11 @@ def widest(form: Any, changes: int = 0) -> int:
 
 
 class MateRecord(NamedTuple):
-    """The ``record`` of a mate; of one without a hit at the place of its mate, in contig -1 if that has none.
+    """The ``record`` of a mate; without a hit, at the place of its mate, in contig -1 if that has none
+    either.
 
-    ``flag``: SAM's; ``other``: place_key that the first record of the other mate shows, or NOWHERE;
-    ``other_length``: its letters; ``insert``: bases from the first to the last of both, negative for the
-    right mate, or 0.
+    ``flag``: SAM's; ``other``: place_key of the first record of the other mate, or NOWHERE; ``other_length``:
+    its bases; ``insert``: bases from the first to the last of both, negative for the right mate, or 0.
     """
 
     record: Record
@@ -225,17 +225,18 @@ class MateRecord(NamedTuple):
 
 @by_type_or_this
 def put_mate(form, out, at, batch, mate):
-    """A MateRecord into ``out`` uint8[n] from ``at`` on; the place after it.  Here as a single read's."""
+    """Write a MateRecord into ``out`` uint8[n] from ``at`` on; by default as a single read; return the
+    end."""
     if mate.flag & UNMAPPED:
         return put_unmapped(form, out, at, batch, mate.record.query, mate.record.total)
     return put_record(form, out, at, batch, mate.record)
 
 
-# The records of one read: what a loop of the CPU and a thread of a GPU write.
+# The records of one read, written by a loop on the CPU or a thread on a GPU.
 
 
 class Window(NamedTuple):
-    """Hits of reads ``start`` onwards of a batch, numbers ``first`` to ``last`` of them."""
+    """Hits ``first`` to ``last`` of the reads from ``start`` on in a batch."""
 
     start: int
     first: int
@@ -244,14 +245,14 @@ class Window(NamedTuple):
 
 @inlined
 def room_of_read(batch, hits, i, window, n_widest):
-    """Bytes that are enough for its records: n_widest and the name each, letters, qualities once a read."""
+    """Upper bound of the bytes of a read's records: n_widest and the name each, bases and qualities once."""
     r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
     return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
 
 
 @inlined
 def put_read(form, out, at, batch, hits, i, window):
-    """The records of one read, as far as they are in the Window; the place after them."""
+    """Write the records of one read that are in the Window; return the position after them."""
     r, total, first = window.start + i, hits.total[i], hits.first[i]
     if hits.first[i + 1] == first:
         return put_unmapped(form, out, at, batch, r, total)
@@ -265,11 +266,11 @@ def put_read(form, out, at, batch, hits, i, window):
     return at
 
 
-# Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it.
+# Reusable buffers: the kernel clears each page of new memory, which takes as long as filling it.
 
 
 class Buffers:
-    """Of a writer, for all its threads; ``make`` (size, dtype) gives a new one."""
+    """The buffers of a writer, for all its threads; ``make`` (size, dtype) allocates one."""
 
     def __init__(self, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
         self._make = make
@@ -277,7 +278,7 @@ class Buffers:
         self._own: set[int] = set()
 
     def take(self, size: int) -> np.ndarray:
-        """An array of ``size`` bytes or more."""
+        """An array of at least ``size`` bytes."""
         try:
             out = self._spare.pop()
             if out.size >= size:
@@ -290,9 +291,9 @@ class Buffers:
         return out
 
     def owns(self, piece: np.ndarray) -> bool:
-        """Is a piece the beginning of such an array?"""
+        """Whether a piece is the beginning of one of these arrays."""
         return id(piece.base) in self._own
 
     def written(self, piece: np.ndarray) -> None:
-        """A piece, the beginning of such an array, has been written: the array may be used again."""
+        """Release the array of a piece that has been written."""
         self._spare.append(cast(np.ndarray, piece.base))

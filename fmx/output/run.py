@@ -1,6 +1,6 @@
-"""A run of a command by itself: all of its inputs, and one place for all that it writes, tables beside it.
+"""A run of a command: its inputs, its output file, and the tables and reports next to it.
 
-A journey asks a Run what to do, and gives it what comes of it.  jobs/shard.py has that of a shard.
+Commands read inputs and write outputs through a Run; that of a shard is in jobs/shard.py.
 """
 
 import json
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 
 class RunTable(Protocol):
-    """What a run has counted beside its output.
+    """A table that a run writes besides its output.
 
-    To add one: write these, give it to Run.note, and its path to LocalRun and jobs.merge.merge.
+    To add one, implement these, pass it to Run.note, and its path to LocalRun and jobs.merge.merge.
     """
 
-    name: ClassVar[str]  # of the file in which a shard keeps it
+    name: ClassVar[str]  # of the file in which a shard stores it
 
     def text(self) -> bytes:
-        """What is written."""
+        """The table as written."""
 
     def part(self) -> bytes:
-        """What a shard keeps."""
+        """The table as a shard stores it."""
 
     @classmethod
     def merged(cls, parts: Sequence[bytes]) -> Self:
-        """The table of all shards, of whose parts this is the sum."""
+        """The sum of the tables of all shards."""
 
 
 @dataclass(frozen=True)
 class CountsTable:
-    """--counts: ``lines`` of TSV, whose first two columns name a row, and whose others are numbers."""
+    """--counts: ``lines`` of TSV; the first two columns name a row, the others are numbers."""
 
     name: ClassVar[str] = "counts.tsv"
     lines: bytes
@@ -67,7 +67,7 @@ class CountsTable:
 
 @dataclass(frozen=True)
 class ScreenTable:
-    """--screen: ``rows`` of {groups, reads}, as a report has them; ``total`` of all reads, or ``what``."""
+    """--screen: ``rows`` of {groups, reads}, as in a report; ``total``: number of all reads (or ``what``)."""
 
     name: ClassVar[str] = "screen.json"
     rows: list
@@ -76,12 +76,12 @@ class ScreenTable:
 
     @classmethod
     def of(cls, combinations: Mapping[tuple[str, ...], int], summary: Any) -> "ScreenTable":
-        """Of a Screen and a Summary."""
+        """The table of a Screen and a Summary."""
         n, what = summary.seen()
         return cls([{"groups": list(names), "reads": n} for names, n in combinations.items()], what, n)
 
     def text(self) -> bytes:
-        from .formats import tsv  # which few ask for
+        from .formats import tsv  # imported on first use
 
         return tsv.screen({tuple(row["groups"]): row["reads"] for row in self.rows}, self.what, self.total)
 
@@ -95,7 +95,7 @@ class ScreenTable:
 
 
 def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:
-    """{type of RunTable: path} of the tables beside an output."""
+    """{type of RunTable: path} of the tables next to an output."""
     found: dict[type[RunTable], str | None] = {
         CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
     }  # fmt: skip
@@ -103,32 +103,32 @@ def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:
 
 
 def _sum(numbers: Sequence[bytes]) -> bytes:
-    """Of whole numbers, or of numbers with as many decimals each."""
-    from decimal import Decimal  # 5 ms, of which a search needs none
+    """Sum of whole numbers, or of numbers with equally many decimals."""
+    from decimal import Decimal  # takes 5 ms to import, so only here
 
     return str(sum(Decimal(number.decode()) for number in numbers)).encode()
 
 
-# What pieces become: a plain file, or what makes another file of them.
+# How pieces become a file: written unchanged, or through a converter.
 
 
 class Container(Protocol):
-    """What the pieces of an output become: those of one run, or those of its shards, one after the other.
+    """How the pieces of an output become a file; the same for one run and for merged shards.
 
-    So merged shards are the bytes of one run, whatever the format.  A frozen dataclass of JSON's types, which
-    shards keep (jobs/identity.py).  To add one: write it, let ``container`` choose it, and name its module in
-    CONTAINERS; tests/test_every_output.py runs over all.
+    So merged shards have the bytes of one run, whatever the format.  A frozen dataclass of JSON types, which
+    shards store (jobs/identity.py).  To add one, write it, let ``container`` choose it, and name its module
+    in CONTAINERS; tests/test_every_output.py tests all of them.
     """
 
-    is_framed: ClassVar[bool]  # whether it takes whole pieces, which shards keep apart
+    is_framed: ClassVar[bool]  # whether it needs whole pieces, which shards then store separately
 
     def opened(self, path: str, n_threads: int) -> AbstractContextManager[Any]:
-        """What takes pieces (a Sink), which appear at ``path`` in the end.  Raises OutputError."""
+        """Open a Sink for pieces, which appear at ``path`` at the end.  Raises OutputError."""
 
 
 @dataclass(frozen=True)
 class Plain:
-    """The pieces one after the other."""
+    """The pieces one after another, unchanged."""
 
     is_framed: ClassVar[bool] = False
 
@@ -144,19 +144,19 @@ CONTAINERS = {
 
 
 def as_fields(container: Container) -> dict:
-    """A Container as JSON's types."""
+    """A Container as JSON types."""
     return {"container": type(container).__name__, **asdict(container)}  # type: ignore[call-overload]
 
 
 def from_fields(fields: dict) -> Container:
-    """The Container that these are.  Raises KeyError, TypeError where they are none."""
+    """The Container of as_fields.  Raises KeyError, TypeError if the fields are wrong."""
     own = dict(fields)
     name = own.pop("container")
     return getattr(import_module(CONTAINERS[name]), name)(**own)
 
 
 def container(output: "RecordOutput", reference: "Reference") -> Container:
-    """What the pieces of a RecordOutput become.  Raises OutputError."""
+    """The Container of a RecordOutput.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
 
@@ -176,39 +176,39 @@ PLAIN = Plain()
 
 
 class Run(Protocol):
-    """What a journey does: all of a job, or a shard of it.
+    """What to do for a job: all of it, or a shard.
 
-    To add one: write these; tests/test_every_output.py runs every output through all of them.
+    To add one, implement these; tests/test_every_output.py runs every output through all of them.
     """
 
     def plan(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> Generator[Any, None, None]:
-        """The spans of files of reads, as spans.plan gives them, or of PairedFiles, that are to be done.
+        """Yield the spans to do, of files of reads (as spans.plan) or of PairedFiles.
 
-        Of all reads, or pairs, the ``n`` (None: all) after the first ``skip``.
+        Of all reads or pairs, only ``n`` (None: all) after the first ``skip``.
         """
 
     def share_of(self, n: int) -> tuple[int, int]:
-        """(start, stop): which of n things that every shard knows are to be done."""
+        """(start, stop): which of n items, known to every shard, to do."""
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gives, which serves for all shards that this process does."""
+        """The result of ``make()``, shared by all shards of this process."""
 
     def opened(self, head: bytes, end: bytes = b"") -> AbstractContextManager[Any]:
-        """A Sink for the pieces between ``head`` and ``end``.  Raises OutputError."""
+        """Open a Sink for the pieces between ``head`` and ``end``.  Raises OutputError."""
 
     def note(
         self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
-        """What was seen, while it is open: a summary, tables beside the output, ``facts()`` for reports."""
+        """Store the summary, tables next to the output, and ``facts()`` for reports, while it is open."""
 
 
 class LocalRun:
-    """``path`` takes the result, which a ``container`` makes of pieces by ``n_threads``.
+    """A whole run, written to ``path``; ``container``: how pieces become the file, with ``n_threads``.
 
-    ``tables``: {type of RunTable: path}; ``asides``: {path: reads.Taker} of the other outputs; ``reports``:
-    paths of those.
+    ``tables``: {type of RunTable: path}; ``asides``: {path: reads.Taker} of the additional files;
+    ``reports``: paths of reports.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class LocalRun:
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> Generator[Any, None, None]:
         if isinstance(paths, PairedFiles):
-            from ..input import pair_spans  # of no use to single reads
+            from ..input import pair_spans  # not needed for single reads
 
             return pair_spans.plan(paths, size, n_threads, skip, n)
         return ReadRange(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
@@ -248,13 +248,13 @@ class LocalRun:
                 self._tables = {table: beside(path, stack) for table, path in self._places.items()}
                 asides = [beside(path, stack) for path in self._asides]
                 made = self._container.opened(self._path, self._n_threads)
-                sink = stack.enter_context(made)  # whose end may fail: it comes first
+                sink = stack.enter_context(made)  # closed first, as that may fail
                 sink.write(head)
                 yield Sinks(sink, asides) if asides else sink
                 sink.write(end)
                 for file, taker in zip(asides, self._asides.values(), strict=True):
                     file.write(taker.end)
-            if self._facts:  # which tell how long all the others took
+            if self._facts:  # last, as they include the time for all the others
                 facts = self._facts()
                 for path, file in reports.items():
                     file.write(rendered(path, facts))
@@ -268,7 +268,7 @@ class LocalRun:
 
 
 class Beside:
-    """A file that is written beside another: errors name the one that they are of.  Raises OutputError."""
+    """A file next to the main output: errors name its path.  Raises OutputError."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self._path, self._file = path, file
@@ -279,12 +279,12 @@ class Beside:
 
 
 def beside(path: str, stack: ExitStack) -> Beside:
-    """A file that appears when a stack of contexts is closed."""
+    """Open a file that appears when a stack of contexts is closed."""
     return Beside(path, stack.enter_context(whole_output(path)))
 
 
 class Sinks:
-    """A binary file that gives an Aside to that of its place."""
+    """A binary file that writes each Aside to the file of its place."""
 
     def __init__(self, sink: Any, asides: Sequence[Any]) -> None:
         self._sink, self._asides = sink, asides

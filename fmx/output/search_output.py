@@ -1,4 +1,4 @@
-"""What ``fmx search`` and ``fmx locate`` write, where and how."""
+"""The output options of ``fmx search`` and ``fmx locate`` as data."""
 
 import os
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from .records import EVERY
 
 @dataclass(frozen=True)
 class ReadGroups:
-    """``lines`` of SAM's header, and the ``name`` (ID) that all reads have; ``longest``: letters that the
-    one of a read may have, where their header lines name some; ``of_files``: those of all files of reads, in
-    order, where they are several."""
+    """``lines`` of the SAM header, and the ``name`` (ID) for all reads; ``longest``: longest ID that header
+    lines of reads may name, or 0; ``of_files``: the IDs for all files of reads, in order, if there are
+    several."""
 
     lines: str = ""
     name: str = ""
@@ -25,12 +25,12 @@ class ReadGroups:
 
 @dataclass(frozen=True)
 class RecordOutput:
-    """Hits as ``kind``, one of output.FORMATS; of kind "nothing", and with no path, none.
+    """Hits in the format ``kind``, one of output.FORMATS; none if it is "nothing" or without a path.
 
-    For SAM and its kind: ``unmapped`` reads, too; ``tags``, bits of records.TAGS; ``groups``; of BAM and CRAM
-    ``sort``, and ``fasta``, by which CRAM is compressed, or None.  ``mismatches``: the most that a hit has;
-    ``absent``: whether TSV has a line for a read without one; ``matrix``: "presence" or "counts" of patterns
-    by groups of contigs, in the place of hits.
+    For SAM, BAM and CRAM: whether to write ``unmapped`` reads; ``tags``, bits of records.TAGS; ``groups``;
+    for BAM and CRAM ``sort``, and ``fasta``, the reference for CRAM, or None.  ``mismatches``: the most in a
+    hit; ``absent``: whether TSV has a line for reads without a hit; ``matrix``: "presence" or "counts", to
+    write a matrix of patterns by groups of contigs instead of hits.
     """
 
     path: str | None = field(default="-", metadata=PLACE)
@@ -54,9 +54,9 @@ class CountsOutput:
 
 
 class Taker(NamedTuple):
-    """Whether reads with a hit are taken, or those without, and whether what is taken is compressed.
+    """Takes reads with a hit, or those without, to a file, which may be compressed.
 
-    Of pairs: mates ``mate``, 1 or 2, or with 0 both, in turn.
+    ``mate``: for pairs, take mates 1 or 2; 0 takes both in turn.
     """
 
     with_hit: bool
@@ -65,22 +65,22 @@ class Taker(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Tells it from others of a run."""
+        """A name that is unique in a run."""
         return f"{'al' if self.with_hit else 'un'}{f'_{self.mate}' if self.mate else ''}"
 
     @property
     def end(self) -> bytes:
-        """What stands after the last piece."""
+        """Bytes after the last piece."""
         return BGZF_END if self.is_gzip else b""
 
 
 def is_gzip(path: str) -> bool:
-    """Does the name of an output for reads ask for compressed ones?"""
+    """Whether an output file of reads is to be compressed, by its name."""
     return path.lower().endswith(".gz")
 
 
 def of_mates(path: str | Path) -> tuple:
-    """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
+    """The names for mates 1 and mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
     folder, name = os.path.split(path)
     stem, dot, suffix = name.partition(".")
     return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
@@ -88,8 +88,8 @@ def of_mates(path: str | Path) -> tuple:
 
 @dataclass(frozen=True)
 class ReadsOutput:
-    """Where reads with a reported hit, ``mapped``, and those without are written as they came, or None;
-    mates in two files with ``has_mates``."""
+    """Paths for unchanged reads with a reported hit (``mapped``) and without, or None; ``has_mates``: mates
+    go to two files."""
 
     mapped: str | None = field(default=None, metadata=PLACE)
     unmapped: str | None = field(default=None, metadata=PLACE)
@@ -107,8 +107,8 @@ class ReadsOutput:
 
 @dataclass(frozen=True)
 class SearchOutput:
-    """All that a search writes: ``records`` of hits, a table of ``counts``, a ``screen`` (the path of a table
-    by combinations of groups), ``reads`` as they came, a ``report``."""
+    """All outputs of a search: ``records`` of hits, a table of ``counts``, a ``screen`` (path of a table by
+    combinations of groups), unchanged ``reads``, a ``report``."""
 
     records: RecordOutput = RecordOutput()
     counts: CountsOutput | None = None
@@ -118,28 +118,28 @@ class SearchOutput:
 
     @property
     def path(self) -> str | None:
-        """Of the records."""
+        """Path of the records."""
         return self.records.path
 
     @property
     def kind(self) -> str:
-        """Of the records."""
+        """Format of the records."""
         return self.records.kind
 
     @property
     def by_group(self) -> bool:
-        """Is it groups of contigs whose reads are counted?"""
+        """Whether reads are counted per group of contigs."""
         return self.counts.by_group if self.counts else bool(self.screen)
 
     @property
     def places(self) -> tuple[str | None, ...]:
-        """Where all of it is written."""
+        """All paths that are written."""
         counts = [self.counts.path] if self.counts else []
         screen = [self.screen] if self.screen else []
         return self.path, *counts, *screen, *self.reads.takers(), *self.reports
 
     def beside(self) -> dict:
-        """What each shard leaves beside its part of the hits, by the options that ask for it."""
+        """What each shard stores besides its part of the hits, by option."""
         reads = {"--al": self.reads.mapped, "--un": self.reads.unmapped}
         how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
         tables = {"--counts": bool(self.counts), "--screen": bool(self.screen)}
@@ -147,5 +147,5 @@ class SearchOutput:
 
     @property
     def reports(self) -> tuple[str, ...]:
-        """The paths of the report."""
+        """Paths of the report."""
         return self.report.paths if self.report else ()

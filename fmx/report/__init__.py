@@ -1,1 +1,1 @@
-"""What runs tell of themselves: pages of HTML with figures, which need nothing else."""
+"""Reports of runs: facts as JSON, self-contained HTML pages with figures, tables, MultiQC sections."""

@@ -1,8 +1,7 @@
-"""The facts of a run as JSON's types, and those of shards added up.
+"""The facts of a run as JSON types, and the sum of the facts of shards.
 
-docs/reports.md says what each fact is.  A command says what it knows beforehand (Report.about), and the run
-what came of it: counts, seconds, stages, lengths, contigs.  Files of several kinds report them
-(kinds.py).
+docs/reports.md describes each fact.  A command supplies what it knows before the run (Report.about), the run
+adds its results: counts, seconds, stages, lengths, contigs.  kinds.py formats them.
 """
 
 import shlex
@@ -13,13 +12,13 @@ from typing import Any
 
 from ..errors import shown
 
-FORMAT = 1  # of facts
+FORMAT = 1  # version of the facts
 _COUNTED = {"assigned", "one_letter_off", "ambiguous", "low_quality", "recombined", "unassigned"}
-OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur", *_COUNTED}  # shares of these
+OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur", *_COUNTED}  # counts with a share
 _OF_PAIRS = {"proper", "unique", "suppressed", *_COUNTED}
-SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # what time is spent on, in words
-_LISTS = ("lengths", "match_lengths", "inserts", "multiplicity", "mismatches")  # of [least, most, how many]
-FATES = {  # of reads and of pairs, by their counts: what became of them, and its colour
+SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # names of the parts of a run
+_LISTS = ("lengths", "match_lengths", "inserts", "multiplicity", "mismatches")  # of [least, most, count]
+FATES = {  # outcomes of reads and of pairs: label and colour
     what: {"unique": ("once", "#4477aa"), "several": ("several times", "#ccbb44"),
            "suppressed": ("more often than -m", "#ee8866"), "unmapped": (nowhere, "#bbbbbb")}
     for what, nowhere in (("reads", "nowhere"), ("pairs", "not as proper pairs"))
@@ -29,26 +28,27 @@ LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
 
 
 def command_line() -> str:
-    """The command as typed, on one line without tabs."""
+    """The command as typed, on one line, without tabs."""
     return shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
 @dataclass(frozen=True)
 class Report:
-    """``paths`` of the files that tell of a run, whose names say their kinds; ``about`` it: a dict."""
+    """Files to write a report to: ``paths``, whose suffixes set their kinds; ``about``: facts known so
+    far."""
 
     paths: tuple[str, ...]
     about: dict
 
     def facts(self, found: Mapping[str, Any]) -> dict:
-        """All of it, with what was ``found``."""
+        """All facts: ``about``, ``found`` and the rates that follow from them."""
         return with_rates({"format": FORMAT, **self.about, **found})
 
 
 class SingleOutput:
-    """What a job writes at one ``path``, and beside it a ``report`` of the run, or None.
+    """Base of what a job writes: one ``path``, and a ``report`` of the run or None.
 
-    A base of frozen dataclasses with these two fields, or the first of them.
+    For frozen dataclasses with these two fields, or only the first.
     """
 
     path: str
@@ -56,21 +56,21 @@ class SingleOutput:
 
     @property
     def reports(self) -> tuple[str, ...]:
-        """The paths of the report."""
+        """Paths of the report."""
         return self.report.paths if self.report else ()
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Where all of it is written."""
+        """All paths that are written."""
         return self.path, *self.reports
 
     def beside(self) -> dict[str, bool]:
-        """What each shard leaves beside its part of the result, by the option that asks for it."""
+        """What each shard stores besides its part of the output, by option."""
         return {"--report": bool(self.report)}
 
 
 def with_rates(facts: dict[str, Any]) -> dict:
-    """Facts with the shares and rates that follow from their counts and seconds."""
+    """Add the shares and rates that follow from counts and seconds."""
     counts, seconds = facts["counts"], max(facts["seconds"]["wall"], 1e-9)
     whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
     shares = {
@@ -87,7 +87,7 @@ def with_rates(facts: dict[str, Any]) -> dict:
 
 
 def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
-    """(reads or pairs, how many of them became what, in words); of -m nothing where it was not given."""
+    """(reads or pairs, {outcome in words: count}); without -m the outcome of -m is left out."""
     counts = facts["counts"]
     what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
     own = {
@@ -104,9 +104,9 @@ def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
 def added(
     shards: Sequence[dict[str, Any]], about: Mapping[str, Any] | None = None, wall: float | None = None
 ) -> dict:
-    """The facts of shards of one run as those of the whole; ``about`` it, if that is known better.
+    """Add up the facts of all shards of a run; ``about`` overrides what the shards know of it.
 
-    ``wall``: the seconds that the whole took, by default those of all shards added up.
+    ``wall``: seconds of the whole run; by default the sum of the shards' seconds.
     """
     first = shards[0]
     options = {key: value for key, value in first.get("options", {}).items() if key != "shard"}
@@ -134,7 +134,7 @@ def added(
 
 
 def joined_screens(screens: Sequence[list]) -> list:
-    """Rows of {groups, reads} added up: each group by itself, in order, then combinations that were seen."""
+    """Add up rows of {groups, reads}: first single groups in order, then combinations."""
     total: dict = {}
     for row in (row for rows in screens for row in rows):
         names = tuple(row["groups"])
@@ -145,7 +145,7 @@ def joined_screens(screens: Sequence[list]) -> list:
 
 
 def _sums(dicts: Iterable[Mapping[str, Any]]) -> dict:
-    """The numbers of the same name added up."""
+    """Add up numbers of the same name."""
     total: dict = {}
     for each in dicts:
         for name, n in each.items():
@@ -161,7 +161,7 @@ def _joined(rows: Iterable[Any]) -> list:
 
 
 def _row(rows: Sequence[Any]) -> dict:
-    """Rows of one contig, or group, as one: all but its name and length are added up."""
+    """Add up the rows of one contig or group, except its name and length."""
     sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
     sums["fractional"] = round(sums["fractional"], 6)
     return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}

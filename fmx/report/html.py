@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing else: their frame and tables."""
+"""The frame and the tables of self-contained HTML pages."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -18,7 +18,7 @@ td.words { text-align: left; white-space: normal; overflow-wrap: anywhere }
 
 
 def page(title: str, parts: list[str]) -> bytes:
-    """``parts``: HTML, of which headings and paragraphs stand by themselves."""
+    """Make a page of ``parts``, HTML; all but headings and paragraphs are wrapped in a div."""
     lines = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
@@ -29,14 +29,14 @@ def page(title: str, parts: list[str]) -> bytes:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows of cells, already HTML."""
+    """A table; rows of cells in HTML."""
     lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
     return "\n".join([*lines, "</table>"])
 
 
 def cells(*words: object, kind: str = "") -> list[str]:
-    """Cells of a row of a table; ``kind``: attributes of all but the first."""
+    """Cells of a table row; ``kind``: attributes of all cells but the first."""
     first, *rest = map(_shown, words)
     return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
 

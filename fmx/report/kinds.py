@@ -1,4 +1,4 @@
-"""The kinds of a report, which the names of its files tell: JSON, a page, a table, a section of MultiQC's."""
+"""Kinds of report files, by suffix: JSON, an HTML page, a table, a MultiQC section."""
 
 import json
 import os
@@ -8,29 +8,29 @@ from typing import Any
 from .facts import FATES, LONG, fates_of
 
 MULTIQC = "_mqc.json"
-SUFFIXES = {  # the first one that fits holds
+SUFFIXES = {  # the first match wins
     MULTIQC: "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML", ".tsv": "TSV",
 }  # fmt: skip
-KINDS = {  # that a command writes
+KINDS = {  # by command
     "search": ("JSON", "HTML", "MULTIQC"), "mem": ("JSON", "HTML"),
     "count": ("JSON", "HTML", "TSV", "MULTIQC"),
 }  # fmt: skip
 
 
 def kind_of(path: str) -> str | None:
-    """The kind that a name tells, or None."""
+    """The kind that the suffix of a name stands for, or None."""
     name = os.path.basename(path).lower()
     end = next((end for end in SUFFIXES if name.endswith(end)), name)
     return None if end == name else SUFFIXES[end]
 
 
 def rendered(path: str, facts: dict[str, Any]) -> bytes:
-    """Facts as what a file of this name holds."""
+    """The contents of a report file for its suffix."""
     kind = kind_of(path)
     if kind == "JSON":
         return as_json(facts)
     if kind == "HTML":
-        from .page import html  # with what draws figures
+        from .page import html  # draws figures
 
         return html(facts)
     if kind == "TSV":
@@ -41,7 +41,7 @@ def rendered(path: str, facts: dict[str, Any]) -> bytes:
 
 
 def as_json(facts: dict[str, Any]) -> bytes:
-    """An object a line where lists are long."""
+    """JSON with one line per element of long lists."""
     long = {name: facts[name] for name in LONG if name in facts}
     text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
     for name, rows in long.items():
@@ -50,13 +50,14 @@ def as_json(facts: dict[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-# Facts as a section of MultiQC's report: custom content, by the name of its file.
+# A section of MultiQC's report: custom content, found by the name of the file.
 
 _ABOUT = "finds every place where a DNA read occurs in a reference, and counts guides and barcodes in reads."
 
 
 def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
-    """What a file of this name holds: a bar of the sample that its name tells, or of each sample counted."""
+    """A MultiQC section with a bar for the sample that the file is named after, or for each counted
+    sample."""
     if "samples" in facts:
         from . import samples
 

@@ -1,4 +1,4 @@
-"""The facts of a run (facts.py) as a page with figures."""
+"""Formats the facts of a run as an HTML page with figures."""
 
 from collections.abc import Sequence
 from html import escape
@@ -10,9 +10,9 @@ from .facts import FATES, SPENT, fates_of
 from .html import cells, page, table
 from .samples import sections
 
-_MOST = 30  # contigs, with the most reads, that are shown
+_MOST = 30  # contigs to show, those with the most reads
 _COLUMNS = 60  # of a histogram, at most
-_SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
+_SHOWN = 0.995  # fraction of items in a histogram; a few very long ones would compress the rest
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
     "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed",
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def html(facts: dict[str, Any]) -> bytes:
-    """The page."""
+    """Make the page."""
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
@@ -40,7 +40,7 @@ def html(facts: dict[str, Any]) -> bytes:
         what = "matches" if "matches" in counts else "occurrences"
         parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
     if facts.get("mismatches"):
-        parts += ["<h2>Mismatches of reads, in their best hits</h2>", _mismatches(facts["mismatches"])]
+        parts += ["<h2>Mismatches of reads in their best hits</h2>", _mismatches(facts["mismatches"])]
     of_pairs = "pairs" if "pairs" in counts else "reads"
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
@@ -55,8 +55,8 @@ def html(facts: dict[str, Any]) -> bytes:
         if facts.get(name):
             parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
     if facts.get("screen"):
-        parts += ["<h2>Reads by the groups that they occur in, and no others</h2>", _screen(facts["screen"])]
-    parts += ["<h2>Where the time went</h2>", *_times(facts)]
+        parts += ["<h2>Reads by the set of groups that they occur in</h2>", _screen(facts["screen"])]
+    parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>The run</h2>", _run(facts)]
     return page(title, parts)
 
@@ -69,7 +69,7 @@ def _about(facts: dict[str, Any]) -> str:
         f"{seconds:,.1f} s",
     ]
     if "shards" in facts:
-        said.append(f"{n_of(facts['shards'], 'shard')}, whose seconds are added up")
+        said.append(f"{n_of(facts['shards'], 'shard')}, seconds added up")
     return escape("; ".join(said))
 
 
@@ -81,7 +81,7 @@ def _counts(facts: dict[str, Any]) -> str:
         what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
         rows.append(cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
-        rows.append(cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
+        rows.append(cells(name.replace("_per_second", " per second"), f"{rate:,.0f}", ""))
     return table(("", "number", "share"), rows)
 
 
@@ -110,7 +110,7 @@ def _mismatches(rows: Sequence[Sequence[int]]) -> str:
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
-    """Columns of equal width, as far as _SHOWN of all reach; of a single one, that in words."""
+    """A histogram with columns of equal width, of the fraction _SHOWN; a sentence if all values are equal."""
     total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
     for _, longest, n in rows:
         if seen >= _SHOWN * total:
@@ -125,18 +125,18 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
     for shortest, _, n in rows:
         if shortest <= most:
             columns[(shortest - least) // width] += n
-    words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} a column"
+    words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} per column"
     if total > seen:
         words += f"; {total - seen:,} {things} with more are not shown"
     return [svg.histogram(columns, (least, width), words, title)]
 
 
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
-    """A table of the contigs or groups with the most reads, each with a bar of its reads."""
+    """A table of the contigs or groups with the most reads, each with a bar."""
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     found = []
     if len(rows) > len(shown):
-        found.append(f"<p>{len(shown)} of {len(rows):,} {what}, with the most reads; the JSON has all.</p>")
+        found.append(f"<p>The {len(shown)} of {len(rows):,} {what} with the most reads; JSON has all.</p>")
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
     bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
@@ -154,10 +154,10 @@ def _times(facts: dict[str, Any]) -> list:
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
     found = [
-        f"<p>{whole}; of all shards together {parts}.</p>"
+        f"<p>{whole}; in all shards together {parts}.</p>"
         if "shards" in facts
         else f"<p>{whole}: {parts}.</p>",
-        "<p>Below are the seconds of all threads together, by what they did.</p>",
+        "<p>Seconds of all threads together, by stage:</p>",
     ]
     for place, stages in facts["stages"].items():
         if stages:

@@ -1,6 +1,6 @@
-"""Samples of ``fmx count``, as facts: sections of the page, a table with a line for each, bars for MultiQC.
+"""Reports on the samples of ``fmx count``: sections of the page, a table, bars for MultiQC.
 
-docs/reports.md says what ``samples``, ``ranks`` and ``correlation`` hold.
+docs/reports.md describes the facts ``samples``, ``ranks`` and ``correlation``.
 """
 
 import math
@@ -12,10 +12,10 @@ from ..errors import n_of
 from . import svg
 from .html import cells, table
 
-LOW = 30  # reads: a guide with fewer tells little
-_ENOUGH = 0.95  # of reads are assigned: what the others hold is noise
-_LISTED = 10  # sequences of a sample that are no guide
-FATES = {  # of reads: their counts, in words and with a colour
+LOW = 30  # reads; guides with fewer are counted as low
+_ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise
+_LISTED = 10  # unassigned sequences of a sample
+FATES = {  # outcomes of reads: label and colour
     "assigned": ("assigned", "#4477aa"), "ambiguous": ("ambiguous", "#ccbb44"),
     "low_quality": ("low quality", "#ee8866"), "recombined": ("recombined", "#aa3377"),
     "unassigned": ("unassigned", "#bbbbbb"),
@@ -31,7 +31,7 @@ Sample = Mapping[str, Any]
 
 
 def as_table(facts: Mapping[str, Any]) -> bytes:
-    """A line of _COLUMNS for each sample."""
+    """A table with a line for each sample."""
     lines = ["\t".join(_COLUMNS)]
     for each in facts["samples"]:
         row = {name: each.get(name) for name in _COLUMNS}
@@ -45,13 +45,13 @@ def as_table(facts: Mapping[str, Any]) -> bytes:
 
 
 def fates_of(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
-    """{sample: {what became of reads, in words: how many}}, of what became of some."""
+    """{sample: {outcome in words: reads}}; outcomes without reads are left out."""
     seen = [name for name in FATES if name == "assigned" or any(each[name] for each in samples)]
     return {each["sample"]: {FATES[name][0]: each[name] for name in seen} for each in samples}
 
 
 def offsets_in_words(sample: Sample) -> str:
-    """The offsets with 1 % of the assigned reads or more, at most 8 of a mate, the most frequent first."""
+    """The most frequent offsets in words: at most 8 per mate, with 1 % of the assigned reads or more."""
     said = [_of_mate(sample, 1) or "no offset"]
     if of_mates2 := _of_mate(sample, 2):
         said.append(of_mates2)
@@ -69,7 +69,7 @@ def _of_mate(sample: Sample, mate: int) -> str:
 
 
 def sections(facts: Mapping[str, Any]) -> list[str]:
-    """The sections of the page, HTML."""
+    """The sections of the page, as HTML."""
     samples, unit = facts["samples"], facts["samples"][0]["unit"]
     library, units = facts["library"], f"{unit}s"
     parts = [
@@ -79,8 +79,8 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
         _samples(samples, units), _fates(samples, units),
         f"<h2>{units.capitalize()} of guides</h2>", _guides(samples, units),
         f"<p>Mean and median of {units} per guide; 90/10 skew: {units} of the guide at the 90th percentile "
-        "divided by those of the guide at the 10th, if it has any; Gini index of log(count + 1), as "
-        "MAGeCK's.</p>",
+        "divided by those of the guide at the 10th, if it has any; Gini index of log(count + 1), as in "
+        "MAGeCK.</p>",
         f"<h2>{units.capitalize()} by rank of guide</h2>", _ranks(facts, units),
     ]  # fmt: skip
     if len(samples) > 1:
@@ -89,12 +89,12 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
         parts.append(svg.matrix(names, facts["correlation"], "Correlation of samples"))
     few = [each for each in samples if each["assigned_share"] < _ENOUGH and each["top_unassigned"]]
     if few:
-        parts += ["<h2>The most frequent sequences that are no guide</h2>", _unassigned(few, units)]
+        parts += ["<h2>Most frequent unassigned sequences</h2>", _unassigned(few, units)]
     return parts
 
 
 def _samples(samples: Sequence[Sample], units: str) -> str:
-    """What became of the reads of each sample; a column of zeros is left out."""
+    """A table of outcomes of reads by sample; columns of zeros are left out."""
     fates = fates_of(samples)
     _, *others = fates[samples[0]["sample"]]
     rows = []
@@ -102,7 +102,7 @@ def _samples(samples: Sequence[Sample], units: str) -> str:
         _, *numbers = fates[each["sample"]].values()
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
         rows.append([_words(each["sample"]), *cells("", *row)[1:], _words(offsets_in_words(each))])
-    return table(("sample", units, "assigned", "%", *others, "where guides stand"), rows)
+    return table(("sample", units, "assigned", "%", *others, "offsets of guides"), rows)
 
 
 def _fates(samples: Sequence[Sample], units: str) -> str:
@@ -116,7 +116,7 @@ def _fates(samples: Sequence[Sample], units: str) -> str:
 
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
-    """How the reads of each sample are spread over guides."""
+    """A table of the reads per guide by sample."""
     head = ("sample", "guides", f"without {units}", f"under {LOW}", "mean", "median", "90/10 skew", "Gini")
     rows = []
     for each in samples:
@@ -128,7 +128,7 @@ def _guides(samples: Sequence[Sample], units: str) -> str:
 
 
 def _ranks(facts: Mapping[str, Any], units: str) -> str:
-    """Guides by rank, from the most frequent on, against their reads, as powers of ten."""
+    """Curves of reads by rank of guide, from the most frequent on, with a logarithmic axis."""
     n = facts["library"]["guides"]
     most = 1.03 * math.log10(max([9, *(reads for rows in facts["ranks"] for _, reads in rows)]) + 1)
     curves = {

@@ -1,4 +1,4 @@
-"""Figures as SVG, drawn by hand: lines, bars of shares or amounts, histograms, a matrix of numbers."""
+"""Figures as SVG: lines, bars, histograms, and a matrix of numbers."""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,17 +7,17 @@ from typing import Any
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
 _KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb")  # of bars
 _WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _ROW = 520, 300, 64, 48, 16, 20
-_LONGEST, _NAMES = 28, 215  # letters of a name that are shown, and room for them
-_SCALE = 96  # room for the numbers of a histogram
+_LONGEST, _NAMES = 28, 215  # characters of a name that are shown, and the width for them
+_SCALE = 96  # width for the numbers of a histogram
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
-    """Words at a place."""
+    """A text element."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
 
 
 def shortened(name: str) -> str:
-    """A name that is not too long for a figure."""
+    """A name, shortened to fit in a figure."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
@@ -57,7 +57,7 @@ def lines(
 
 
 def bars(rows: dict, kinds: list[str], title: str, colours: Sequence[str] = _KINDS) -> str:
-    """A bar for each of {name: shares of the ``kinds``, which add up to 1}; the first share in words."""
+    """Stacked bars of {name: shares of ``kinds``, which add up to 1}; the first share is also a number."""
     parts, left, at = [], _NAMES, _NAMES
     for j, kind in enumerate(kinds):
         parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{colours[j]}"/>')
@@ -75,7 +75,7 @@ def bars(rows: dict, kinds: list[str], title: str, colours: Sequence[str] = _KIN
 
 
 def amounts(rows: dict, title: str) -> str:
-    """A bar for each of {name: (number, words)}, the longest for the largest."""
+    """Bars of {name: (number, words)}, scaled to the largest."""
     parts, left, most = [], _NAMES, max((number for number, _ in rows.values()), default=0) or 1
     for i, (name, (number, words)) in enumerate(rows.items()):
         y, width = 8 + _ROW * i, number / most * _WIDE
@@ -86,13 +86,13 @@ def amounts(rows: dict, title: str) -> str:
 
 
 def _step(most: int) -> int:
-    """1, 2 or 5 times a power of ten, of which ``most`` holds five at most."""
+    """The step between ticks: 1, 2 or 5 times a power of ten, at most five of them up to ``most``."""
     ten = 10 ** (len(str(most)) - 1)
     return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
 
 
 def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title: str) -> str:
-    """Columns of numbers; ``scale``: (start of the first, width of each), by the axis with a ``label``."""
+    """A histogram; ``scale``: (start of the first column, width of each); ``label``: of the x axis."""
     parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
     tick = _step(most)
     for n in range(0, most + 1, tick):
@@ -113,7 +113,7 @@ def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title:
 
 
 def matrix(names: Sequence[str], numbers: Any, title: str) -> str:
-    """A square of numbers from -1 to 1, the darker the nearer to 1."""
+    """A square matrix of numbers from -1 to 1; cells near 1 are darker."""
     n, left = len(names), _NAMES
     cell = max(14, min(56, 560 // n))
     parts = []

@@ -358,4 +358,4 @@ def test_sam_in_the_place_of_reads_is_named(indexed, command):
     (indexed / "x").write_text(
         "@HD\tVN:1.6\n@SQ\tSN:a\tLN:4\n@PG\tID:x\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n"
     )
-    assert "this looks like SAM: make BAM of it, as by samtools view -b" in complaint(command("search", "x"))
+    assert "this looks like SAM: convert it to BAM with samtools view -b" in complaint(command("search", "x"))

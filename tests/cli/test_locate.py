@@ -31,7 +31,7 @@ def test_a_pattern_with_anything_but_letters_is_refused(bad, byte, folder, index
     assert (result.code, result.out) == (1, b"")
     said = f"given sequences: record 2: {byte} is not a letter of a sequence"
     if set(bad) & set(" \t\n\r,"):
-        said += "; give several sequences one by one"
+        said += "; give several sequences as a list"
     assert result.err == f"fmx: error: {said}\n"
 
 

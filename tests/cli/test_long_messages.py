@@ -58,4 +58,4 @@ def test_a_line_is_short(name, files, command):
 def test_both_ends_of_a_message_are_there(files, command):
     done = command(*COMMANDS["mates of other names"].split())
     assert done.err.startswith("fmx: error: two.fq: record 1: its name is xxx")
-    assert done.err.endswith("xxxa: mates must have one name\n")
+    assert done.err.endswith("xxxa: mates must have equal names\n")

@@ -93,7 +93,7 @@ def test_swapped_mates_are_told(one, two, home, command):
     (home / "R2.fq").write_bytes(journeys.fastq([(f"r{two}", letters[50:90])]))
     assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
         f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
-        "mates 1 and 2 are swapped, exchange them"
+        "mates 1 and 2 are swapped: exchange them"
     )
     assert command("search", "-q", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").code == 0
 
@@ -104,7 +104,7 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     (home / "R2.fq").write_bytes(journeys.fastq([("r 2:N:0:ACGT", letters[50:90])]))
     swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
     assert swapped.code == 0
-    warning = "by their headers R2.fq holds mates 2 and R1.fq mates 1: are they swapped?"
+    warning = "by their headers, R2.fq has mates 2 and R1.fq mates 1: are they swapped?"
     assert f"fmx: warning: {warning}\n" in swapped.err
     (home / "sheet.tsv").write_text("sample\treads\treads2\na\tR2.fq\tR1.fq\n")
     sheet = command("search", "-x", "yeast", "--samples", "sheet.tsv", "-o", "{sample}.sam")
@@ -112,9 +112,9 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
 
 
-THIS = "first line: reads are FASTA or FASTQ, and this "
-TABLE = f"{THIS}seems to be a table of guides: 'fmx count -l TABLE READS' counts them in reads"
-RAW = f"{THIS}holds sequences by themselves: write a line '>NAME' before each"
+THIS = "first line: reads must be FASTA or FASTQ, but this "
+TABLE = f"{THIS}looks like a table of guides: count them in reads with 'fmx count -l TABLE READS'"
+RAW = f"{THIS}has sequences without names: write a line '>NAME' before each"
 
 
 @pytest.mark.parametrize(

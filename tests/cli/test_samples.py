@@ -72,11 +72,11 @@ WRONG = {
     "sample\treads\na\t-\n": "sheet.tsv: sample a: -: standard input cannot be used in a sample sheet",
     "sample\treads\trg\na\ta1.fq\tlane\n": r"sheet.tsv: sample a: read_group: must look like '@RG\tID:",
     "sample\treads\trg\na\ta1.fq\t@RG\\tID:x\nb\tb.fq\t@RG\\tID:x\\tSM:b\n":
-        "sheet.tsv: read group x is listed twice, with other fields",
+        "sheet.tsv: read group x is listed twice, with different fields",
     "sample\treads\treads2\na\ta1.fq\tb.fq\n": "b.fq: record 1: its name is b.fq.0, but that of its mate",
     "sample\treads\treads2\na\ta1.fq\ta1.fq\n": "sheet.tsv: sample a: a1.fq: is listed twice",
     "sample\treads\na\tnone.fq\n": "none.fq: No such file or directory",
-    "a1.fq\n": "sheet.tsv: line 1: a sample sheet begins with names of columns: sample and reads",
+    "a1.fq\n": "sheet.tsv: line 1: a sample sheet needs a header with columns sample and reads",
 }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def test_a_wrong_sheet_is_refused_before_anything_is_written(sheet, search, fold
 REFUSED = {
     "--samples sheet.tsv b.fq": "give only one of READS, -1 with -2, and --samples",
     "--samples sheet.tsv -1 a1.fq -2 b.fq": "give only one of READS, -1 with -2, and --samples",
-    "--samples sheet.tsv --max-insert 9": "--max-insert is for pairs",
+    "--samples sheet.tsv --max-insert 9": "--max-insert needs pairs",
     "--samples sheet.tsv --rg x": "--rg",
     "--samples sheet.tsv --rg @RG\\tID:x": "--rg cannot be combined with --samples",
     "--samples sheet.tsv -o {sample}.sam --counts c.tsv": "--counts would be overwritten by each sample: put",

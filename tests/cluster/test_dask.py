@@ -302,7 +302,7 @@ def test_a_fault_that_names_the_record_already_ends_a_run(home, shared):
     arguments = ["search", "-q", "-x", "ref.fmx", "few.fq", "--interleaved", "-o", "bad.sam"]
     alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", shared[0])
     assert together.returncode == alone.returncode == 1
-    assert together.err.endswith("mates must have one name\n")
+    assert together.err.endswith("mates must have equal names\n")
     assert together.err.split("few.fq: ")[1] == alone.err.split("few.fq: ")[1]
 
 

@@ -227,7 +227,7 @@ def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
         (["index"], "0123", 'is from another run than shard 1: index "0123", not'),
         (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
         (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
-        (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa of 3 bytes, not "),
+        (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa with 3 bytes, not "),
         (["inputs"], [["a.fa", 3, ""]], "inputs: a.fa, not few.fa"),
         (["inputs"], [], "inputs: 0 files, not 1"),
         (["command"], "locate", "command"),
@@ -272,7 +272,7 @@ def test_a_damaged_body_is_told(how, command, shards, tmp_path):
     )
     if how == "gone":
         path.unlink()
-    refused(command, tmp_path, "do shard 2 again")
+    refused(command, tmp_path, "run shard 2 again")
 
 
 @pytest.mark.parametrize("option", ["-o", "--counts"])
@@ -363,11 +363,11 @@ def test_a_shard_that_lacks_a_file_is_done_again(name, command, shards, tmp_path
     (folder / "0002-of-0002" / name).write_bytes(data[:-1])
     done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
     assert (done.code, "delete its folder and run shard 2 again" in done.err) == (1, True)
-    assert "there already" not in command(*shards, "--shard", "2/2", *more).err
+    assert "done already" not in command(*shards, "--shard", "2/2", *more).err
     (folder / "0002-of-0002" / name).unlink()
     done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
-    assert (done.code, "do shard 2 again" in done.err) == (1, True)
-    assert "there already" not in command(*shards, "--shard", "2/2", *more).err
+    assert (done.code, "run shard 2 again" in done.err) == (1, True)
+    assert "done already" not in command(*shards, "--shard", "2/2", *more).err
     assert name == "facts.json" or (folder / "0002-of-0002" / name).read_bytes() == data
     assert command("merge", folder, "-o", tmp_path / "all.sam", *more).code == 0
 
@@ -388,7 +388,7 @@ def test_merge_refuses_what_other_commands_keep(command, inputs, tmp_path):
     assert command(*arguments).code == 0
     for option, of in (("--counts", "search"), ("--al", "search"), ("--report", "search and mem and count")):
         done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / "y.html")
-        assert (done.code, f"{option} is for shards of fmx {of}\n" in done.err) == (2, True)
+        assert (done.code, f"{option} is for shards of fmx {of} only\n" in done.err) == (2, True)
 
 
 def test_merge_says_what_shards_hold(command, shards, tmp_path):
@@ -433,8 +433,8 @@ def test_an_empty_shard_says_who_reads_what_cannot_be_cut(name, command, index_o
         done = command(*arguments, f"{i}/3")
         assert done.code == 0
         assert (
-            f"warning: shard {i}/3 has no reads: {path} cannot be cut, so shard 1/3 reads all of it; "
-            "compress it with bgzip, and shards share the work\n" in done.err
+            f"warning: shard {i}/3 has no reads: {path} cannot be split, so shard 1/3 reads all of it; "
+            "to share the work, compress it with bgzip\n" in done.err
         )
     assert "warning" not in command(*arguments, "1/3").err
 
@@ -505,7 +505,7 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
         (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "numbered from 1 to 2"),
         (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, such as 3/64"),
         (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "none was found"),
-        (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint is for runs in"),
+        (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint is for"),
         *(
             (["search", "few.fa", "--shard", "1/2", "-o", name],
              f"-o {name}: with --shard, -o is a folder of shards and has no file suffix: "

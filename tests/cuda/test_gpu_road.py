@@ -193,7 +193,7 @@ def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on
     output = SearchOutput(RecordOutput(str(tmp_path / "x.bam"), "bam"))
     workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, Progress(), GPU)
     assert (
-        "BAM is deflated by the CPU: a block of threads of this GPU has 65536 bytes"
+        "BAM is compressed on the CPU: a block of threads of this GPU has 65536 bytes"
         in capsys.readouterr().err
     )
     both(opened, tmp_path / "reads", tmp_path, on_cpu, kind="bam")

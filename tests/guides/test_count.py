@@ -99,18 +99,19 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.code == 1
     assert done.err.endswith(
-        "standard input: the first 3,000 reads hold guides as reverse complements: leave --forward-only out\n"
+        "standard input: the first 3,000 reads contain guides as reverse complements: leave out "
+        "--forward-only\n"
     )
     done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--reverse-only")
     assert done.err.endswith(
-        "a.fq: the first 3,000 reads hold guides as they are, not as reverse complements: leave "
+        "a.fq: the first 3,000 reads contain guides as given, not as reverse complements: leave out "
         "--reverse-only out\n"
     )
     (folder / "other.csv").write_text(f"x,{20 * 'A'}\n")
     done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.err.endswith(
-        "standard input: no guide is found in the first 3,000 reads: is it the right library? If guides are "
-        "rare here, say where they stand with --offset, --after, --before or --anywhere\n"
+        "standard input: no guide found in the first 3,000 reads: is it the right library? If guides are "
+        "rare here, set their place with --offset, --after, --before or --anywhere\n"
     )
 
 
@@ -121,9 +122,8 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     assert rows(done.out)[1:] == [["a", "a", "1"], ["b", "b", "0"], ["c", "c", "2"]]
     told = done.err.splitlines()
     assert told[:3] == [
-        "fmx: l.csv: 1 guide has the sequence of an earlier one, which counts for both (as d, which is "
-        "a); left out",
-        "fmx: l.csv: 2 guides are one letter apart from others (as a and b); reads between them are "
+        "fmx: l.csv: 1 guide has the same sequence as an earlier guide (such as d, same as a): left out",
+        "fmx: l.csv: 2 guides differ by one base from another (such as a and b); reads that match both are "
         "ambiguous",
         "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; guides "
         "at 0 100 %",
@@ -137,7 +137,7 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset"),
         (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
         ([], 2, "give one of READS, -1 with -2, and --samples"),
-        (["r.fq", "r.fq"], 2, "two samples are called r: name all of them (--names)"),
+        (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
         (["r.fq", "-o", "x.sam"], 2, "the output is TSV or PARQUET, not .sam"),
@@ -193,7 +193,7 @@ def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
     told = command("count", "-l", "l.csv", "r.fa").err
-    assert "fmx: hint: few reads of r count: is it the right library? Try --anywhere and " in told
+    assert "fmx: hint: few reads of r have a guide: is it the right library? Try --anywhere and " in told
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
 
@@ -218,11 +218,11 @@ def test_a_library_in_the_place_of_reads_is_named(folder, command):
     (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
     (folder / "notes.txt").write_text("what,ever\n")
     done = command("count", "-l", "r.fq", "r.fq")
-    said = "fmx: error: r.fq: this is FASTQ, not a library of guides: -l takes a table or FASTA\n"
+    said = "fmx: error: r.fq: FASTQ is not a library of guides: give -l a table or FASTA\n"
     assert (done.code, done.err) == (1, said)
     for library, name in (("l.csv", "l.csv"), ("l.csv", "l.csv.gz"), ("r.fq", "l.csv")):
         done = command("count", "-l", library, "r.fq", name)
-        said = f"fmx: error: {name}: this is a library of guides, not reads: give it with -l\n"
+        said = f"fmx: error: {name}: a library of guides, not reads: give it with -l\n"
         assert (done.code, done.err) == (1, said)
     done = command("count", "-l", "l.csv", "notes.txt")
     said = "fmx: error: notes.txt: first byte: expected '@' (FASTQ) or '>' (FASTA), found 'w'\n"

@@ -159,11 +159,11 @@ def test_columns_that_are_not_used_are_named(tmp_path):
         "'Exon Number', 'Rule Set 2 score'"
     ]
     told = {
-        "id,seq,locus\nx,ACGTACGT,A\n": "ids from column 'id'; sequences from column 'seq'; no column of "
-        "genes is known; not used: 'locus'",
+        "id,seq,locus\nx,ACGTACGT,A\n": "ids from column 'id'; sequences from column 'seq'; no gene "
+        "column found; not used: 'locus'",
         "x,ACGTACGT,A,y\n": "ids from column 1; sequences from column 2; genes from column 3; not used: '4'",
         "nr,oligo,locus\nx,ACGTACGT,A\n": "'nr', 'oligo', 'locus' taken for id, sequence, gene, by their "
-        "order; else say --columns",
+        "order; to change, use --columns",
     }
     for text, words in told.items():
         path.write_text(text)
@@ -179,7 +179,7 @@ def test_columns_that_are_not_used_are_named(tmp_path):
     assert len(said) == n
     path.write_text(HEADERS["Sanger's MinLibCas9"][0])
     read_library(path, say=said.append)
-    assert said[-1] == f"{path}: all guides have 23 letters and end with GG, as with a PAM: reads hold none"
+    assert said[-1] == f"{path}: all guides have 23 bases and end with GG: remove the PAM, if it is one"
 
 
 @pytest.mark.parametrize(
@@ -211,18 +211,18 @@ def test_columns_of_pairs_may_be_said(tmp_path):
     [
         (
             "id,gene,oligo\na,G,ACGTA\n", (),
-            "line 1: no column is known for the sequences of guides, of 'id', 'gene', 'oligo': say which is, "
-            "as in --columns id=1,sequence=2,gene=3, by name or number",
+            "line 1: cannot tell which column has the sequences of guides, of 'id', 'gene', 'oligo': name "
+            "it, as in --columns id=1,sequence=2,gene=3, by name or number",
         ),
         (
             "id,seq\na,ACGTA\n", (("gene", "locus"),),
-            "line 1: no column is called 'locus' (--columns gene=...); there are 'id', 'seq'",
+            "line 1: no column is called 'locus' (--columns gene=...); the columns are 'id', 'seq'",
         ),
         (
             "id,seq\na,ACGTA\n", (("gene", "3"),),
-            "line 1: no column is called '3' (--columns gene=...); there are 'id', 'seq'",
+            "line 1: no column is called '3' (--columns gene=...); the columns are 'id', 'seq'",
         ),
-        (">a\nACGTA\n", (("id", "1"),), "this is FASTA, which has no columns: leave --columns out"),
+        (">a\nACGTA\n", (("id", "1"),), "FASTA has no columns: leave out --columns"),
     ],
 )  # fmt: skip
 def test_what_is_not_clear_is_refused(text, asked, said, tmp_path):
@@ -252,24 +252,27 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "it holds no guide: give a table of id, sequence and gene, or FASTA"),
-        (b"id,sequence,gene\n", "it holds no guide: give a table of id, sequence and gene, or FASTA"),
-        (b"a,ACGTA\nb,CCCTA\na,GGGTA\n", "line 3: the id 'a' is that of line 1 too: ids differ"),
-        (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b holds 'X', no letter of DNA"),
-        (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 holds what cannot be printed"),
-        (b"a,ACGTA\n,CCTTA\n", "line 2: a guide without an id"),
-        (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 letters; a guide has 4 to 32"),
-        (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 letters; a guide has 4 to 32"),
-        (b"a,NNNNNNN\n", "line 1: the sequence of a stands for more than 4,096 others"),
-        (b"a ACGTA G\n", "line 1: it has one column: id, sequence and gene stand apart by tab or comma"),
-        (b"a,ACGTA,x\nb\tCCCTA\tx\n", "line 2: it has 1 column and line 1 has 3: is ',' between all?"),
-        (b"a,ACGTA\nb,CCCTA,G\n", "line 2: it has 3 columns and line 1 has 2: is ',' between all?"),
-        (b'a,"ACGTA\n', "line 1: no line of a table: unexpected end of data"),
+        (b"", "no guides: give a table of id, sequence and gene, or FASTA"),
+        (b"id,sequence,gene\n", "no guides: give a table of id, sequence and gene, or FASTA"),
+        (b"a,ACGTA\nb,CCCTA\na,GGGTA\n", "line 3: the id 'a' is also that of line 1: make ids unique"),
+        (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b contains 'X', not a base"),
+        (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 contains unprintable characters"),
+        (b"a,ACGTA\n,CCTTA\n", "line 2: guide without an id"),
+        (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 bases; a guide has 4 to 32"),
+        (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 bases; a guide has 4 to 32"),
+        (b"a,NNNNNNN\n", "line 1: the sequence of a stands for more than 4,096 sequences"),
+        (b"a ACGTA G\n", "line 1: only one column: separate id, sequence and gene by tabs or commas"),
+        (
+            b"a,ACGTA,x\nb\tCCCTA\tx\n",
+            "line 2: it has 1 column, but line 1 has 3: separate all columns by ','",
+        ),
+        (b"a,ACGTA\nb,CCCTA,G\n", "line 2: it has 3 columns, but line 1 has 2: separate all columns by ','"),
+        (b'a,"ACGTA\n', "line 1: not a line of a table: unexpected end of data"),
         (b"PK\x03\x04...", "this is an Excel workbook or another zip file: save the table as CSV"),
         ("a,ACGTA\n".encode("utf-16"), "this is text in UTF-16: save it as UTF-8"),
-        (b"a,ACGTA\n\xe9,CCCTA\n", "line 2: this is no text in UTF-8: save it as such"),
-        (b">a\nACGTA\n>\nCCCTA\n", "record 2: a guide without an id"),
-        (b">a\nACGTA\n>b\nAC-TA\n", "record 2: the sequence of b holds '-', no letter of DNA"),
+        (b"a,ACGTA\n\xe9,CCCTA\n", "line 2: not UTF-8 text: save the file as UTF-8"),
+        (b">a\nACGTA\n>\nCCCTA\n", "record 2: guide without an id"),
+        (b">a\nACGTA\n>b\nAC-TA\n", "record 2: the sequence of b contains '-', not a base"),
     ],
 )
 def test_what_no_library_may_hold_is_told(data, said, tmp_path):
@@ -288,9 +291,9 @@ def test_samples_are_files_with_commas_between_their_own(folder):
     assert [sample.name for sample in samples_of(["a.fq", "b.fq"], ["day0", "day14"])] == ["day0", "day14"]
     with pytest.raises(ValueError, match="1 name for 2 samples"):
         samples_of(["a.fq", "b.fq"], ["day0"])
-    with pytest.raises(ValueError, match="cannot head a column"):
+    with pytest.raises(ValueError, match="cannot be the name of a column"):
         samples_of(["a.fq"], ["x\ty"])
-    with pytest.raises(ValueError, match="two samples are called a"):
+    with pytest.raises(ValueError, match="two samples are named a"):
         samples_of(["x/a.fq", "y/a.fq.gz"])
 
 
@@ -314,7 +317,7 @@ def test_samples_are_files_with_commas_between_their_own(folder):
 )
 def test_samples_are_called_without_the_number_of_mates(files, names):
     if names is None:
-        with pytest.raises(ValueError, match="two samples are called a_R1: name all of them"):
+        with pytest.raises(ValueError, match="two samples are named a_R1: give all names"):
             samples_of(files)
         return
     assert [sample.name for sample in samples_of(files)] == names
@@ -326,9 +329,9 @@ def test_a_sheet_has_a_line_for_each_file(tmp_path):
     found = [(sample.name, sample.paths) for sample in read_sheet(sheet)]
     assert found == [("day0", ("a_L1.fq", "a_L2.fq")), ("day14", ("b.fq",))]
     for text, said in (
-        ("a.fq,b.fq\n", "line 1: a sample sheet begins with names of columns: sample and reads"),
-        ("sample,reads\n", "this sample sheet holds no sample"),
-        ("sample,reads\nx,\n", "line 2: a sample without a name, or without a file of reads"),
+        ("a.fq,b.fq\n", "line 1: a sample sheet needs a header with columns sample and reads"),
+        ("sample,reads\n", "the sample sheet has no samples"),
+        ("sample,reads\nx,\n", "line 2: sample without a name or a file of reads"),
     ):
         sheet.write_text(text)
         with pytest.raises(InputError) as error:

@@ -104,8 +104,12 @@ def test_a_guide_in_one_of_the_mates(folder, command):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["-l", "p.csv", "r.fa"], 1, "p.csv: guides of pairs: give the files of both mates, with -1 and -2"),
-        (["-l", "l.csv", "-l", "l.csv", "r.fa"], 1, "guides of pairs: give the files of both mates"),
+        (
+            ["-l", "p.csv", "r.fa"],
+            1,
+            "p.csv: a library of pairs: give the files of both mates with -1 and -2",
+        ),
+        (["-l", "l.csv", "-l", "l.csv", "r.fa"], 1, "a library of pairs: give the files of both mates"),
         (["-l", "l.csv", "-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "give one library of pairs, or two"),
         (["-l", "l.csv", "-1", "r.fa"], 2, "give -1 and -2 the same number of times"),
         (
@@ -113,16 +117,20 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             2,
             "give one of READS, -1 with -2, and --samples",
         ),
-        (["-l", "l.csv", "-1", "r.fa,r.fa", "-2", "s.fa"], 2, "each file of mates 1 needs one of mates 2"),
+        (
+            ["-l", "l.csv", "-1", "r.fa,r.fa", "-2", "s.fa"],
+            2,
+            "each file with mates 1 needs one with mates 2",
+        ),
         (["-l", "l.csv", "r.fa", "--offset", "1/2"], 2, "give the files with -1 and -2"),
         (
             ["-l", "l.csv", "-1", "r.fa", "-2", "s.fa", "--after", "A/C/G"],
             2,
             "give values for mates with one slash each",
         ),
-        (["-l", "l.csv", "-1", "r.fa", "-2", "t.fa"], 1, "there must be as many mates"),
-        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide is found in the first 1 read:"),
-        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide is found in the first 1 read:"),
+        (["-l", "l.csv", "-1", "r.fa", "-2", "t.fa"], 1, "both files must have the same number of reads"),
+        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide found in the first 1 read:"),
+        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide found in the first 1 read:"),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, folder, command):

@@ -139,7 +139,10 @@ def test_what_only_other_shards_have_is_refused(screen, command, folder):
     done = command("merge", "out.d", "-o", "x.tsv", "--counts", "y.tsv")
     assert (done.code, "--counts is for shards of fmx search" in done.err) == (2, True)
     done = command("merge", "out.d", "-o", "x.sam")
-    assert (done.code, "-o x.sam: the shards in out.d hold TSV or PARQUET: choose another" in done.err) == (
+    assert (
+        done.code,
+        "-o x.sam: the shards in out.d contain TSV or PARQUET: choose another" in done.err,
+    ) == (
         2,
         True,
     )

@@ -72,7 +72,7 @@ BAD = {
     b"\n\n >x\nA\n": r"line 3: expected '>' at the start of a FASTA file, found '>'",
     b"@r\nACGT\n+\nIIII\n": r"line 1: .*looks like FASTQ",
     b"\n\nACGT\n>x\nA\n": r"line 3: expected '>' at the start",
-    b">x\nAC\rGT\n": r"line 2: a CR inside a line",
+    b">x\nAC\rGT\n": r"line 2: CR inside a line",
     b">x\nAC\n>\nACGT\n": "contig number 2: has no name",
     b">x\nAC\n>y\n>z\nA\n": "contig y: has no sequence",
     b">x\nAC\n>y z\nA\n>x a\nT\n": "contig x: occurs twice",

@@ -126,7 +126,7 @@ def test_no_read_is_lost_for_its_name(name, make, index_of, command):
     result = command("search", "-q", "-x", index_of(GENOME), name, "-o", "o.sam")
     assert (result.code, os.path.exists("o.sam")) == (1, False)
     assert (
-        f"{name}: 3 reads have the name of the one before, and samtools fastq leaves such reads out: "
+        f"{name}: 3 reads have the same name as the read before, and samtools fastq leaves out such reads: "
         in result.err
     )
 
@@ -145,7 +145,7 @@ def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkey
     monkeypatch.setenv("REF_PATH", str(folder / "none"))
     result = command("search", "-q", "-x", index, "by.cram")
     assert (result.code, result.err.count("\n")) == (1, 1)
-    assert result.err.endswith("or name the reference that it was compressed by: --reference FASTA\n")
+    assert result.err.endswith("or give the reference that it was compressed with: --reference FASTA\n")
     for name in ("by.cram", "whole.cram"):
         found = command("search", "-q", "-x", index, name, "--reference", "other.fa").records
         assert found == expected
@@ -182,13 +182,13 @@ def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
         return result.code, result.err
 
     assert said("cut.bam") == (
-        1, "fmx: error: cut.bam: truncated: no end-of-file block of BGZF; transfer it again\n",
+        1, "fmx: error: cut.bam: truncated: no BGZF end-of-file block; transfer it again\n",
     )  # fmt: skip
     code, err = said("bad.bam")
     assert (code, err.count("\n")) == (1, 1)
     assert err.startswith("fmx: error: bad.bam: truncated or damaged (")
     code, err = said("-", stdin=whole[:-28])
-    assert (code, "standard input: truncated: no end-of-file block of BGZF; transfer it again" in err) == (
+    assert (code, "standard input: truncated: no BGZF end-of-file block; transfer it again" in err) == (
         1,
         True,
     )

@@ -15,8 +15,8 @@ from fmx.input.spans import read_chunks
 GENOME = numbered([random_letters(700, "ends"), random_letters(300, "of lines")])
 READS = [(f"r{i} a comment", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(9)]
 FASTA, FASTQ = journeys.fasta(READS), journeys.fastq(READS)
-MAC = "line ends are CR alone: convert with"
-INSIDE = "a CR inside a line"
+MAC = "lines end with CR alone: convert with"
+INSIDE = "CR inside a line"
 
 
 def mac(data: bytes) -> bytes:
@@ -121,7 +121,7 @@ def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
         blank, number = b"\n" * n_blank, before.count(b"@") + 1
         data = (before + blank + RECORD * 2).replace(b"\n", end)
         for chunk_size in range(1, len(data) + 2):
-            with pytest.raises(InputError, match=rf"record {number}: a blank line stands between records"):
+            with pytest.raises(InputError, match=rf"record {number}: there is a blank line between records"):
                 parsed(data, chunk_size)
         data = (b"\n" * n_blank + before + blank).replace(b"\n", end)
         for chunk_size in range(1, len(data) + 2):

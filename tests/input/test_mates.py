@@ -118,8 +118,11 @@ def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeyp
 def test_a_file_with_fewer_mates_is_named(n1, n2, size, folder):
     paths = write(folder, "1.fq", fastq(named([9] * n1))), write(folder, "2.fq", fastq(named([9] * n2)))
     few, more, n = (*paths, n1) if n1 < n2 else (*paths[::-1], n2)
-    what = f"record {n}: the last one, but {more} has more" if n else f"no reads, but {more} has some"
-    assert fault(PairedFiles(paths[:1], paths[1:]), size) == f"{few}: {what}: there must be as many mates"
+    what = f"record {n}: the last record, but {more} has more" if n else f"no reads, but {more} has some"
+    assert (
+        fault(PairedFiles(paths[:1], paths[1:]), size)
+        == f"{few}: {what}: both files must have the same number of reads"
+    )
 
 
 @pytest.mark.parametrize("size", [30, 1 << 23])
@@ -141,12 +144,12 @@ def test_mates_of_other_names_are_refused(one, two, size, folder):
     what = f"its name is {two or 'missing'}, but that of its mate in {paths[0]} is {one}"
     assert (
         fault(PairedFiles(paths[:1], paths[1:]), size)
-        == f"{paths[1]}: record 4: {what}: mates must have one name"
+        == f"{paths[1]}: record 4: {what}: mates must have equal names"
     )
     turns = [mate for pair in zip(*records, strict=True) for mate in pair]
     path = write(folder, "both.fq", fastq(turns))
     what = f"its name is {two or 'missing'}, but that of its mate is {one}"
-    assert fault(PairedFiles((path,)), size) == f"{path}: record 8: {what}: mates must have one name"
+    assert fault(PairedFiles((path,)), size) == f"{path}: record 8: {what}: mates must have equal names"
 
 
 def test_names_of_mates(folder):
@@ -170,7 +173,7 @@ def test_a_damaged_mate_ends_the_work(size, folder):
 def test_mates_that_are_swapped_from_the_first_on_are_told(size, folder):
     records = [(f"r{i}/2", "ACGT") for i in range(5)], [(f"r{i}/1", "AC") for i in range(5)]
     paths = write(folder, "1.fq", fastq(records[0])), write(folder, "2.fq", fastq(records[1]))
-    how = "mates 1 and 2 are swapped, exchange them"
+    how = "mates 1 and 2 are swapped: exchange them"
     what = f"its name is r0/1, but that of its mate in {paths[0]} is r0/2: {how}"
     assert fault(PairedFiles(paths[:1], paths[1:]), size) == f"{paths[1]}: record 1: {what}"
     path = write(folder, "both.fq", fastq([mate for pair in zip(*records, strict=True) for mate in pair]))

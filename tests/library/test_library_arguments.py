@@ -149,9 +149,9 @@ def test_a_read_of_another_type(bad, opened):
 
 
 def test_a_read_that_is_no_ascii(opened):
-    with pytest.raises(ValueError, match=r"^reads\[1\] must hold letters of ASCII"):
+    with pytest.raises(ValueError, match=r"^reads\[1\] must be ASCII"):
         opened.count(["ACGT", "ACG\u00c5"])
-    with pytest.raises(ValueError, match=r"^reads\[0\] must hold letters of ASCII"):
+    with pytest.raises(ValueError, match=r"^reads\[0\] must be ASCII"):
         opened.count(["\udcff"])
 
 

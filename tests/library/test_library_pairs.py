@@ -59,7 +59,7 @@ def test_proper_pairs(opened, tmp_path):
 
 
 def test_what_is_no_pair(opened):
-    with pytest.raises(fmx.InputError, match="mates must have one name"):
+    with pytest.raises(fmx.InputError, match="mates must have equal names"):
         opened.search_pairs({"a": "ACGT"}, {"b": "ACGT"})
     with pytest.raises(fmx.InputError, match="record"):
         opened.search_pairs(["ACGT", "A"], ["ACGT"])

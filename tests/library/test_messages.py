@@ -146,8 +146,8 @@ def test_lists_of_different_lengths(valid):
             index.search_pairs(["GATTACA"] * first, ["GATTACA"] * second)
         one, other = ("reads2", "reads1") if first > second else ("reads1", "reads2")
         assert str(found.value) == (
-            f"given {one}: record {MANY - 1}: the last one, but given {other} has more: "
-            "there must be as many mates"
+            f"given {one}: record {MANY - 1}: the last record, but given {other} has more: "
+            "both files must have the same number of reads"
         )
 
 
@@ -157,7 +157,7 @@ def test_names_of_mates_that_differ(valid):
         index.search_pairs({f"{long}a": "GATTACA"}, {f"{long}b": "GATTACA"})
     said = str(found.value)
     assert said.startswith("given reads2: record 1: its name is xxxx")
-    assert said.endswith("xxxxa: mates must have one name")
+    assert said.endswith("xxxxa: mates must have equal names")
     assert len(said) < 300
 
 

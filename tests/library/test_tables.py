@@ -45,13 +45,15 @@ def test_names_come_back(opened, fastq):
 
 def test_names_that_there_are_not(opened):
     hits = opened.locate(READS)
-    with pytest.raises(KeyError, match=r"no names for 'read': sequences in a list have none; give a file"):
+    with pytest.raises(
+        KeyError, match=r"no names for 'read': sequences in a list have no names; give a file"
+    ):
         hits.names["read"]
     with pytest.raises(KeyError, match=r"no names for 'position': there are names for contig"):
         hits[:0].names["position"]
-    with pytest.raises(ValueError, match=r"no column 'strand': there are read, contig, position"):
+    with pytest.raises(ValueError, match=r"no column 'strand': the columns are read, contig, position"):
         hits["strand"]
-    with pytest.raises(TypeError, match=r"names are looked up by whole numbers, not by array\(\["):
+    with pytest.raises(TypeError, match=r"names are indexed by whole numbers, not by array\(\["):
         hits.names["contig"][hits["reverse"]]
 
 

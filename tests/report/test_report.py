@@ -210,7 +210,7 @@ def test_matches_are_counted_by_their_lengths(run, command):
     for name in ("counts", "lengths", "match_lengths", "strands"):
         assert merged[name] == facts[name]
     done = command("merge", "d", "-o", "s.tsv", "--report", "s_mqc.json")
-    assert "--report s_mqc.json: fmx mem reports as JSON, HTML" in done.err
+    assert "--report s_mqc.json: fmx mem writes reports as JSON, HTML" in done.err
 
 
 def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder):
@@ -312,7 +312,7 @@ def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
 
 def test_the_page_shows_strands_multiplicity_and_mismatches_where_there_are_any(run):
     page = page_of(run, "reads.fq", "--mismatches", 1)
-    assert "Mismatches of reads, in their best hits" in page
+    assert "Mismatches of reads in their best hits" in page
     assert re.search(r">0 mismatches<.*>1 mismatch<", page, re.DOTALL)
     assert "Strands of occurrences" in page
     assert re.search(r">as given [(][+][)]</text>", page)

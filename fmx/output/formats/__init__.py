@@ -1,1 +1,1 @@
-"""Output formats, one file each."""
+"""Output formats, one file per format."""

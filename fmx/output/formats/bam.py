@@ -1,6 +1,6 @@
-"""BAM: records encoded in compiled code, compressed by isal into BGZF blocks by the thread that made them.
+"""BAM: records are encoded in compiled code and compressed into BGZF blocks with isal, by the same thread.
 
-pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level 1 is several times faster.
+isal at level 1 is several times faster than pysam's BGZF writer, which uses zlib and holds Python's lock.
 """
 
 import os
@@ -54,15 +54,15 @@ _BYTE, _INT, _TEXT = b"CiZ"  # types of tags
 
 
 def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") -> bytes:
-    """The BAM header: SAM text and the table of contigs, whose put.NameLines are given.
+    """The BAM header: SAM text and the table of contigs; ``names``: put.NameLines of the contigs.
 
-    Raises UnsupportedError for a contig whose positions BAM cannot hold.
+    Raises UnsupportedError for a contig that is too long for BAM.
     """
     longest = int(np.argmax(reference.lengths))
     if reference.lengths[longest] > MAX_CONTIG:
         raise UnsupportedError(
-            f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, and BAM holds "
-            f"contigs of at most {MAX_CONTIG}: write SAM"
+            f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, but BAM supports at "
+            f"most {MAX_CONTIG}: write SAM"
         )
     n = reference.lengths.size
     table = np.empty(names.data.size + 9 * n, np.uint8)
@@ -73,18 +73,18 @@ def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") ->
 
 @compiled
 def _put_contigs(out, names, lengths):
-    """Each contig's name and length, int64[n]; how many bytes that is."""
+    """Write each contig's name and length, int64[n]; return the number of bytes."""
     at = np.int64(0)
     for i in range(lengths.size):
-        at = put.integer(out, at, names.first[i + 1] - names.first[i], 4)  # with the NUL behind a name
+        at = put.integer(out, at, names.first[i + 1] - names.first[i], 4)  # including the NUL after the name
         at = put.integer(out, put.byte(out, put.name(out, at, names, i), 0), lengths[i], 4)
     return at
 
 
 class Core(NamedTuple):
-    """Fixed fields of a record: contig and 0-based position (-1: none), and numbers of the specification.
+    """The fixed fields of a record: contig and 0-based position (-1: none), and the fields of the format.
 
-    The last three are of the other mate: contig and position (-1: none), and the signed insert.
+    The last three are contig and position of the other mate (-1: none), and the signed insert size.
     """
 
     contig: int
@@ -108,14 +108,14 @@ def open_hits(
     """(HitWriter, header)."""
     form = form_of(BamHits, reference, output)
     head = header(reference, sam_header(form.names), form.names)
-    if is_needed(output):  # which takes records that are not compressed
+    if is_needed(output):  # samtools takes uncompressed records
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
 
 
 @inlined
 def _bin(start, end):
-    """The bin of [start, end), as the SAM specification's reg2bin (section 5.3)."""
+    """The bin of [start, end), by reg2bin of the SAM specification (section 5.3)."""
     end -= 1
     shift, base = 14, ((1 << 15) - 1) // 7
     while shift < 29:
@@ -192,7 +192,7 @@ def _put_mate(form, out, at, batch, mate):
 
 @inlined
 def _put_end(form, out, begin, at, batch, r):
-    """The read group of a record, and its size at its start."""
+    """Write the read group of a record, and the record's size at its start."""
     at = put_group(form, out, at, batch, r)
     put.integer(out, begin, at - begin - 4, 4)
     return at
@@ -200,7 +200,7 @@ def _put_end(form, out, begin, at, batch, r):
 
 @inlined
 def _put_core(out, at, batch, r, core):
-    """The fixed part of a record and its name; the size at its start is written when it is known."""
+    """Write the fixed fields of a record and its name; leaves room for the size at its start."""
     at = put.integer(out, put.integer(out, at + 4, core.contig, 4), core.position, 4)
     at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
     at = put.byte(out, at, core.quality)
@@ -213,7 +213,7 @@ def _put_core(out, at, batch, r, core):
 
 @inlined
 def _put_codes(out, at, batch, r, reverse):
-    """The 4-bit codes of read r, whose letters are A C G T U, a byte each, as put.bases puts letters."""
+    """Write the 4-bit codes of read r, one per byte; its bases are A C G T U.  Like put.bases."""
     start, n = batch.start[r], batch.length[r]
     source, target = batch.data[start : start + n], out[at : at + n]
     a, c, g, t = (8, 4, 2, 1) if reverse else (1, 2, 4, 8)
@@ -227,7 +227,7 @@ def _put_codes(out, at, batch, r, reverse):
 
 @inlined
 def _put_read(out, at, batch, r, reverse):
-    """Letters, two in a byte, and qualities; the letters stand in the place of the qualities meanwhile."""
+    """Write bases, two per byte, and qualities; the place of the qualities first holds one base per byte."""
     n = batch.length[r]
     n_bytes = (n + 1) >> 1
     letters = at + n_bytes
@@ -238,7 +238,7 @@ def _put_read(out, at, batch, r, reverse):
         put.letters(out, letters, batch, r, reverse)
         for j in range(n):
             held[j] = _NIBBLE[held[j]]
-    held[n] = 0  # '=': the half that is left over
+    held[n] = 0  # '=': the unused half of the last byte
     for j in range(n_bytes):
         packed[j] = np.uint8(held[2 * j] << 4) | held[2 * j + 1]
     if batch.quality_start[r] < 0:
@@ -250,16 +250,17 @@ def _put_read(out, at, batch, r, reverse):
     return letters + n
 
 
-# Records through pysam's samtools, in a process of its own: sorted with an index, or as CRAM.
+# BAM and CRAM through pysam's samtools, in a separate process: sorted and indexed, or as CRAM.
 #
-#     records, not compressed -> pipe -> samtools sort (pieces of bounded memory in a folder beside) -> output
+#     uncompressed records -> pipe -> samtools sort (pieces of bounded memory in a folder next to it) ->
+# output
 #
-# The folder is a draft: it holds the output and its index until both are whole.  CRAM keeps the letters of
-# reads (no_ref), so that it can be read without the reference, unless its FASTA is given.
+# The folder is a draft: it holds the output and its index until both are complete.  CRAM stores the bases of
+# reads (no_ref), so that it can be read without the reference, unless a FASTA file is given.
 
-MEMORY = 1 << 30  # bytes of records held at a time by all threads
-LEAST = 32 << 20  # of these by one
-LONGEST = 2**29  # bases of a contig that a .bai holds; more take a .csi
+MEMORY = 1 << 30  # bytes of records that all threads hold at a time
+LEAST = 32 << 20  # of these, per thread
+LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
 INDEXES = ".bai", ".csi", ".crai"
 
 
@@ -270,9 +271,9 @@ def is_needed(output: "RecordOutput") -> bool:
 
 @dataclass(frozen=True)
 class Samtools:
-    """``kind`` bam or cram, sorted with an ``index`` of this suffix beside it, or as it comes.
+    """``kind`` bam or cram; sorted, with an ``index`` of this suffix next to it, or in the order of input.
 
-    ``fasta``: by which CRAM is compressed; without one it keeps the letters of reads.
+    ``fasta``: the reference for CRAM; without one, CRAM stores the bases of reads.
     """
 
     kind: str
@@ -281,7 +282,7 @@ class Samtools:
     is_framed: ClassVar[bool] = False
 
     def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
-        """What takes records of BAM that are not compressed.  Raises OutputError."""
+        """Open a file for uncompressed BAM records.  Raises OutputError."""
         with installed("pysam", alignments.PACKAGE, OutputError):
             import pysam  # noqa: F401
         threads = ["-@", str(n_threads), "--no-PG"]
@@ -296,7 +297,7 @@ class Samtools:
 
 @contextmanager
 def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[BinaryIO]:
-    """A binary file for records of BAM, which samtools brings to ``path``, with an index beside a file."""
+    """A binary file for BAM records, which samtools writes to ``path``, with an index if it is a file."""
     with ExitStack() as stack, named_output(path):
         if path == STANDARD or is_special(path):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fmx-"))
@@ -319,12 +320,12 @@ def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[
 
 
 def _sorting(arguments: Sequence[str], folder: str | Path) -> list:
-    """Where a sort keeps what does not fit into its memory."""
+    """Options of samtools sort for temporary files."""
     return ["-T", f"{folder}/piece"] if arguments[0] == "sort" else []
 
 
 def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
-    """Give the output and its index their names; an index of what stood there is removed first."""
+    """Rename the output and its index into place; indexes of an earlier file are removed first."""
     sync_tree(draft.path)
     for suffix in INDEXES:
         with suppress(FileNotFoundError):
@@ -337,14 +338,14 @@ def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
 
 @contextmanager
 def _child(arguments: Sequence[str], output: int) -> Iterator[BinaryIO]:
-    """The standard input of a samtools under way, a binary file; it has ended well at the end.
+    """Run samtools; yield its standard input, a binary file.
 
-    ``output``: its standard output.  Raises OutputError.
+    ``output``: descriptor of its standard output.  Raises OutputError if it fails.
     """
     with tempfile.TemporaryFile() as said, ExitStack() as stack:
         child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
         stack.callback(child.wait)
-        stack.callback(child.kill)  # nothing, if it has ended
+        stack.callback(child.kill)  # does nothing if it has ended
         pipe: Any = child.stdin
         stack.callback(_close, pipe)
         with suppress(BrokenPipeError):
@@ -360,7 +361,7 @@ def _close(pipe: BinaryIO) -> None:
 
 
 def container(reference: "Reference", output: "RecordOutput") -> Samtools:
-    """What brings the records of an output through samtools."""
+    """The Samtools container of an output."""
     fasta = os.path.abspath(output.fasta) if output.fasta and output.kind == "cram" else None
     index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
     return Samtools(output.kind, index if output.sort else None, fasta)

@@ -1,10 +1,10 @@
 """Matrices: patterns by groups of contigs (``fmx locate --matrix``), pairs of sequences (``fmx pairwise``).
 
-Patterns by groups: whether each occurs there, or how often.
+Patterns by groups, as presence or number of occurrences:
 
-TSV   a line a pattern, a column a group
-Rtab  the same as Roary writes genes by strains: 0 and 1, the first column called Gene
-npz   what differs from 0, by rows, as scipy.sparse.load_npz reads it (``data``, ``indices``, ``indptr``,
+TSV   one line per pattern, one column per group
+Rtab  as Roary writes genes by strains: 0 and 1, with a first column named Gene
+npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``, ``indices``, ``indptr``,
       ``shape``, ``format``), with the names of ``patterns`` and ``groups``
 """
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from ...input.reads import ReadBatch
 
 FORMS = "tsv", "rtab", "npz"
-_CELLS = 1 << 23  # of the lines of a chunk, about
-_PATTERN = 40  # bytes of a short one in FASTA
+_CELLS = 1 << 23  # approximate number per chunk
+_PATTERN = 40  # bytes of a short pattern in FASTA
 
 
 def chunk_size(reference: "Reference", usual: int) -> int:
-    """Bytes of patterns, at most ``usual``, whose lines are not too many at a time."""
+    """Bytes of patterns per chunk, at most ``usual``, so that their lines fit into memory."""
     return min(usual, max(1 << 14, _PATTERN * _CELLS // len(reference.groups.names)))  # type: ignore[union-attr]
 
 
 class Rows(NamedTuple):
-    """Some lines of a matrix: ``names`` of patterns, a line each; ``size`` int64[n] entries of each, with the
-    number of their group in ``indices`` int32 and a number in ``data`` int64."""
+    """Lines of a matrix: ``names`` of patterns, one per line; ``size`` int64[n] entries each, with the number
+    of the group in ``indices`` int32 and the value in ``data`` int64."""
 
     names: bytes
     size: np.ndarray
@@ -46,13 +46,13 @@ class Rows(NamedTuple):
     data: np.ndarray
 
     def packed(self) -> bytes:
-        """As bytes."""
+        """The rows as bytes."""
         head = np.array([self.size.size, self.indices.size], np.int64)
         return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
 
     @classmethod
     def of(cls, piece: bytes) -> "Rows":
-        """Those that were packed."""
+        """Restore rows from ``packed``."""
         n, n_entries = np.frombuffer(piece, np.int64, 2)
         begins = np.cumsum([16, 8 * n, 4 * n_entries, 8 * n_entries])
         size = np.frombuffer(piece, np.int64, n, begins[0])
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
 
 
 class MatrixWriter(BatchWriter):
-    """Makes lines of patterns and all of their hits; one instance serves all threads."""
+    """Formats all hits of patterns as lines of a matrix; one instance serves all threads."""
 
     def __init__(self, reference: "Reference", is_presence: bool, as_text: bool) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class MatrixWriter(BatchWriter):
         self._most = 1 if is_presence else np.iinfo(np.int64).max
 
     def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
-        """Lines of patterns ``start`` onwards: all of them with their first hits, then none."""
+        """Lines of the patterns from ``start`` on, written with their first hits."""
         if first_hit > 0:
             return b""
         batch, counts = named_by_letters(batch), np.zeros(self._n, np.int64)
@@ -98,7 +98,7 @@ def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, byte
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
-    """The same for Rtab and npz, which hold nothing but a matrix."""
+    """(MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)
 
 
@@ -109,7 +109,7 @@ def _name(batch: "ReadBatch", r: int) -> bytes:
 
 @dataclass(frozen=True)
 class SparseMatrix:
-    """An npz of packed Rows, with the names of ``groups``."""
+    """An npz file of Rows, with the names of ``groups``."""
 
     groups: Sequence[str]
     is_presence: bool
@@ -117,7 +117,7 @@ class SparseMatrix:
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[_Pieces]":
-        """What takes the Rows, in order."""
+        """Collect packed Rows in order."""
         with whole_output(path) as file:
             pieces = _Pieces([])
             yield pieces
@@ -144,7 +144,7 @@ class SparseMatrix:
 
 
 class _Pieces(NamedTuple):
-    """Pieces that are ``held``."""
+    """Collects pieces in ``held``."""
 
     held: list
 
@@ -154,21 +154,21 @@ class _Pieces(NamedTuple):
 
 
 def container(reference: "Reference", output: Any) -> SparseMatrix:
-    """What the pieces of an npz become."""
+    """The container of an npz file."""
     return SparseMatrix(list(reference.groups.names), output.matrix == "presence")  # type: ignore[union-attr]
 
 
-# All pairs of sequences: npz with arrays ``queries``, ``targets`` (names) and ``values``; or PHYLIP, a square
-# matrix: number of sequences, then a line each, name and values.
+# Matrices of pairs of sequences: npz with arrays ``queries``, ``targets`` (names) and ``values``; or PHYLIP,
+# a square matrix: the number of sequences, then one line each with name and values.
 
 
 @dataclass(frozen=True)
 class SquareMatrix:
-    """``kind`` npz or phylip, of ``values`` score or identity; ``queries``, ``targets``: names of sequences,
-    which are the same with ``is_half``.
+    """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
+    sequences, equal with ``is_half``.
 
-    A piece is two int64, its first query and the one after its last, and the values of their pairs: with
-    ``is_half`` those with targets from the query itself on.
+    A piece is two int64, its first query and the one after its last, and the values of their pairs; with
+    ``is_half`` only those with targets from the query itself on.
     """
 
     kind: str
@@ -180,13 +180,13 @@ class SquareMatrix:
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[_Square]":
-        """What takes the pieces."""
+        """Collect the pieces."""
         shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
         try:
             values = np.zeros(shape, dtype)
         except (MemoryError, ValueError) as error:
             raise UnsupportedError(
-                f"a matrix of {shape[0]} x {shape[1]} does not fit into memory; write a table"
+                f"a matrix of {shape[0]} x {shape[1]} does not fit into memory: write a table instead"
             ) from error
         with whole_output(path) as file:
             yield _Square(values, self.is_half)
@@ -204,17 +204,17 @@ class SquareMatrix:
 
 
 def dtype_of(values: str) -> np.dtype:
-    """Of scores, or of identities."""
+    """The dtype of scores or of identities."""
     return np.dtype(np.int64 if values == "score" else np.float64)
 
 
 def square_piece(chunk: tuple[int, int], data: bytes) -> bytes:
-    """A piece of a SquareMatrix: queries from, to, and the bytes of their values."""
+    """A piece of a SquareMatrix: first query and end, and the bytes of the values."""
     return np.array(chunk, np.int64).tobytes() + data
 
 
 class _Square(NamedTuple):
-    """``values`` that are filled in piece by piece."""
+    """``values``, filled in piece by piece."""
 
     values: np.ndarray
     is_half: bool
@@ -233,7 +233,7 @@ class _Square(NamedTuple):
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
-    """Scores as int32 where they fit: half the bytes."""
+    """Scores as int32 if they fit, which halves the size."""
     if values.dtype == np.int64 and values.size and abs(values).max() < 2**31:
         return values.astype(np.int32)
     return values
@@ -241,9 +241,9 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 
 @compiled
 def _lines(batch, hits, start, blocks, most, scratch):
-    """Lines of the hits' patterns, ``start`` onwards; bytes in all.
+    """Write the lines of the patterns from ``start`` on; return the bytes.
 
-    ``scratch``: zeros int64[n_groups], and room uint8 for the lines.  A number is ``most`` at most.
+    ``scratch``: zeros int64[n_groups], and room uint8 for the lines.  Values are at most ``most``.
     """
     counts, out = scratch
     at = np.int64(0)
@@ -260,9 +260,9 @@ def _lines(batch, hits, start, blocks, most, scratch):
 
 @compiled
 def _entries(hits, blocks, most, counts, rows):
-    """The entries of the hits' patterns into ``rows``, (size, indices, data) of Rows; how many they are.
+    """Write the entries of the patterns into ``rows``, (size, indices, data); return their number.
 
-    ``counts``: zeros int64[n_groups].  A number is ``most`` at most.
+    ``counts``: zeros int64[n_groups].  Values are at most ``most``.
     """
     size, indices, data = rows
     n = np.int64(0)

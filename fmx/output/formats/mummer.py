@@ -1,4 +1,4 @@
-"""The format of MUMmer's mummer: a header line for each row, then a line a match, 1-based."""
+"""The format of MUMmer's mummer: a header line per row, then one line per match, 1-based."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ _HEAD, _REVERSE, _LENGTH, _GAP = map(put.as_bytes, ("> ", " Reverse", "  Len = "
 
 class Mummer(NamedTuple):
     """``width`` of the column of contigs, 0 for none; ``which`` strands have header lines (reads.pack);
-    ``original`` and ``lengths`` as its options -c and -L."""
+    ``original`` and ``lengths``: mummer's options -c and -L."""
 
     names: put.NameLines
     blocks: Blocks

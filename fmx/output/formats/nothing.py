@@ -1,4 +1,4 @@
-"""No hits at all: of a run that only counts reads, or takes them apart."""
+"""No hits, for runs that only count or separate reads."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class NoHits(BatchWriter):
-    """Writes none."""
+    """Writes nothing."""
 
     def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> bytes:
-        """Nothing."""
+        """Return no bytes."""
         return b""
 
 

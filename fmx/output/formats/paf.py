@@ -1,4 +1,4 @@
-"""PAF: the twelve columns, then cg:Z; before it NH:i for hits, AS:i and id:f (identity) for pairs."""
+"""PAF: the twelve columns and cg:Z; before it NH:i for hits, AS:i and id:f (identity) for pairs."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,7 @@ PafMatches = static_type("PafMatches", PafHits._fields, __name__)
 
 
 class PafPairs(NamedTuple):
-    """Sequences and their lengths, int64[n] each, and what precedes a path."""
+    """Names and lengths, int64[n], of the sequences, and the bytes before a path."""
 
     queries: put.NameLines
     targets: put.NameLines
@@ -72,7 +72,7 @@ def _put_match(form, out, at, batch, record):
 
 @inlined
 def _put_places(form, out, at, batch, record, quality):
-    """The twelve columns."""
+    """Write the twelve columns."""
     n = record.end - record.begin
     at = put.field(out, put.query(out, at, batch, record.query), batch.length[record.query])
     at = put.field(out, put.field(out, at, record.begin), record.end)
@@ -84,7 +84,7 @@ def _put_places(form, out, at, batch, record, quality):
 
 @inlined
 def _put_path(out, at, record):
-    """The CIGAR, and the end of the line."""
+    """Write the CIGAR and the end of the line."""
     at = put.number(out, put.text(out, at, _PATH), record.end - record.begin)
     return put.byte(out, put.byte(out, at, MATCH if n_changes(record.changes) else EQUAL), put.LINE)
 
@@ -102,11 +102,11 @@ def _put_pair(form, out, at, records, r):
 
 @inlined
 def _put_whole(out, at, n):
-    """A length, and start and end of all of it."""
+    """Write a length, and start and end of the whole sequence."""
     return put.field(out, put.field(out, put.field(out, at, n), 0), n)
 
 
 @inlined
 def _put_sizes(out, at, matches, length, quality):
-    """Matches, length of the alignment, and the quality."""
+    """Write matches, alignment length and quality."""
     return put.field(out, put.field(out, put.field(out, at, matches), length), quality)

@@ -1,7 +1,7 @@
-"""Parquet: the columns of TSV, by pyarrow.
+"""Parquet, with the columns of TSV, by pyarrow.
 
-A worker makes a table of its hits, and the main thread writes tables of ROWS rows, whatever the chunks were,
-so that the bytes depend on nothing else.  Contigs and strands are numbers of strings, in the file, too.
+Workers make a table per chunk, and the main thread writes row groups of ROWS rows, so that the file does not
+depend on chunks.  Contigs and strands are dictionary-encoded, also in the file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +27,9 @@ with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
     from pyarrow import ipc
     from pyarrow import parquet as pq
 
-ROWS = 1 << 20  # of a row group
+ROWS = 1 << 20  # per row group
 _STRANDS = pyarrow.array(["+", "-"])
-_TYPES = {  # int64 the others
+_TYPES = {  # others are int64
     "pattern": pyarrow.large_string(),
     "contig": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
     "strand": pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
@@ -37,7 +37,7 @@ _TYPES = {  # int64 the others
 
 
 def _schema(columns: Sequence[str]) -> Any:
-    """The types of tables with these columns."""
+    """The schema of a table with these columns."""
     return pyarrow.schema([(name, _TYPES.get(name, pyarrow.int64())) for name in columns])
 
 
@@ -50,7 +50,7 @@ def open_hits(
 
 
 def _table_of(schema: Any, contigs: Sequence[str], records: np.ndarray) -> bytes:
-    """Records of BinaryHits as a stream of Arrow; nothing of none."""
+    """Records of BinaryHits as an Arrow stream; b"" if there are none."""
     if records.size == 0:
         return b""
     fields, letters, ends = columns_of(records)
@@ -66,9 +66,9 @@ def _table_of(schema: Any, contigs: Sequence[str], records: np.ndarray) -> bytes
 
 
 def _dictionary(numbers: np.ndarray, strings: Sequence[str]) -> Any:
-    """Strings by their numbers int32[n], which change; those that occur, in the order of the rows.
+    """A dictionary column of int32[n] numbers, changed in place; strings are in order of first appearance.
 
-    By NumPy: pyarrow.compute takes 0.2 s to import.
+    Uses NumPy, as pyarrow.compute takes 0.2 s to import.
     """
     found = renumbered(numbers, len(strings))
     return pyarrow.DictionaryArray.from_arrays(numbers, pyarrow.array([strings[i] for i in found.tolist()]))
@@ -76,14 +76,14 @@ def _dictionary(numbers: np.ndarray, strings: Sequence[str]) -> Any:
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A table with these columns, of pieces as ``_table_of`` gives them."""
+    """A table with these columns, from pieces of ``_table_of``."""
 
     columns: Sequence[str]
     is_framed: ClassVar[bool] = True
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[_Rows]":
-        """What takes the pieces."""
+        """Write pieces as row groups."""
         schema = _schema(self.columns)
         with (
             whole_output(path) as file,
@@ -95,12 +95,12 @@ class ParquetTable:
 
 
 def container(output: Any) -> ParquetTable:
-    """What the pieces of an Output become."""
+    """The container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 
 
 class _Rows:
-    """Takes streams of Arrow, and writes row groups of ROWS rows."""
+    """Reads Arrow streams and writes row groups of ROWS rows."""
 
     def __init__(self, writer: Any) -> None:
         self._writer, self._n = writer, 0
@@ -118,20 +118,20 @@ class _Rows:
             self._tables, self._n = [table.slice(ROWS)], self._n - ROWS
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._n:
             self._put(pyarrow.concat_tables(self._tables))
 
     def _put(self, table: Any) -> None:
         table = table.combine_chunks()
-        contig = table["contig"].chunk(0)  # numbered by what came before, too
+        contig = table["contig"].chunk(0)  # its dictionary also has contigs of earlier rows
         column = _dictionary(contig.indices.to_numpy().copy(), contig.dictionary.to_pylist())
         table = table.set_column(1, table.schema.field("contig"), column)
         self._writer.write_table(table, row_group_size=ROWS)
 
 
 class _Counted:
-    """A binary file that knows how much was written, as a pipe does not."""
+    """A binary file that counts its bytes, for pipes, which have no position."""
 
     closed = False
 

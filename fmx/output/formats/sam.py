@@ -1,4 +1,4 @@
-"""SAM 1.6 text; which fields and flags are written is told in docs/formats.md."""
+"""SAM 1.6 text; docs/formats.md describes the fields and flags."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -42,14 +42,14 @@ _NO_PLACE = put.as_bytes("\t*\t0")
 _HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 CLIP = b"H"[0]  # of a CIGAR
-SAME = b"="[0]  # contig as the record's own
+SAME = b"="[0]  # the same contig as the record's
 UNKNOWN = 255  # mapping quality
 
 
 def header(
     reference: "Reference", version: str, command_line: str, read_group: str, names: "put.NameLines"
 ) -> bytearray:
-    """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` those of the contigs."""
+    """The header lines; ``read_group``: @RG lines or empty; ``names``: of the contigs."""
     digits = len(str(reference.lengths.max()))
     line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
     out = np.empty(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS, np.uint8)
@@ -62,7 +62,7 @@ def header(
 
 @compiled
 def _put_contigs(out, at, names, lengths, digests):
-    """A line for each contig, from ``at`` on; where the last one ends.
+    """Write an @SQ line for each contig from ``at`` on; return the end.
 
     ``lengths`` int64[n], ``digests`` uint8[n, 16].
     """
@@ -77,7 +77,7 @@ def _put_contigs(out, at, names, lengths, digests):
 
 
 def mapping_quality(n: int) -> int:
-    """MAPQ of a read with n occurrences, each as likely: -10 log10(1 - 1/n), at most 60."""
+    """MAPQ of a read with n equally likely occurrences: -10 log10(1 - 1/n), at most 60."""
     return 60 if n == 1 else min(60, round(-10 * np.log10(1 - 1 / n)))
 
 
@@ -86,18 +86,18 @@ MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0
 
 @inlined
 def quality_of(n):
-    """The same, in compiled code."""
+    """MAPQ of a read with n equally likely occurrences, in compiled code."""
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, bits of output/records.py, and the ID of the read
-# group of all, uint8[n].  Where reads have their own, ``own_group`` is how long an ID may be, else 0.
+# SamHits also has: whether unmapped reads have a record, the bits of TAGS, the ID of the read group of all
+# reads, uint8[n], and ``own_group``: longest ID if reads have their own read groups, else 0.
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
 def form_of(kind: Any, reference: "Reference", output: Any) -> Any:
-    """SamHits, or another ``kind`` with its fields, as a RecordOutput asks."""
+    """SamHits, or another ``kind`` with its fields, for a RecordOutput."""
     groups = output.groups
     group = put.as_bytes(groups.name)
     return kind(*contigs_of(reference), output.unmapped, output.tags, group, groups.longest)
@@ -115,7 +115,7 @@ def open_matches(
     reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple["MatchWriter", bytes]:
     """(MatchWriter, header)."""
-    from ..lines import MatchWriter  # of no use to a search
+    from ..lines import MatchWriter  # not needed for a search
 
     form = SamMatches(*contigs_of(reference))
     return MatchWriter(form, is_sam=True), sam_header(form.names)
@@ -123,7 +123,7 @@ def open_matches(
 
 @inlined
 def _put_place(form, out, at, batch, record, flag, quality):
-    """The fields up to the quality, and a tab."""
+    """Write the fields up to MAPQ, and a tab."""
     at = put.field(out, put.query(out, at, batch, record.query), flag)
     at = put.name_field(out, at, form.names, record.contig)
     return put.byte(out, put.field(out, put.field(out, at, record.start + 1), quality), put.TAB)
@@ -192,7 +192,7 @@ def _put_mate(form, out, at, batch, mate):
 
 @inlined
 def _put_other(form, out, at, mate):
-    """RNEXT, PNEXT and TLEN, between tabs."""
+    """Write RNEXT, PNEXT and TLEN, between tabs."""
     if mate.other == NOWHERE:
         return put.text(out, at, _MATE)
     contig = contig_of(mate.other)
@@ -206,7 +206,7 @@ def _put_other(form, out, at, mate):
 
 @put_record.register(SamMatches)
 def _put_match(form, out, at, batch, record):
-    """An alignment of a part of a query, the rest clipped away."""
+    """Write an alignment of a part of a query, with the rest hard-clipped."""
     n, before, after = record.end - record.begin, record.begin, batch.length[record.query] - record.end
     if record.reverse:
         before, after = after, before
@@ -226,7 +226,7 @@ def _put_clip(out, at, n):
 
 @inlined
 def _put_read(out, at, batch, r, reverse):
-    """SEQ and QUAL, as the strand asks."""
+    """Write SEQ and QUAL on a strand."""
     if batch.length[r] == 0:
         return put.text(out, at, _NO_READ)
     at = put.letters(out, at, batch, r, reverse)

@@ -1,4 +1,4 @@
-"""TSV with a header line: hits, matches (0-based, half-open) or pairs, and counts of reads."""
+"""TSV with a header line: hits and matches (0-based, half-open), pairs, and counts of reads."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,14 +23,14 @@ MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
 PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
 
 
-# Of hits also: whether a pattern without one has a line.
+# TsvHits also has: whether patterns without a hit have a line.
 TsvHits = static_type("TsvHits", (*LINED, "absent"), __name__)
 TsvNear = static_type("TsvNear", TsvHits._fields, __name__)
 TsvMatches = static_type("TsvMatches", LINED, __name__)
 
 
 class TsvPairs(NamedTuple):
-    """Sequences, and what precedes a path."""
+    """Names of the sequences, and the bytes before a path."""
 
     queries: put.NameLines
     targets: put.NameLines
@@ -110,7 +110,7 @@ def _put_pair(form, out, at, records, r):
 
 
 def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
-    """A line a contig, or a group: its length, and what a Tally's ``table`` says of it."""
+    """The table of counts: one line per contig or group; ``table``: counts of a Tally."""
     lines = ["group" if by_group else "contig", "\tlength\treads\thits\tunique\t", "shared\t" * by_group]
     lines.append("fractional\n")
     for name, length, row in zip(owners.names, owners.lengths, table.tolist(), strict=True):
@@ -122,9 +122,9 @@ def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
 
 
 def screen(combinations: Mapping[tuple[str, ...], int], what: str, n_all: int) -> bytes:
-    """A line for each combination of groups: reads that occur in these alone; last, those that occur nowhere.
+    """The table of a screen: reads per combination of groups; last, those that occur in none.
 
-    ``combinations`` as of a Screen; ``n_all`` reads in all, or pairs, which count as one: ``what``.
+    ``combinations``: of a Screen; ``n_all``: number of all reads, or of pairs; ``what``: reads or pairs.
     """
     lines, left = [f"groups\tnumber\t{what}\tpercent\n"], n_all - sum(combinations.values())
     for names, n in [*combinations.items(), (("*",), left)]:
