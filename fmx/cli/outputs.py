@@ -193,9 +193,8 @@ def output_of(
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
     from .dispatch import GZIP, READS, format_of
 
-    files = (
-        () if given.collapse else (*given.reads, *given.mates1, *given.mates2)
-    )  # collapsed: no read groups
+    # Collapsed reads have no read groups.
+    files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)
     groups = ReadGroups(*read_groups(given.rg, files))
     kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(given, kind)
@@ -227,7 +226,7 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
     from ..output.search_output import of_mates
 
     reads, counts = output.reads, output.counts
-    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # also for a pipe
+    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # check_places lets pipes repeat
         raise click.UsageError(f"--al and --un are both {reads.mapped}: choose two names")
     found = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
     found["--screen"] = output.screen, ["TSV"]
