@@ -102,7 +102,7 @@ class SearchJob(IndexedJob):
 
     def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Search:
         if self.reads.sample:
-            progress.say(f"sample {self.reads.sample} to {self.output.path}")
+            progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
         if self.output.records.matrix:
             from ..output.formats.matrix import chunk_size

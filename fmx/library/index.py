@@ -270,7 +270,7 @@ class Index:
 
         Raises:
             InputError, DeviceError, TypeError, ValueError: As for ``search``.
-            UnsupportedError: The index has no complete suffix array.
+            UnsupportedError: The index has no whole suffix array.
 
         Examples:
             >>> index.mem(["CCGATTACATTG"], min_length=5).tolist()

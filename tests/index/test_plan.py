@@ -72,7 +72,7 @@ def test_the_commands_tell_and_obey(folder, command):
     shown = json.loads(command("inspect", "r.fmx", "--json").out)
     assert shown["sa_rate"] > 1
     assert shown["search"]["way"] == shown["layouts"][0]
-    assert "search         backward search with" in command("inspect", "r.fmx").out.decode()
+    assert "search         backward search over" in command("inspect", "r.fmx").out.decode()
     refused = command("search", "-x", "r.fmx", "--max-memory", "10k", "q.fa")
     assert (refused.code, refused.out) == (1, b"")
     assert "raise --max-memory" in refused.err

@@ -72,12 +72,12 @@ def _way(way: str) -> str:
     from ...index.sparse.table import parse_sparse
 
     sparse = parse_sparse(way)
-    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search with {way}"
+    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
 
 
 def _suffix_array_lines(found: dict) -> Iterator[str]:
     """Lines about the suffix array and the prefix table."""
-    sa = "complete" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
+    sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
     if any(name.endswith("lcp.rank") for name in found["arrays"]):
         sa += ", with LCP array and rank array"
     yield f"  suffix array   {sa}"
