@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 class Reads(NamedTuple):
-    """Parsed ``batches`` of reads, or of mates 1 and mates 2; the first one has this ``number`` in its
-    file."""
+    """Parsed ``batches`` of reads, or of mates 1 and mates 2; ``number``: that of the first in its file."""
 
     batches: tuple[ReadBatch, ...]
     number: int

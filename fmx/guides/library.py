@@ -296,8 +296,7 @@ def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None
 
 
 def _fasta(text: str) -> Iterator[Any]:
-    """Yield (where, id, gene, sequence) of FASTA: the first word of a header is the id, the second the
-    gene."""
+    """Yield (where, id, gene, sequence) of FASTA: a header's first word is the id, the second the gene."""
     for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
         header, _, sequence = record.partition("\n")
         words = header.split()

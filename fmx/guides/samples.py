@@ -64,8 +64,7 @@ class ScreenDesign:
 
 
 def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mates: tuple = ()) -> list:
-    """Samples from arguments, each a file or comma-separated files; ``names``: by default from the first
-    files.
+    """Samples from arguments, each a file or comma-separated files; ``names``: by default from first files.
 
     ``mates``: arguments with files of mates 2.  Raises ValueError with a message for the user.
     """

@@ -23,8 +23,7 @@ _MIX = 0x9E3779B97F4A7C15
 
 
 class Halves(NamedTuple):
-    """Buckets of guides; list 2 l + h is for half h of length l, from ``first`` int64[2 n_lengths] of
-    ``starts``.
+    """Buckets of guides; list 2 l + h is for half h of length l, from ``first`` int64[2 n_lengths] on.
 
     The hash of a half, shifted by ``shifts`` uint64[2 n_lengths], is its bucket b; its members are ``keys``
     uint64 and ``guides`` int32 from ``starts`` int64 [b] to [b + 1].

@@ -41,8 +41,7 @@ class GuideTally(NamedTuple):
         return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
-        """This tally with ``n_reads`` more reads before it in each file; keeps ``left`` of the first
-        ``most``."""
+        """This tally after ``n_reads`` others of each file; keeps ``left`` of the first ``most`` reads."""
         keys, places = self.left
         places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
         is_first = (places & np.uint64(0xFFFFFFFF)) <= most

@@ -35,8 +35,7 @@ class SpanLike(Protocol):
 
 
 class PairedFiles(NamedTuple):
-    """Files of mates: ``first[i]`` and ``second[i]``; without ``second`` each of ``first`` alternates
-    mates."""
+    """Files of mates: ``first[i]`` and ``second[i]``; without ``second`` each file alternates mates."""
 
     first: tuple
     second: tuple = ()

@@ -205,8 +205,7 @@ def is_border(data, i, is_fastq):
 
 @compiled
 def find_border(data, i, left, is_fastq):
-    """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, how many are
-    left)."""
+    """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, number left)."""
     stop = data.size if is_fastq else data.size - 1
     while left > 0:
         newline = find_byte(data, NEWLINE, i, stop) if i < stop else -1

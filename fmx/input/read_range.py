@@ -118,8 +118,7 @@ def _begin(chunk: Chunk, r: int, n: int) -> int:
 
 
 class InputShare:
-    """Fraction of the files ``paths`` that has been read; call it for a number from 0 to 1, None if
-    unknown."""
+    """The fraction of the files ``paths`` that has been read: call it for a number; None if unknown."""
 
     def __init__(self, paths: Sequence[bytes | Path | str]) -> None:
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)

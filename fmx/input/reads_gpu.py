@@ -43,8 +43,7 @@ _N_THREADS, _STRETCH, _COUNTERS = (
 
 @kernel
 def count_ends_kernel(data, own, is_fastq, report):
-    """Add the number of newlines that count (chunks.count) in the first ``own`` bytes to
-    ``report[_BORDERS]``.
+    """Add the newlines that count (chunks.count) in the first ``own`` bytes to ``report[_BORDERS]``.
 
     Each thread reads bytes at equal distances.
     """
@@ -268,8 +267,7 @@ def _sent(stream: "GpuStream", data: np.ndarray) -> "DeviceArray":
 def parse(
     stream: "GpuStream", chunk: "Chunk", reading: Any, report: KernelReport
 ) -> tuple[ReadBatch, Patterns]:
-    """Launch the kernels that parse a Chunk, with at least one record, into (ReadBatch, Patterns) on the
-    device.
+    """Launch the kernels that parse a Chunk of at least one record into (ReadBatch, Patterns) on the device.
 
     If the report gets PROBLEM, no read is searched.
     """

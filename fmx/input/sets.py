@@ -39,8 +39,7 @@ def changes_of(hits, hit):
 
 @by_type_or_this
 def peers_of(hits, i, hit):
-    """Number of occurrences of read i with as few changes as a hit: all for exact hits; 0 if others have
-    fewer."""
+    """Occurrences of read i with as few changes as a hit: all for exact hits; 0 if others have fewer."""
     return hits.total[i]
 
 
@@ -85,8 +84,7 @@ PLAIN, DEGENERATE = _table("ACGTU"), _table(SETS)
 
 
 def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:
-    """bool[n_reads]: which reads can occur with at most ``most`` mismatches; ``table``: base set of each
-    byte.
+    """bool[n_reads]: reads that can occur with at most ``most`` mismatches; ``table``: base set by byte.
 
     They have more bases than that, and at most that many match nothing.
     """

@@ -3,7 +3,7 @@
 All inputs, one after another, form a line as long as their bytes on disk, which is divided into N equal
 stretches.  Where a file may be cut depends on its type:
 
-    uncompressed   every 8 MiB, so that the spans of all shards are those of one run
+    uncompressed   every 8 MiB: with spans of that length, shards have the spans of one run
     BGZF           between blocks
     others         nowhere: they are read in order
 
@@ -161,8 +161,7 @@ class ShardPlan:
                         yield number, span
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (number of the file, first, last) of files with bytes in the shard; either may lie
-        outside."""
+        """Yield (number, first, last) of each file with bytes in the shard; either may lie outside it."""
         sizes = [os.path.getsize(path) for path in self._paths]
         first, last = self.stretch[:2] if self.stretch else self._shard.of(sum(sizes))
         at = 0
@@ -173,8 +172,7 @@ class ShardPlan:
             at += size
 
     def note_whole(self, number: int, path: str, instead: str = "compress it with bgzip") -> None:
-        """Note that ``path``, the number-th file, cannot be cut, and is read by the shard in which it
-        begins."""
+        """Note that ``path``, file ``number``, cannot be cut: the shard in which it begins reads it."""
         sizes = [os.path.getsize(each) for each in self._paths]
         reader = self._shard.with_thing(sum(sizes[:number]), sum(sizes))
         self.whole = (
@@ -197,7 +195,7 @@ class ShardPlan:
         return 1 - (-assumed.total // (4 if is_fastq else 1))
 
     def renumbered(self, error: InputError) -> InputError:
-        """The error with the number of its record in the file, which counts the records before the shard."""
+        """The error with its record's number in the file, found by counting the records before the shard."""
         found = re.fullmatch(r"record (\d+)", error.where)
         if not (found and self.begin and self._assumed and self.begin.path == error.path):
             return error

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 
 class SpanBuffer:
-    """The first ``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) allocates
-    memory."""
+    """The first ``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) allocates."""
 
     def __init__(self, reader: Reader, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
         self._reader, self._make, self._buffer = reader, make, np.empty(0, np.uint8)

@@ -173,8 +173,7 @@ class SequenceSource:
     def plan(
         self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False
     ) -> Generator[Any, None, None]:
-        """Yield items that ``read`` Chunks of about ``size`` bytes; ``is_numbered``: unnamed reads get
-        numbers."""
+        """Yield spans of about ``size`` bytes; ``is_numbered``: number reads without names."""
         if self.paths:
             return spans.plan(self.paths, size, n_threads=n_threads)
         return sequences.plan(self._what, self._value, size, is_numbered)

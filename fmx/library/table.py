@@ -216,8 +216,7 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
     __str__ = __repr__
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Convert to a pyarrow Table, with contig names as a dictionary.  Raises UnsupportedError without
-        pyarrow.
+        """Convert to a pyarrow Table, with contig names as a dictionary.  Raises UnsupportedError.
 
         Examples:
             >>> index.locate({"probe": "GATTACA"}).to_arrow()["contig_name"].to_pylist()

@@ -64,8 +64,7 @@ def _split(records, fields, letters, ends):
 
 
 def renumbered(numbers: np.ndarray, n_all: int) -> np.ndarray:
-    """Replace ``numbers`` int32[n], below n_all, by their ranks of first appearance; return those that
-    appear."""
+    """Replace ``numbers`` int32[n], below n_all, by ranks of first appearance; return those that appear."""
     ranks, found = np.full(n_all, -1, np.int32), np.empty(min(n_all, numbers.size), np.int32)
     return found[: _renumber(numbers, ranks, found)]
 

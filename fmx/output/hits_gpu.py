@@ -102,8 +102,7 @@ class GpuHitWriter:
     def measure(
         self, stream: "GpuStream", batch: "ReadBatch", hits: Any, report: "KernelReport", slot: int
     ) -> "DeviceArray":
-        """Launch the computation of begins, int64[n_reads + 1]; ``slot`` of the report gets the total
-        room."""
+        """Launch the computation of begins, int64[n_reads + 1]; ``slot`` of the report gets the total."""
         n_reads = hits.total.size
         begins = stream.there("begins", n_reads + 1, np.int64)
         stream.launch(

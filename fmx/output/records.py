@@ -209,8 +209,7 @@ def widest(form: Any, changes: int = 0) -> int:
 
 
 class MateRecord(NamedTuple):
-    """The ``record`` of a mate; without a hit, at the place of its mate, in contig -1 if that has none
-    either.
+    """The ``record`` of a mate; without a hit at the place of the other mate, or in contig -1.
 
     ``flag``: SAM's; ``other``: place_key of the first record of the other mate, or NOWHERE; ``other_length``:
     its bases; ``insert``: bases from the first to the last of both, negative for the right mate, or 0.
@@ -225,8 +224,7 @@ class MateRecord(NamedTuple):
 
 @by_type_or_this
 def put_mate(form, out, at, batch, mate):
-    """Write a MateRecord into ``out`` uint8[n] from ``at`` on; by default as a single read; return the
-    end."""
+    """Write a MateRecord into ``out`` uint8[n] from ``at`` on; by default as a single read."""
     if mate.flag & UNMAPPED:
         return put_unmapped(form, out, at, batch, mate.record.query, mate.record.total)
     return put_record(form, out, at, batch, mate.record)

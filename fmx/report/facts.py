@@ -34,8 +34,7 @@ def command_line() -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """Files to write a report to: ``paths``, whose suffixes set their kinds; ``about``: facts known so
-    far."""
+    """Files to write a report to: ``paths``, whose suffixes set their kinds; ``about``: facts so far."""
 
     paths: tuple[str, ...]
     about: dict

@@ -56,8 +56,7 @@ _ABOUT = "finds every place where a DNA read occurs in a reference, and counts g
 
 
 def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
-    """A MultiQC section with a bar for the sample that the file is named after, or for each counted
-    sample."""
+    """A MultiQC section with a bar for the sample that the file is named after, or per sample counted."""
     if "samples" in facts:
         from . import samples
 
