@@ -105,7 +105,7 @@ class Alignments:
 
     def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:
-            raise InputError(self._path, "", "truncated: no BGZF end-of-file block; transfer it again")
+            raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
 
     def readinto(self, view: np.ndarray) -> int:
         """Write FASTQ into ``view``; return the number of bytes, 0 at the end.  Raises InputError."""

@@ -105,7 +105,7 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--reverse-only")
     assert done.err.endswith(
         "a.fq: the first 3,000 reads contain guides as given, not as reverse complements: leave out "
-        "--reverse-only out\n"
+        "--reverse-only\n"
     )
     (folder / "other.csv").write_text(f"x,{20 * 'A'}\n")
     done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
