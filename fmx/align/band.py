@@ -52,7 +52,7 @@ class Work(NamedTuple):
 def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 24) -> Work:
     """Return scratch for sequences of up to m and n bases.
 
-    ``n_bits`` words of bits (64 MB) at most in one piece.
+    One piece has at most ``n_bits`` words of bits (64 MB).
     """
     whole = (m + n) * (((m + n) // 2 + LANES) // LANES) * 2
     piece = step * (step // LANES + 3) * 2

@@ -224,7 +224,7 @@ def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[
 def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceiling: roofline.Ceiling) -> dict:
     """Return LF mappings and accesses per second, and the fraction of the ceiling.
 
-    ``seconds`` per pattern.
+    ``seconds``: those per pattern.
     """
     steps = (length - query.prefix.q) // query.layout.k if isinstance(query, Exact) else 0
     fetched = counted.per_pattern / seconds

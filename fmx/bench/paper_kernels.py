@@ -102,9 +102,9 @@ ROWS, ROW_BYTES = 3072, 14  # 42 of the 48 kB that every GPU gives a block
 
 @kernel
 def dscan_kernel(batch, starts, matrix, rows):
-    """Write the matrix of each pair of a Batch, one block per pair.
+    """Compute the matrix of each pair of a Batch, one block per pair.
 
-    By rows into ``matrix`` int32, from int64 starts[pair] on.
+    Written by rows to ``matrix`` int32, from int64 starts[pair] on.
     """
     pair, t, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     a, m, b, n = extent(batch, pair)
@@ -163,9 +163,9 @@ def run_dscan(matrices: MatrixBatch, block: int = 512, rows: int = ROWS, stream:
 
 @kernel
 def rscan_kernel(batch, starts, matrix, k, n_pairs):
-    """Write the matrix of each pair of a Batch, one thread per pair.
+    """Compute the matrix of each pair of a Batch, one thread per pair.
 
-    By rows into ``matrix`` int32, from int64 starts[pair] on.
+    Written by rows to ``matrix`` int32, from int64 starts[pair] on.
     """
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     first = cuda.blockIdx.x * block

@@ -40,7 +40,7 @@ def _counts_energy() -> bool:
 def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] | tuple[None, None]:
     """Return (joules, watts) of one ``work()``, measured by NVML for ``at_least`` seconds.
 
-    (None, None) without NVML.
+    Returns (None, None) without NVML.
 
     NVML updates its counter about once per second: the measurement lasts from one update to another.
     """

@@ -153,7 +153,7 @@ def bars(
 ) -> None:
     """Draw horizontal bars, {label: a number for each column, side by side}.
 
-    At the end of a bar stands a text of ``ends``, or its sum.
+    Each bar is labelled with a text of ``ends``, or with its sum.
     """
     figure, axes = pyplot().subplots(figsize=(9, 1 + 0.42 * len(rows)), constrained_layout=True)
     left = np.zeros(len(rows))

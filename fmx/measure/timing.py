@@ -19,7 +19,7 @@ from ..errors import FmxError
 class TimedRun:
     """A finished command, or the medians of several: wall and CPU seconds.
 
-    For one command, what it ``said``.
+    For one command also what it ``said``: the end of its error output.
     """
 
     wall: float

@@ -43,9 +43,9 @@ QUERY_BYTES = 512 << 20  # of queries and results of a round, if there is room f
 
 @dataclass(frozen=True)
 class Division:
-    """``n_suffixes`` of a segment; bytes for ``queries`` and for ``results`` of a round.
+    """Division of a GPU's memory among a segment and the queries of a round.
 
-    Number of streams.
+    ``n_suffixes`` of a segment; bytes for ``queries`` and for ``results`` of a round; number of streams.
     """
 
     n_suffixes: int

@@ -282,7 +282,7 @@ class GpuSeeds:
     def slices(self, strands: "Strands", span: tuple[int, int] | None = None) -> Iterator["Matches"]:
         """Yield the Matches of windows span[0] to span[1], or of all.
 
-        In smaller spans if there is no room.
+        Splits the span if there is not enough room.
         """
         found, fewer = self.streams.run(_find, self, strands, span)
         if found is not None:

@@ -165,7 +165,7 @@ def _seek(matcher, strands, anchors, groups, room):
 
 @inlined
 def _keep(matcher, strands, anchors, begin, end, step):
-    """Keep the anchors begin to end, whose ``lo`` are buckets, that have rows.
+    """Keep those of anchors begin to end, whose ``lo`` are buckets, that have rows.
 
     Return the number after them.
     """

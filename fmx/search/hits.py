@@ -261,7 +261,7 @@ def hash_name(batch, r, seed):
 def draw(keys, total, n, x):
     """Move n of ``total`` keys, drawn by the random word x, to the front and sort them.
 
-    A partial Fisher-Yates shuffle.
+    This is a partial Fisher-Yates shuffle.
     """
     for j in range(n):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)

@@ -137,7 +137,7 @@ class MapperCache:
     ) -> list:
         """Return the kept mappers if only ``policy``, ``strands`` or ``pairing`` differ.
 
-        Otherwise make new ones.
+        Otherwise makes new ones.
         """
         held, known, mappers = self._kept
         shared = replace(options, policy=SelectionPolicy(), strands=BOTH, pairing=None)

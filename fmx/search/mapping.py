@@ -100,9 +100,9 @@ class SearchedBatch(NamedTuple):
 
 
 class DevicePart(NamedTuple):
-    """A part on a GPU that does all stages. ``held``: (suffix array, layout).
+    """A part on a GPU that does all stages.
 
-    ``launch``: starts the search.
+    ``held``: (suffix array, layout), which locate rows. ``launch``: starts the search.
     """
 
     query: Any
@@ -143,7 +143,7 @@ def least_bases(index: "FMIndex | JoinedIndex") -> int:
 def shortest(parts: "Sequence[FMIndex]") -> int:
     """Return the bases of the shortest reads that the sparse suffix arrays of parts can find.
 
-    0 without one.
+    Returns 0 if there are none.
     """
     own = (part.sparse for part in parts if part.method == "sparse")
     return max((table.k + table.w - 1 for table in own if table), default=0)

@@ -49,9 +49,7 @@ class PrimerHits(NamedTuple):
 class Products(NamedTuple):
     """Some of the ``total`` products of a pair: int64[n] each, ``minus`` bool[n].
 
-    ``start`` to ``end`` half-open.
-
-    ``mismatches`` int64[2, n]: of the forward and the reverse primer.
+    ``start`` to ``end`` is half-open. ``mismatches`` int64[2, n]: of the forward and the reverse primer.
     """
 
     contig: np.ndarray

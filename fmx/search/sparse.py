@@ -301,7 +301,7 @@ def _is_alike(query, patterns, r, anchor, other, others):
 
 @dataclass(frozen=True)
 class SparseSearcher:
-    """Searches a part: reads of ``shortest`` bases or more by ``search``, others by ``shorter`` or not.
+    """Searches a part: reads of ``shortest`` bases or more by ``search``, shorter ones by ``shorter``.
 
     ``search`` numbers what the sparse suffix array finds.
     """

@@ -32,9 +32,9 @@ _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FR
 
 
 class SelectionRules(NamedTuple):
-    """A SelectionPolicy (search/hits.py); whether keys of all occurrences are needed.
+    """A SelectionPolicy (search/hits.py) for kernels.
 
-    Whether lengths are counted.
+    ``all_keys``: whether the keys of all occurrences are needed. ``lengths``: whether lengths are counted.
     """
 
     limit: int

@@ -60,7 +60,7 @@ STREAM_BYTES = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())
 def interval_of(first, number):
     """Return the interval that holds row ``number`` of all intervals in order.
 
-    ``first``: sums of their sizes.
+    ``first``: prefix sums of their sizes.
     """
     left, right = np.int64(0), np.int64(first.size - 1)
     while right - left > 1:
@@ -162,9 +162,7 @@ class GpuLocator:
 def compare_kernel(text, sought, lo, first, start, keys):
     """Write ``keys`` int64 of rows start, start + 1 ... of the words' intervals, -1 for no match.
 
-    A thread each.
-
-    ``lo`` uint32[n]: their first rows. ``first`` int64[n + 1]: prefix sums of their sizes.
+    One thread per row. ``lo`` uint32[n]: first rows. ``first`` int64[n + 1]: prefix sums of sizes.
     """
     j = thread_index()
     if j < keys.size:

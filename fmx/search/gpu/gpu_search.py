@@ -1,6 +1,6 @@
 """Forms of seed and verify on a GPU, which differ in what they fetch.
 
-Made on the GPU from the index's arrays.
+They are made on the GPU from the index's arrays:
 
     wide rows, text in sectors    9 bytes per symbol      index/positions.py
     arrays of the index           4.25 bytes per symbol   suffix array and packed text

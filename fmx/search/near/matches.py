@@ -60,11 +60,9 @@ def text_of(index: "FMIndex | JoinedIndex", number: int) -> PartText:
 
 
 class WordBatch(NamedTuple):
-    """Words to be compared: patterns (Sets), their Pieces, most mismatches.
+    """Words to be compared: patterns (Sets), their Pieces, and the most mismatches.
 
-    Pattern and piece of each word, int64[n].
-
-    Words are in the order of their reads.
+    ``pattern``, ``piece`` int64[n]: those of each word. Words are in the order of their reads.
     """
 
     sets: Any
@@ -159,7 +157,7 @@ def _verify(text, sought, first, rows, out, scratch):
 def place_of_row(text, sought, word, row):
     """Return where in the part a word's pattern begins if the word is at a row.
 
-    -1 if it does not fit there.
+    Returns -1 if it does not fit there.
     """
     position = position_of(text.sa, text.layout, row) - _offset(sought, word)
     fits = position >= 0 and position + sought.sets.length[sought.pattern[word]] <= text.n
@@ -188,7 +186,7 @@ def _compare(text, sought, n_waiting, scratch, out, n):
 def match_at(text, sought, word, position):
     """Return the key of the match of a word's pattern at a position of the part, or -1.
 
-    -1 also if an earlier piece finds this match.
+    Returns -1 also if an earlier piece finds this match.
     """
     i, piece = sought.pattern[word], sought.piece[word]
     changes = changes_at(text.words, position, sought.sets, i, sought.most)
@@ -308,7 +306,7 @@ def _copy_hits(hits, i, both, r):
 def select(
     matches: NearMatches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: "Near"
 ) -> NearHits:
-    """Return the NearHits of reads start, start + 1, ... of a batch, with their changes not yet filled in.
+    """Return the NearHits of reads start, start + 1, ... of a batch, without changes.
 
     fill_changes fills them in.
     """

@@ -50,7 +50,7 @@ class Pairing:
 class Rule(NamedTuple):
     """A Pairing for compiled code: strands of mates 1 and 2 if mate 1 is left.
 
-    Otherwise the opposite strands.
+    If mate 2 is left, the strands are the opposite ones.
     """
 
     reverse1: bool

@@ -38,7 +38,7 @@ FAR = 3 * LEFT  # cost of a row that needs the text, in rows that need no look a
 class Sparse(NamedTuple):
     """Query of a sparse suffix array: ``table`` of the text of n symbols, packed in ``words``.
 
-    2^n_bits buckets.
+    The table has 2^n_bits buckets.
     """
 
     table: SparseTable
@@ -70,9 +70,9 @@ def length_of(patterns, r):
 
 @inlined
 def window_start(query, length, window):
-    """Return the start of a window of w k-mers. Windows follow one another.
+    """Return the start of a window of w k-mers.
 
-    The last one ends with the read.
+    Windows follow one another; the last one ends with the read.
     """
     return min(window * query.table.w, length - query.table.k - query.table.w + 1)
 

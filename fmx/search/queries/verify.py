@@ -34,7 +34,7 @@ FEW = 8  # rows that are compared together
 class Verify(NamedTuple):
     """Query of seed and verify on the CPU: ``sa`` uint32[n], the whole suffix array.
 
-    ``words``, the packed text.
+    ``words``: the packed text.
     """
 
     prefix: PrefixTable
@@ -223,10 +223,9 @@ class VerifyWide(NamedTuple):
 
 
 class RowRun(NamedTuple):
-    """Rows, half-open; ``n``: number of memory accesses so far.
+    """Rows, half-open.
 
-    ``sector``: sector of the last row that was read.
-
+    ``n``: number of memory accesses so far. ``sector``: sector of the last row that was read.
     Four rows count as a sector, whether they are wide or not.
     """
 
@@ -313,7 +312,7 @@ def _from(high, low, shift):
 def _order(ours, patterns, first, done, left):
     """Return -1, 0 or 1: how 32 symbols compare with those of a pattern from ``done`` on.
 
-    ``left`` of them count.
+    Only ``left`` of them count.
     """
     if left <= 0:
         return np.int64(0)
