@@ -72,14 +72,14 @@ class StartCounter:
         self._done = 0
 
     def starts(self, matches: Matches) -> int:
-        """Return the positions where matches may start, from the last call to the last of ``matches``."""
+        """Return the number of positions where matches may start, up to the last of ``matches``."""
         if not matches.length.size:
             return 0
         k, position = int(matches.strand[-1]), int(matches.position[-1])
         return self._up_to((int(self._ends[k - 1]) if k else 0) + position + 1 - int(self._start[k]))
 
     def rest(self) -> int:
-        """Return the positions after the last match."""
+        """Return the number of positions after the last match."""
         return self._up_to(int(self._ends[-1]) if self._ends.size else 0)
 
     def _up_to(self, now: int) -> int:
@@ -146,7 +146,7 @@ def _places(matches: Matches) -> np.ndarray:
 
 TASK = 1 << 20  # starts of matches per task; longer queries are split
 LARGE_TASK = 1 << 24  # for a GPU
-AUTO_TASK = 1 << 22  # for CPU and GPU together
+AUTO_TASK = 1 << 22  # for either, with engine auto
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}

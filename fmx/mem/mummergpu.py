@@ -189,7 +189,7 @@ class MummerGpu(NamedTuple):
 class Subqueries(NamedTuple):
     """Anchors (strands.py), one per subquery that matches, with ``row`` and ``length`` of a longest match.
 
-    All rows [lo, hi) share ``least`` symbols with the subquery.
+    The rows [lo, hi) are all rows that share ``least`` symbols with the subquery.
     """
 
     strand: np.ndarray

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .mummergpu import MummerGpu
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
-JOB_BYTES, STRAND_BYTES = 24, 56  # a strand: a word, six columns, and as much for each further word
+JOB_BYTES, STRAND_BYTES = 24, 56  # per strand: a word, six columns, as much for each further word
 QUERY_BYTES = 512 << 20  # of queries and results of a round, if there is room for more
 
 
