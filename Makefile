@@ -36,6 +36,8 @@ check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell fmx docs *.md
+	$(BIN)/python -m tests.prose
 
 # Platform wheels, with machine code, in dist/: PYTHONS="python3.11 python3.13" for several.
 PYTHONS ?= $(PYTHON)
