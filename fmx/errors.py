@@ -79,7 +79,7 @@ def named_input(path: str | bytes | os.PathLike) -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    """A text as one line of a message, with unprintable characters escaped.
+    """Return a text as one line of a message, with unprintable characters escaped.
 
     These are control characters, line ends, direction and zero-width marks, and bytes that are not UTF-8.
     """
@@ -87,7 +87,7 @@ def shown(text: str) -> str:
 
 
 def brief(text: str, most: int = _VALUE) -> str:
-    """A text as part of a message: escaped, and with its middle left out if longer than ``most``."""
+    """Return a text as part of a message: escaped, and with its middle left out if longer than ``most``."""
     return _abridged(shown(_abridged(text, most)), most)
 
 

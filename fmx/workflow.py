@@ -181,7 +181,7 @@ def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, pro
 
 
 def _counters(fm_index: Any, output: SearchOutput) -> tuple:
-    """(a Tally or None, a Screen or None) for an output."""
+    """Return (a Tally or None, a Screen or None) for an output."""
     from .search.counts.owners import owners_of
     from .search.counts.tally import Screen, Tally
 

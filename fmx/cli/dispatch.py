@@ -56,7 +56,7 @@ def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
 
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
-    """The index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
+    """Return the index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
     from ..jobs import IndexChoice
 
     paths = find_indexes(given.index_paths)
@@ -81,12 +81,12 @@ def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJ
 
 
 def is_shared(given: SimpleNamespace) -> bool:
-    """Whether only a shard is run, or shards on a cluster."""
+    """Return whether only a shard is run, or shards on a cluster."""
     return bool(given.shard or given.scheduler or given.scheduler_file)
 
 
 def places_of(given: SimpleNamespace, outputs: dict) -> dict:
-    """The ``outputs`` to pass to check_places: with --shard, -o is a folder.  Raises UsageError."""
+    """Return the ``outputs`` to pass to check_places: with --shard, -o is a folder.  Raises UsageError."""
     if not given.shard:
         return outputs
     if given.output == "-":
@@ -197,7 +197,7 @@ def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | Non
 
 
 def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> tuple[str, list]:
-    """(the format of an output, the formats that its suffix may stand for, as for check_places).
+    """Return (the format of an output, the formats that its suffix may stand for, as for check_places).
 
     The format is ``kind``, the value of --format, if given; else the one of ``kinds`` that the suffix names;
     else ``usual``.
@@ -206,14 +206,14 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
-    """The first of ``kinds`` that the suffix of an output names, or None."""
+    """Return the first of ``kinds`` that the suffix of an output names, or None."""
     suffix = suffix_of(path)
     said = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
     return next(said, None)
 
 
 def named(kinds: Iterable[str]) -> list[str]:
-    """Format names of kinds of output."""
+    """Return the format names of kinds of output."""
     return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
 
 
@@ -233,7 +233,7 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
 
 
 def _is_terminal(path: str) -> bool:
-    """Whether output goes to a terminal: standard output, or a device given by name."""
+    """Return whether output goes to a terminal: standard output, or a device given by name."""
     if str(path) == STANDARD:
         return sys.stdout.isatty()
     try:
@@ -264,7 +264,7 @@ def _identity(path: str | Path, descriptor: int) -> tuple | None:
 
 
 def _folders(path: str) -> list:
-    """Identities of a path and of all folders above it."""
+    """Return the identities of a path and of all folders above it."""
     found = [os.path.realpath(path)]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)

@@ -41,11 +41,11 @@ class Modules(click.Group):
         self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in order."""
+        """Return the names of the commands, in order."""
         return list(self.functions)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of a name, or None."""
+        """Return the command of a name, or None."""
         if name not in self.functions:
             return None
         module, _, function = self.functions[name].rpartition(".")

@@ -60,7 +60,7 @@ def reporting(kinds: Sequence[str]) -> Callable:
 
 
 def report_places(paths: Sequence[str]) -> dict:
-    """Paths of reports in the form that check_places takes."""
+    """Return the paths of reports in the form that check_places takes."""
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
@@ -70,7 +70,7 @@ def report_of(paths: Sequence[str], *known: Any) -> Report | None:
 
 
 def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
-    """Facts of a run that are known before its index is opened; ``files``: its inputs."""
+    """Return the facts of a run that are known before its index is opened; ``files``: its inputs."""
     import platform
 
     return {
@@ -88,7 +88,7 @@ def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
 
 
 def _versions() -> dict:
-    """{name: version} of the installed libraries."""
+    """Return {name: version} of the installed libraries."""
     from importlib import metadata
 
     found = {}
@@ -101,7 +101,7 @@ def _versions() -> dict:
 
 
 def _processor() -> str:
-    """Name of the processor from /proc/cpuinfo, or ""."""
+    """Return the name of the processor from /proc/cpuinfo, or ""."""
     try:
         with open("/proc/cpuinfo") as file:
             return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
@@ -110,14 +110,14 @@ def _processor() -> str:
 
 
 def _options(command: str, given: SimpleNamespace) -> dict:
-    """{name: value} of all options of a command."""
+    """Return {name: value} of all options of a command."""
     params = import_module(f".commands.{command}", __package__).command.params
     names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
     return {name: _plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
 def _plain(value: Any) -> Any:
-    """A value as a JSON type."""
+    """Return a value as a JSON type."""
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
@@ -214,7 +214,7 @@ def output_of(
 
 
 def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
-    """A job whose reports, if it has any, include the command line and its options."""
+    """Return a job whose reports, if it has any, include the command line and its options."""
     if not (report := job.output.report):
         return job
     report = report_of(report.paths, "search", given, job.inputs)
@@ -222,7 +222,7 @@ def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
 
 
 def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:
-    """The outputs of a SearchOutput: {option: (path or None, formats)}."""
+    """Return the outputs of a SearchOutput: {option: (path or None, formats)}."""
     from ..output.search_output import of_mates
 
     reads, counts = output.reads, output.counts
@@ -240,7 +240,7 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
 
 
 def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
-    """(path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
+    """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
 
     Raises UsageError.
     """
@@ -255,7 +255,7 @@ def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str
 
 
 def _tags(text: str | None, nh: str) -> int:
-    """Bits of output.tags for the options --tags and --nh."""
+    """Return the bits of output.tags for the options --tags and --nh."""
     from ..output.records import EVERY, REPORTED, TAGS
 
     bits = REPORTED if nh == "reported" else 0

@@ -19,7 +19,7 @@ _BASES = Number(0, 2**31)
 
 
 def reading_of(given: SimpleNamespace) -> dict:
-    """Fields of MapOptions from the options for reads.  Raises UsageError."""
+    """Return the fields of MapOptions from the options for reads.  Raises UsageError."""
     if given.start and given.trim5:
         raise click.UsageError("give only one of --start and --trim5")
     from ..input.reads import WHOLE, Trim
@@ -41,7 +41,7 @@ _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff":
 
 
 def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Files from comma-separated lists, in order."""
+    """Return the files from comma-separated lists, in order."""
     files = tuple(name for value in values for name in value.split(","))
     if "" in files:
         raise click.BadParameter("empty file name in a comma-separated list", param=param)

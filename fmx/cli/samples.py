@@ -26,7 +26,7 @@ def jobs_of(
     job: "SearchJob",
     outputs_of: "Callable[[SearchOutput], dict]",
 ) -> tuple[list, dict]:
-    """(one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
+    """Return (one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
 
     ``job``: the job without samples; ``outputs_of``: gives the outputs of a SearchOutput.  Raises UsageError,
     InputError.
@@ -78,7 +78,7 @@ def jobs_of(
 
 
 def _groups(sheet: str, sample: Any) -> dict:
-    """{path: (@RG line, its ID)} of a sample.  Raises InputError."""
+    """Return {path: (@RG line, its ID)} of a sample.  Raises InputError."""
     found: dict = {}
     for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
         if path in found or path == STANDARD:
@@ -104,7 +104,7 @@ def _check_groups(sheet: str, groups: list) -> None:
 
 
 def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
-    """The output with read groups, (line, ID) for each file in order."""
+    """Return the output with read groups, (line, ID) for each file in order."""
     from ..output.search_output import ReadGroups
 
     lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
@@ -113,7 +113,7 @@ def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
 
 
 def _named(output: "SearchOutput", name: str) -> "SearchOutput":
-    """The output with {sample} in its paths replaced by ``name``."""
+    """Return the output with {sample} in its paths replaced by ``name``."""
     if "/" in name:
         raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
 

@@ -30,7 +30,7 @@ def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]
 
 
 def n_threads_here() -> int:
-    """Number of threads of this worker."""
+    """Return the number of threads of this worker."""
     from distributed import get_worker
 
     return get_worker().state.nthreads

@@ -92,11 +92,11 @@ class Done:
         self._n += 1
 
     def share(self) -> float:
-        """Fraction of the remaining shards that are finished."""
+        """Return the fraction of the remaining shards that are finished."""
         return self._n_now / max(1, len(self._before) - sum(self._before))
 
     def seen(self) -> tuple[int, str]:
-        """(number of reads, pairs or bases finished by this run, which of these)."""
+        """Return (number of reads, pairs or bases finished by this run, which of these)."""
         return self._seen, self._unit
 
     def seconds(self) -> float:
@@ -108,7 +108,7 @@ class Done:
         return f", {self._seen / self.seconds():,.0f} {self._unit}/s" if self._seen else ""
 
     def message(self) -> str:
-        """The state of the run, for the progress line."""
+        """Return the state of the run, for the progress line."""
         return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"
 
 
@@ -142,7 +142,7 @@ _gpus = Gpus()
 
 
 def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
-    """What this worker sees of the inputs and the indexes."""
+    """Return what this worker sees of the inputs and the indexes."""
     from ..index.disk.store import read_meta
 
     return seen(paths, [read_meta(path) for path in index_paths])
@@ -175,7 +175,7 @@ def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard
 
 
 def _gpus_for(resources: Resources) -> list[int]:
-    """Numbers of the GPUs that shards may use."""
+    """Return the numbers of the GPUs that shards may use."""
     first, n, there = resources.device, resources.gpus, n_gpus_here()
     if n == ALL_GPUS:
         n = max(there - first, 1)
@@ -186,7 +186,7 @@ def _gpus_for(resources: Resources) -> list[int]:
 
 @functools.cache
 def n_gpus_here() -> int:
-    """Number of GPUs that this worker sees."""
+    """Return the number of GPUs that this worker sees."""
     from ..machines import gpu
 
     try:

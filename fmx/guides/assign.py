@@ -56,7 +56,7 @@ def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
 
 
 def scanned(strands: int, after: str = "", before: str = "") -> Where:
-    """All windows of ``strands`` immediately after one flank and before the other, in IUPAC codes."""
+    """Return all windows of ``strands`` immediately after one flank and before the other, in IUPAC codes."""
     flanks = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
     return Where(
         np.empty(0, np.int64), np.empty(0, np.bool_), True, strands, *flanks, *map(_reverse, flanks[::-1])
@@ -64,7 +64,7 @@ def scanned(strands: int, after: str = "", before: str = "") -> Where:
 
 
 def _reverse(flank: np.ndarray) -> np.ndarray:
-    """The reverse complement of a flank of base sets: swaps A and T, C and G."""
+    """Return the reverse complement of a flank of base sets: swaps A and T, C and G."""
     bits = flank[::-1]
     return (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
 
@@ -77,7 +77,7 @@ def n_windows(where, length):
 
 @inlined
 def window(where, i):
-    """(begin of window i, whether it is on the reverse strand)."""
+    """Return (begin of window i, whether it is on the reverse strand)."""
     if where.is_scanned:
         return i >> 1, (i & 1) == 1
     return where.offset[i], where.reverse[i]
@@ -85,7 +85,7 @@ def window(where, i):
 
 @inlined
 def reach(where, length, longest):
-    """(first, last + 1) of the bases that windows of up to ``longest`` bases cover."""
+    """Return (first, last + 1) of the bases that windows of up to ``longest`` bases cover."""
     if where.is_scanned:
         return np.int64(0), length
     first, last = length, np.int64(0)
@@ -113,7 +113,7 @@ def fits(where, batch, r, bit, place):
 
 @inlined
 def _spells(flank, data, bit, i):
-    """Whether the bases of ``data`` from i on match the flank."""
+    """Return whether the bases of ``data`` from i on match the flank."""
     j = 0
     while j < flank.size and flank[j] & at(bit, data[i + j]):
         j += 1
@@ -144,7 +144,7 @@ class GuideWindow:
         return f"{where}, {strands}"
 
     def where(self) -> Where | None:
-        """The windows; None if they depend on the first reads."""
+        """Return the windows; None if they depend on the first reads."""
         if self.offsets:
             both = [(False, FORWARD), (True, REVERSE)]
             strands = [reverse for reverse, strand in both if self.strands & strand]
@@ -228,7 +228,7 @@ def unknown_letters(batch, r, bit, begin, n, reverse):
 
 @inlined
 def look_up(rules, batch, r, packed, n_off):
-    """The guide that windows of read r match with ``n_off`` mismatches, 0 or 1.
+    """Return the guide that windows of read r match with ``n_off`` mismatches, 0 or 1.
 
     ``packed``: (words uint64, position in the read of their first base).
     """
@@ -259,7 +259,7 @@ def look_up(rules, batch, r, packed, n_off):
 
 @inlined
 def is_sure(batch, r, begin, end, least):
-    """Whether all bases in [begin, end) of read r have quality ``least`` or more; true for FASTA."""
+    """Return whether all bases in [begin, end) of read r have quality ``least`` or more; true for FASTA."""
     if least > WORST and batch.quality_start[r] >= 0:
         for j in range(begin, end):
             if batch.data[batch.quality_start[r] + j] < least:

@@ -68,7 +68,7 @@ class SampleFile:
         return self._lock.locked()
 
     def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
-        """(itself, the Reads of its next span; empty at the end).  Raises InputError."""
+        """Return (itself, the Reads of its next span; empty at the end).  Raises InputError."""
         with self._lock:
             span = None if self.is_over else next(self._spans, None)
             self.is_over = span is None
@@ -82,7 +82,7 @@ class SampleFile:
         return self, reads_of(span)
 
     def _first(self, span: Any, find: Find) -> list[Reads]:
-        """The Reads of the first span with reads; finds where the guides are."""
+        """Return the Reads of the first span with reads; finds where the guides are."""
         try:
             if found := reads_of(span):
                 self.where = find(list(map(named, self.paths)), found[0].batches)
@@ -101,12 +101,12 @@ class SampleFile:
 
 
 def named(path: str) -> str:
-    """A path as shown in messages."""
+    """Return a path as shown in messages."""
     return "standard input" if path == STANDARD else shown(path)
 
 
 def reads_of(span: Any) -> list[Reads]:
-    """The Reads of a Span or PairSpan; empty if it has none."""
+    """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, pair_spans.PairSpan):
         pairs = span.read(is_sam=False)
         found = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
@@ -117,7 +117,7 @@ def reads_of(span: Any) -> list[Reads]:
 
 
 def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
-    """(number of the sample, number of the file in it, path or paths of mates) of all files."""
+    """Return (number of the sample, number of the file in it, path or paths of mates) of all files."""
     return [
         (i, file, paths) for i, sample in enumerate(samples) for file, paths in enumerate(sample.together())
     ]
@@ -149,7 +149,7 @@ OTHER_STRAND = {
 
 
 def choose(table: GuideTable, hits: np.ndarray, n_reads: int) -> list:
-    """The (offset, is it reverse) where guides are, the most frequent first.
+    """Return the (offset, is it reverse) where guides are, the most frequent first.
 
     ``hits`` int64[2, OFFSETS]: guides in the first n_reads of a file, by strand and offset.
     """
@@ -188,7 +188,7 @@ class CountSpan(Protocol):
     """
 
     def read(self, find: Find) -> tuple[SampleFile, list[Reads]]:
-        """(its file, its Reads, possibly none).  Raises InputError."""
+        """Return (its file, its Reads, possibly none).  Raises InputError."""
         ...
 
 
@@ -200,7 +200,7 @@ class Counter:
         self._judge = options.mismatches, options.quality + WORST
 
     def work(self, emit: Emit, span: CountSpan, clock: Clock) -> tuple[int, GuideTally] | None:
-        """(number of the sample, GuideTally) of a span; None if it has no reads."""
+        """Return (number of the sample, GuideTally) of a span; None if it has no reads."""
         with clock.timed("read"):
             file, found = span.read(self.find)
         if not (found and file.where):
@@ -247,14 +247,14 @@ class Counter:
         return tuple(where)
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
-        """The error if the first n reads of files of a ``mate`` have no guide."""
+        """Return the error if the first n reads of files of a ``mate`` have no guide."""
         strands = self.options.looked[mate].strands
         if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
             return OTHER_STRAND[strands]
         return NOT_FOUND
 
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
-        """(offset, is it reverse) of the guides on ``strands`` in the first n reads."""
+        """Return (offset, is it reverse) of the guides on ``strands`` in the first n reads."""
         table = self.targets.guides[mate].table
         found = assign(Rules(table, scanned(strands), 0, WORST), batch, n, 0)
         hits = GuideTally.of_nothing(0).hits
@@ -276,7 +276,7 @@ class SampleTallies:
             self.reads += tally.reads
 
     def tallies(self) -> list[GuideTally]:
-        """The tally of each sample, in order."""
+        """Return the tally of each sample, in order."""
         return [each.tally() for each in self._sums]
 
 

@@ -44,11 +44,11 @@ class CountSummary:
     things = "reads"
 
     def seen(self) -> tuple[int, str]:
-        """(number, unit) for a rate."""
+        """Return (number, unit) for a rate."""
         return self.reads, "reads"
 
     def sentence(self, _: object = None) -> str:
-        """The summary in one line."""
+        """Return the summary in one line."""
         return _sentence(self.reads, "read", self.assigned)
 
 
@@ -73,7 +73,7 @@ def _sentence(n: int, unit: str, assigned: int) -> str:
 
 
 def counted(seen: CountResult) -> CountSummary | PairCountSummary:
-    """The summary of a result."""
+    """Return the summary of a result."""
     n, assigned = (sum(getattr(each, name) for each in seen.found) for name in ("reads", "assigned"))
     return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
 
@@ -101,7 +101,7 @@ class ShardInputs:
             yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
-        """Number of reads of each file of each sample in the shard; complete once all are read."""
+        """Return the number of reads of each file of each sample in the shard; complete once all are read."""
         found = [[0] * n for n in self._n_files]
         for sample, file, n in self._seen:
             found[sample][file] += n
@@ -125,7 +125,7 @@ class ShardSpan:
     seen: list
 
     def read(self, _: Any) -> tuple[SampleFile, list[Reads]]:
-        """(its file, its Reads).  Raises InputError."""
+        """Return (its file, its Reads).  Raises InputError."""
         found = reads_of(self.span)
         n = sum(reads.batches[0].length.size for reads in found)
         self.seen.append((self.file.sample, self.file.file, n))
@@ -133,7 +133,7 @@ class ShardSpan:
 
 
 def pack(seen: CountResult, n_reads: list) -> bytes:
-    """The counts of a shard as bytes; ``n_reads`` from ShardInputs."""
+    """Return the counts of a shard as bytes; ``n_reads`` from ShardInputs."""
     about = {
         "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
         "left_length": seen.left_length, "n_reads": n_reads,
@@ -199,7 +199,7 @@ def count(
 
 
 def _watch(output: CountOutput, progress: Progress) -> Watch:
-    """A Watch that starts now."""
+    """Return a Watch that starts now."""
     watch = Watch(output.report or Report((), {}))
     watch.begin(progress.wall)
     return watch
@@ -251,7 +251,7 @@ def count_shard(
 def make_counter(
     libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> Counter:
-    """The Counter for one library, or two for mates; reports duplicates and similar guides."""
+    """Return the Counter for one library, or two for mates; reports duplicates and similar guides."""
     libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     _tell_neighbours(targets, options, progress)
@@ -265,14 +265,14 @@ def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) 
 
 
 def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
-    """(Library of the rows, counts int64[n_samples, n_rows]) from the tally of each sample."""
+    """Return (Library of the rows, counts int64[n_samples, n_rows]) from the tally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
     return targets.rows_of(pair_keys(found)), counts_of_pairs(found)
 
 
 def _without_doubles(library: Library, progress: Progress) -> Library:
-    """The library without duplicate sequences, which are reported."""
+    """Return the library without duplicate sequences, which are reported."""
     library, left = library.unique()
     if left:
         one, other = left[0]

@@ -55,7 +55,7 @@ class LibraryColumns:
 
 
 def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
-    """The LibraryColumns of a table; ``rows`` from read_rows.
+    """Return the LibraryColumns of a table; ``rows`` from read_rows.
 
     ``asked``: pairs of a key of ASKED and the name or number of its column.
     Raises InputError if it is unclear which column has the sequences.
@@ -84,12 +84,12 @@ def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
 
 
 def _is_guide(cell: str) -> bool:
-    """Whether a cell may be a guide."""
+    """Return whether a cell may be a guide."""
     return len(cell) > 3 and not cell.strip(_IUPAC)
 
 
 def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, str], ...]) -> tuple:
-    """({name: column} of the requested columns, whether one was found by name in the first line)."""
+    """Return ({name: column} of the requested columns, whether one was found by name in the first line)."""
     found, is_header = {}, False
     for name, wanted in asked:
         plain = [cell.lower() for cell in names]
@@ -106,7 +106,7 @@ def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, 
 def _by_place(
     path: str, where: str, rows: Sequence[tuple[int, list[str]]], so_far: tuple[dict, bool]
 ) -> tuple:
-    """({name: column}, a note) if no known name has the sequences: by order or by content."""
+    """Return ({name: column}, a note) if no known name has the sequences: by order or by content."""
     (found, is_header), names, cells = so_far, rows[0][1], [cells for _, cells in rows[so_far[1] :]]
 
     def holds_guides(column: int) -> bool:
@@ -129,7 +129,7 @@ def _by_place(
 
 
 def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> str:
-    """Which columns are used for what, if some are unused or guides have no ids; else ""."""
+    """Return which columns are used for what, if some are unused or guides have no ids; else ""."""
     unused = [i for i in range(len(names)) if i not in found.values()]
     if not unused and "id" in found:
         return ""
@@ -152,7 +152,7 @@ def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> st
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names of columns, at most 12 of them."""
+    """Return the names of columns, at most 12 of them."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more
 
@@ -182,7 +182,7 @@ class Library:
         return len(self.ids)
 
     def unique(self) -> "tuple[Library, list[tuple[str, str]]]":
-        """(the library without duplicate sequences, [(id left out, id that is kept)])."""
+        """Return (the library without duplicate sequences, [(id left out, id that is kept)])."""
         first: dict = {}
         kept, left = [], []
         for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
@@ -195,7 +195,7 @@ class Library:
         return Library(self.path, *([column[i] for i in kept] if column else [] for column in columns)), left
 
     def _told_apart(self, i: int, j: int) -> tuple:
-        """The ids of two guides, with their genes if the ids are equal."""
+        """Return the ids of two guides, with their genes if the ids are equal."""
         one, two = self.ids[i], self.ids[j]
         return (one, two) if one != two else (f"{one} of {self.genes[i]}", f"{two} of {self.genes[j]}")
 

@@ -49,7 +49,7 @@ def _long(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
 
 
 def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
-    """The columns of MAGeCK's table."""
+    """Return the columns of MAGeCK's table."""
     with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
         import pyarrow
         from pyarrow import parquet
@@ -90,18 +90,18 @@ class CountResult:
         return [stats_of(*own, self.left_length) for own in each]
 
     def table(self, kind: str) -> bytes:
-        """The table of counts in the format ``kind``."""
+        """Return the table of counts in the format ``kind``."""
         return counts_table(kind, self.library, [sample.name for sample in self.samples], self.counts)
 
     def facts(self) -> dict[str, int]:
-        """The numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/reports.md)."""
         seen, (assigned, *others) = self.stats, FATES
         names = ("reads", assigned, "one_letter_off", *others)
         counts = {name: sum(getattr(each, name) for each in seen) for name in names}
         return {f"{seen[0].unit}s": counts.pop("reads"), **counts}
 
     def details(self) -> dict[str, Any]:
-        """The other facts of samples for a report."""
+        """Return the other facts of samples for a report."""
         return {
             "library": {"path": shown(self.library.path), "guides": len(self.library)},
             "samples": [each.facts() for each in self.stats],
@@ -111,7 +111,7 @@ class CountResult:
 
 
 def _ranks(counts: np.ndarray) -> list:
-    """(rank, reads) of guides of each sample, the most frequent first: at most _POINTS."""
+    """Return (rank, reads) of guides of each sample, the most frequent first: at most _POINTS."""
     n = counts.shape[1]
     at = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(np.int64))
     return [np.stack([at + 1, np.sort(row)[::-1][at]], axis=1).tolist() for row in counts]

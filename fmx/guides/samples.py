@@ -39,11 +39,11 @@ class Sample:
         return "pair" if self.second else "read"
 
     def anywhere(self) -> "Sample":
-        """The sample with absolute paths."""
+        """Return the sample with absolute paths."""
         return replace(self, first=_whole(self.first), second=_whole(self.second))
 
     def together(self) -> Iterator:
-        """(file,) or (file of mates 1, file of mates 2) for each file."""
+        """Return (file,) or (file of mates 1, file of mates 2) for each file."""
         return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
 
 
@@ -81,7 +81,7 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
 
 
 def _names_of(paths: list) -> list:
-    """Names of samples from their first files, without a suffix for mates 1 or 2 that all have."""
+    """Return the names of samples from their first files, without a suffix for mates 1 or 2 that all have."""
     stems = ["stdin" if path in _STDIN else stem_of(path) for path in paths]
     found = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
     short = [each[1] for each in found if each]

@@ -63,7 +63,7 @@ class SampleStats:
         return self.assigned / max(self.reads, 1)
 
     def sentence(self) -> str:
-        """The statistics in one line."""
+        """Return the statistics in one line."""
         said = f"{self.sample}: {n_of(self.reads, self.unit)}: {self.assigned:,} assigned"
         said += f" ({100 * self.assigned_share:.2f} %)"
         for n, what in (
@@ -75,7 +75,7 @@ class SampleStats:
         return f"{said}; guides at {offsets_in_words(self.facts())}"
 
     def facts(self) -> dict[str, Any]:
-        """The statistics as JSON types."""
+        """Return the statistics as JSON types."""
         top = [{"sequence": letters, "reads": n} for letters, n in self.top_unassigned]
         rounded = {
             "assigned_share": round(self.assigned_share, 6), "mean_reads": round(self.mean_reads, 4),
@@ -103,14 +103,14 @@ def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length
 
 
 def _top(keys: np.ndarray, length: int) -> tuple:
-    """(sequence, number) of the most frequent keys uint64[n], of ``length`` bases."""
+    """Return (sequence, number) of the most frequent keys uint64[n], of ``length`` bases."""
     found, n = np.unique(keys, return_counts=True)
     order = np.lexsort((found, -n))[:TOP]
     return tuple((letters_of(found[i], length), int(n[i])) for i in order.tolist())
 
 
 def letters_of(key: int, length: int) -> str:
-    """The sequence of a key."""
+    """Return the sequence of a key."""
     shifts = np.arange(2 * length - 2, -1, -2, dtype=np.uint64)
     return _LETTERS[((key >> shifts) & np.uint64(3)).astype(np.int64)].tobytes().decode()
 

@@ -57,13 +57,13 @@ class GuideTable(NamedTuple):
 
 @inlined
 def mix(key):
-    """Hash of a key in the high bits of a word (multiplicative hashing)."""
+    """Return the hash of a key in the high bits of a word (multiplicative hashing)."""
     return np.uint64(key) * np.uint64(_MIX)
 
 
 @inlined
 def find(table, which, key):
-    """The guide with this key, of length number ``which``; NONE, or MANY."""
+    """Return the guide with this key, of length number ``which``; NONE, or MANY."""
     mixed = mix(key)
     bit = mixed >> table.mark_shift
     if (at(table.marks, bit >> np.uint64(6)) >> (bit & np.uint64(63))) & np.uint64(1) == 0:
@@ -77,7 +77,7 @@ def find(table, which, key):
 
 @inlined
 def near(table, which, key, wild):
-    """The guide with one mismatch to a key; NONE, or MANY.
+    """Return the guide with one mismatch to a key; NONE, or MANY.
 
     ``wild``: the low bit of an unknown base, or 0; if set, the mismatch must be there.
     """
@@ -102,14 +102,14 @@ def near(table, which, key, wild):
 
 
 def spellings(sequence: str) -> list | None:
-    """All sequences of A, C, G, T that IUPAC codes stand for; None if there are too many."""
+    """Return all sequences of A, C, G, T that IUPAC codes stand for; None if there are too many."""
     sets = [SETS[letter] for letter in sequence]
     n = np.prod([float(len(each)) for each in sets])
     return ["".join(letters) for letters in product(*sets)] if n <= MOST_SPELLINGS else None
 
 
 def keys_of(sequences: Sequence[str]) -> np.ndarray:
-    """uint64[n]: the keys of n sequences of A, C, G, T, all of one length."""
+    """Return uint64[n]: the keys of n sequences of A, C, G, T, all of one length."""
     if not sequences:
         return np.empty(0, np.uint64)
     codes = CODE[np.frombuffer("".join(sequences).encode(), np.uint8)].reshape(len(sequences), -1)
@@ -120,7 +120,7 @@ def keys_of(sequences: Sequence[str]) -> np.ndarray:
 
 
 def make_table(sequences: Sequence[str]) -> GuideTable:
-    """The GuideTable of guides, sequences of 4 to 32 bases, numbered in order."""
+    """Return the GuideTable of guides, sequences of 4 to 32 bases, numbered in order."""
     by_length: dict = {}
     for guide, sequence in enumerate(sequences):
         plain = (spellings(sequence) or []) if sequence.strip("ACGT") else [sequence]
@@ -133,7 +133,7 @@ def make_table(sequences: Sequence[str]) -> GuideTable:
 
 
 def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> GuideTable:
-    """The GuideTable of (keys uint64[n], guides int32[n]) for each length, without Halves."""
+    """Return the GuideTable of (keys uint64[n], guides int32[n]) for each length, without Halves."""
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
     table = GuideTable(

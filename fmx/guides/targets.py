@@ -36,7 +36,7 @@ class GuideTally(NamedTuple):
 
     @classmethod
     def of_nothing(cls, n: int) -> "GuideTally":
-        """An empty tally with n rows."""
+        """Return an empty tally with n rows."""
         made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
         return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
@@ -83,7 +83,7 @@ class TallySum:
             self._n_pairs = 0
 
     def tally(self) -> GuideTally:
-        """The sum so far."""
+        """Return the sum so far."""
         left = np.concatenate([self._whole.left, *self._left], axis=1)
         return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
 
@@ -98,7 +98,7 @@ def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def pair_keys(tallies: Sequence[GuideTally]) -> np.ndarray:
-    """The different keys of pairs in all tallies, uint64[n], sorted."""
+    """Return the different keys of pairs in all tallies, uint64[n], sorted."""
     return np.unique(np.concatenate([tally.pairs[0] for tally in tallies]))
 
 
@@ -112,7 +112,7 @@ def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
 
 
 def unique_pairs(keys: np.ndarray) -> np.ndarray:
-    """uint64[2, k]: the different keys of uint64[n], and the count of each."""
+    """Return uint64[2, k]: the different keys of uint64[n], and the count of each."""
     found, n = np.unique(keys, return_counts=True)
     return np.stack([found, n.astype(np.uint64)])
 
@@ -156,12 +156,12 @@ class GuidePairs(NamedTuple):
 
 @inlined
 def key_of(one, two):
-    """The key of a pair of guides."""
+    """Return the key of a pair of guides."""
     return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
 def make_pairs(kind: int, one: Any = (), two: Any = ()) -> GuidePairs:
-    """The GuidePairs of a kind; ``one``, ``two``: numbers of the guides of each listed pair, without
+    """Return the GuidePairs of a kind; ``one``, ``two``: numbers of the guides of each listed pair, without
     repeats."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
     return GuidePairs(kind, hash_table([0], [(keys, np.arange(keys.size, dtype=np.int32))]))
@@ -189,7 +189,7 @@ def join(assigned, pairs, guide, off, keys):
 
 @inlined
 def _either(one, two):
-    """The guide of a pair that has a guide in one mate."""
+    """Return the guide of a pair that has a guide in one mate."""
     if one in (NONE, two) or two == NONE:
         return max(one, two) if one >= 0 or two >= 0 else min(one, two)
     return np.int64(MANY) if one >= 0 and two >= 0 else min(one, two)
@@ -208,7 +208,7 @@ class Guides:
     table: GuideTable
 
     def neighbours(self) -> tuple:
-        """(number of guides with one mismatch to another one, an example of two ids or None)."""
+        """Return (number of guides with one mismatch to another one, an example of two ids or None)."""
         n_close, example = 0, None
         for which, length in enumerate(self.table.lengths):
             own = [i for i, x in enumerate(self.sequences) if len(x) == length and not x.strip("ACGT")]
@@ -237,7 +237,7 @@ class Targets:
         return len(self.library) if self.library else 1
 
     def rows_of(self, seen: Any) -> Library:
-        """The rows of pairs, given by keys uint64[n] (key_of), with EVERY."""
+        """Return the rows of pairs, given by keys uint64[n] (key_of), with EVERY."""
         one, two = self.guides
         pairs = [(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in seen]
         joined = [f"{one.ids[i]}|{two.ids[j]}" for i, j in pairs]

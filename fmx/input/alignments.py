@@ -36,7 +36,7 @@ def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
 
 
 def said(stderr: BinaryIO, code: int) -> str:
-    """The last line of the messages of samtools, or its exit code."""
+    """Return the last line of the messages of samtools, or its exit code."""
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else f"it ended with code {code}"
@@ -89,7 +89,7 @@ class Alignments:
                 self._check_end(file.read())
 
     def read_groups(self) -> list[str]:
-        """The @RG lines of a file.  Raises InputError."""
+        """Return the @RG lines of a file.  Raises InputError."""
         self.check()
         import pysam
 
@@ -155,7 +155,7 @@ class Alignments:
                 pipe.write(piece)
 
     def close(self) -> None:
-        """End samtools."""
+        """Return the end samtools."""
         if self._child:
             self._child.kill()
             self._child.wait()

@@ -48,7 +48,7 @@ class Chunk:
         """Do nothing: no span waits for a chunk."""
 
     def whole(self) -> "Chunk":
-        """The chunk with all of its ``data`` in host memory."""
+        """Return the chunk with all of its ``data`` in host memory."""
         if self.there is None:
             return self
         self.there.bring(self.data)
@@ -56,7 +56,7 @@ class Chunk:
 
 
 def size_for(n_threads: int) -> int:
-    """Bytes of a chunk for this many threads: larger if many threads contend for Python's lock."""
+    """Return the bytes of a chunk for this many threads: larger if many threads contend for Python's lock."""
     return CHUNK_SIZE if n_threads <= FEW else 2 * CHUNK_SIZE
 
 
@@ -70,12 +70,12 @@ def begins_fastq(path: str, byte: int) -> bool:
 
 
 def no_fasta(byte: int) -> str:
-    """The error for a file that begins with ``byte`` but should be FASTA."""
+    """Return the error for a file that begins with ``byte`` but should be FASTA."""
     return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
 
 
 def _told(byte: int) -> str:
-    """An unexpected first byte of a file, with an explanation if there is one."""
+    """Return an unexpected first byte of a file, with an explanation if there is one."""
     return f"{escaped(bytes([byte]))}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
 
 
@@ -112,7 +112,7 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
 
 
 def _of_lines(begin: bytes) -> str:
-    """What a text that is neither FASTA nor FASTQ may be, with a remedy; "" if unknown."""
+    """Return what a text that is neither FASTA nor FASTQ may be, with a remedy; "" if unknown."""
     if begin[:1] in b"@>#":
         return ""
     lines = [re.split(rb"[\t,;]", line.strip()) for line in begin.splitlines()[:2]]
@@ -126,7 +126,7 @@ def _of_lines(begin: bytes) -> str:
 
 
 def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) -> bytes:
-    """Sequences (str or bytes) as FASTA, for spans.plan; ``names``: by default numbers from 0.
+    """Return the sequences (str or bytes) as FASTA, for spans.plan; ``names``: by default numbers from 0.
 
     Raises InputError for a sequence with characters other than letters.
     """
@@ -147,12 +147,12 @@ def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
 
 
 def bytes_of(text: str | bytes) -> bytes:
-    """The bytes of str or bytes; restores bytes that are not UTF-8 in names of files."""
+    """Return the bytes of str or bytes; restores bytes that are not UTF-8 in names of files."""
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
 
 
 def about_cr(data: np.ndarray) -> str:
-    """The error for bytes (uint8) with a CR that is not at the end of a line."""
+    """Return the error for bytes (uint8) with a CR that is not at the end of a line."""
     if (data[:-1] == NEWLINE).any():
         return f"CR inside a line, not before LF; if it ends a line, {_CONVERT}"
     return f"lines end with CR alone: {_CONVERT}"
@@ -165,7 +165,7 @@ def _is_blank(byte):
 
 @compiled
 def skip_blank(data, i):
-    """Index of the first byte from i on that is not white space."""
+    """Return the index of the first byte from i on that is not white space."""
     while i < data.size and _is_blank(data[i]):
         i += 1
     return i
@@ -187,7 +187,7 @@ def count(data, n, is_fastq):
 
 @inlined
 def _n_lines(data):
-    """Number of newlines, counted 128 bytes at a time: 8-bit sums fill vector registers."""
+    """Return the number of newlines, counted 128 bytes at a time: 8-bit sums fill vector registers."""
     n_lines = 0
     for start in range(0, data.size, 128):
         few = np.uint8(0)
@@ -199,7 +199,7 @@ def _n_lines(data):
 
 @inlined
 def is_border(data, i, is_fastq):
-    """Whether byte i is a newline that counts, as in ``count``."""
+    """Return whether byte i is a newline that counts, as in ``count``."""
     return data[i] == NEWLINE and (is_fastq or (i + 1 < data.size and data[i + 1] == ord(">")))
 
 
@@ -239,5 +239,5 @@ def find_blank(data, own, total):
 
 @compiled
 def is_mac(data):
-    """Whether there is no newline, but a CR before the last byte."""
+    """Return whether there is no newline, but a CR before the last byte."""
     return find_byte(data, NEWLINE, 0, data.size) < 0 and find_byte(data, CR, 0, data.size - 1) >= 0

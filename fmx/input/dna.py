@@ -55,7 +55,7 @@ COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> complement
 
 @inlined
 def symbols(words, first, i, k):
-    """The k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.
+    """Return the k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.
 
     Reads one word beyond that of symbol i: packed arrays end with a spare word.
     """
@@ -68,7 +68,7 @@ def symbols(words, first, i, k):
 
 @inlined
 def symbol_before(words, first, left, k, ahead, n_ahead):
-    """The k-symbol before symbol ``left`` of the packed string at word ``first``; called repeatedly.
+    """Return the k-symbol before symbol ``left`` of the packed string at word ``first``; called repeatedly.
 
     Returns (c, left - k, ahead, n_ahead) for the next call; the first call has ``n_ahead`` 0.  ``ahead``
     (uint64) holds the ``n_ahead`` symbols before the result, so that memory is read once per 32 symbols.
@@ -82,7 +82,7 @@ def symbol_before(words, first, left, k, ahead, n_ahead):
 
 @inlined
 def pack_letters(data, i):
-    """The WORD bases (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
+    """Return the WORD bases (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
 
     Bits 1 and 2 of a letter give its code, A 00, C 01, T and U 10, G 11, with G and T exchanged afterwards.
     """
@@ -92,7 +92,7 @@ def pack_letters(data, i):
 
 @inlined
 def reverse_complement(x, k):
-    """The reverse complement of k symbols in the low bits of a uint64."""
+    """Return the reverse complement of k symbols in the low bits of a uint64."""
     x = ~x
     x = ((x & np.uint64(0x3333333333333333)) << np.uint64(2)) | (
         (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -111,7 +111,7 @@ class PackText(NamedTuple):
 
 
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
-    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
+    """Return a text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
 
     Three spare words follow, so that ``symbols`` can read 32 symbols from any position.
     """
@@ -121,7 +121,7 @@ def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
 
 
 def unpack_text(words: np.ndarray, separators: np.ndarray, n_text: int, n_threads: int = 1) -> np.ndarray:
-    """The text (uint8[n_text]) of packed words, with separators at the given positions (int64)."""
+    """Return the text (uint8[n_text]) of packed words, with separators at the given positions (int64)."""
     text = np.empty(n_text, np.uint8)
     run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)
     text[separators] = 0
@@ -171,7 +171,7 @@ def _pack_keys(job, stretch, start, stop):
 
 
 def pack_keys(backend, text):
-    """The words of a text on the backend, and a spare word for ``key_at``."""
+    """Return the words of a text on the backend, and a spare word for ``key_at``."""
     words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
     backend.run(PackKeys(text, words), words.size)
     return words
@@ -179,7 +179,7 @@ def pack_keys(backend, text):
 
 @inlined
 def key_at(words, i, k):
-    """The k symbols (1 to 21) from position i (0 <= i <= n) as a uint64, the first one highest."""
+    """Return the k symbols (1 to 21) from position i (0 <= i <= n) as a uint64, the first one highest."""
     word = quotient(i, PER_KEY)
     shift = np.uint64(3 * (i - PER_KEY * word))
     high = at(words, word) << shift

@@ -57,18 +57,18 @@ def _name_of(batch: ReadBatch, r: int) -> str:
 
 
 def are_mates(one: bytes, two: bytes) -> bool:
-    """Whether these are the names of mate 1 and mate 2, by the rules of compiled code."""
+    """Return whether these are the names of mate 1 and mate 2, by the rules of compiled code."""
     return two in (one, numbered_mate(one))
 
 
 def numbered_mate(one: bytes) -> bytes:
-    """The name of mate 2 if that of mate 1 ends with its number; else the same name."""
+    """Return the name of mate 2 if that of mate 1 ends with its number; else the same name."""
     return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1") else one
 
 
 @compiled
 def _settle_names(one, two):
-    """The first pair whose names differ, or the number of pairs; removes /1 and /2 from names."""
+    """Return the first pair whose names differ, or the number of pairs; removes /1 and /2 from names."""
     for r in range(one.length.size):
         same = _common(one, two, r)
         if same < 0:
@@ -79,7 +79,7 @@ def _settle_names(one, two):
 
 @inlined
 def _common(one, two, r):
-    """Length of the name that both mates of pair r have; -1 if names differ."""
+    """Return the length of the name that both mates of pair r have; -1 if names differ."""
     n, a, b = one.name_length[r], one.name_start[r], two.name_start[r]
     if two.name_length[r] != n:
         return -1
@@ -114,7 +114,7 @@ def advice(paths: tuple[str, ...]) -> str:
 
 
 def swapped(first: Sequence, second: Sequence) -> str:
-    """A warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
+    """Return a warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
     for one, two in zip(first, second, strict=False):
         if (_number_of(one), _number_of(two)) == (b"2", b"1"):
             return f"by their headers, {one} has mates 2 and {two} mates 1: are they swapped?"
@@ -128,7 +128,7 @@ def _number_of(path: str) -> bytes:
 
 
 def _first_records(path: str) -> list:
-    """(name in a list, sequence) of the first two records, if there are as many."""
+    """Return (name in a list, sequence) of the first two records, if there are as many."""
     if not (text := _head_of(path)):
         return []
     if text.startswith(b"@"):
@@ -140,7 +140,7 @@ def _first_records(path: str) -> list:
 
 
 def _head_of(path: str) -> bytes:
-    """The start of a file; empty if it cannot be read, or is a pipe."""
+    """Return the start of a file; empty if it cannot be read, or is a pipe."""
     if str(path) == STANDARD or not os.path.isfile(path):
         return b""
     head = np.empty(_HEAD, np.uint8)
@@ -152,7 +152,7 @@ def _head_of(path: str) -> bytes:
 
 
 def _are_mates(one: tuple[list[bytes], bytes], two: tuple[list[bytes], bytes]) -> bool:
-    """Whether two records have the same name, except for a number, and different sequences."""
+    """Return whether two records have the same name, except for a number, and different sequences."""
     if not (one[0] and two[0]) or one[1] == two[1]:
         return False
     (a,), (b,) = one[0], two[0]

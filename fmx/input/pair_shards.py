@@ -53,7 +53,7 @@ class PairShardPlan:
         self._choices: list[ReadRange] = []  # of mates 1, and of mates 2
 
     def _chosen(self, sides: Sequence[Generator[Any, None, None]], left_out: int = 0) -> tuple[list, int]:
-        """(spans of both sides with the wanted records only, how many mates 2 to leave out first)."""
+        """Return (spans of both sides with the wanted records only, how many mates 2 to leave out first)."""
         step, (skip, n), before = self._step, self._range, self._before
         if before is None:
             return list(sides), left_out
@@ -80,11 +80,11 @@ class PairShardPlan:
         return self._one.whole
 
     def renumbered(self, error: InputError) -> InputError:
-        """The error with the number of its record in the file."""
+        """Return the error with the number of its record in the file."""
         return self._two.renumbered(self._one.renumbered(error))
 
     def first_number(self, number: int) -> int:
-        """Number of the first record of a file of mates 1, as in ShardPlan."""
+        """Return the number of the first record of a file of mates 1, as in ShardPlan."""
         return self._one.first_number(number)
 
     def spans(self) -> "Generator[PairSpan, None, None]":
@@ -148,7 +148,7 @@ class MatePlace(NamedTuple):
 
 
 def _first_mate(cut: int, one: "_MateFile", two: "_MateFile") -> tuple[bytes | None, MatePlace]:
-    """(name of the first record of file one from a cut on, place of its mate in file two).
+    """Return (name of the first record of file one from a cut on, place of its mate in file two).
 
     (None, the end of file two) if there is no record.  Raises InputError.
     """
@@ -167,7 +167,7 @@ class _MateFile:
         self._is_fastq = self.is_there and head[0] == ord("@")
 
     def name_at(self, cut: int) -> bytes | None:
-        """The name of the first record after a cut; None if there is none."""
+        """Return the name of the first record after a cut; None if there is none."""
         for n in GUESS:
             data, begin, left = self._records(cut, n)
             header, newline, _ = data[begin:].tobytes().partition(b"\n")
@@ -207,7 +207,7 @@ class _MateFile:
             reach *= 8
 
     def _sought(self, data: np.ndarray, begin: int, own: bytes) -> tuple[int, int] | None:
-        """(where the record of this name begins in data, number of records before it), or None."""
+        """Return (where the record of this name begins in data, number of records before it), or None."""
         text, at = data.tobytes(), begin - 1
         needle = (b"@" if self._is_fastq else b">") + own
         while (at := text.find(needle, at + 1)) >= 0:

@@ -33,7 +33,7 @@ class UnpairedReads(NamedTuple):
     origin: Origin
 
     def cut(self, n: int, step: int) -> "tuple[UnpairedReads, UnpairedReads]":
-        """(the first n reads, the rest)."""
+        """Return (the first n reads, the rest)."""
         parts = slice(n), slice(n, None)
         head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
         behind = self.origin._replace(number=self.origin.number + step * n)
@@ -73,7 +73,7 @@ class Balance:
         self._read[i] += 1
 
     def wanted(self, is_over: Sequence[bool]) -> list[bool]:
-        """Whether the next item has a span of each file; true for at least one that is not over."""
+        """Return whether the next item has a span of each file; true for at least one that is not over."""
         if any(is_over):  # read the rest of the other file, however far ahead it is
             return [not over for over in is_over]
         a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
@@ -112,7 +112,7 @@ class PairSpan:
         return self._paths[0]
 
     def ends(self) -> list[tuple[int, int]]:
-        """(number of the file, byte) where each of its spans ends."""
+        """Return (number of the file, byte) where each of its spans ends."""
         return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
 
     def read(self, is_sam: bool = True) -> list:
@@ -156,7 +156,7 @@ class PairSpan:
         return found
 
     def _meet(self, own: Sequence[list[UnpairedReads]]) -> tuple[list[Mates], Rest]:
-        """(complete Mates, the reads that still wait)."""
+        """Return (complete Mates, the reads that still wait)."""
         if (before := self._before.result()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
         waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before[:2], own, strict=True)], []
@@ -189,7 +189,7 @@ class PairSpan:
                 raise InputError(path, where, f"{what}: both files must have the same number of reads")
 
     def _is_next(self, waiting: Sequence[Any]) -> bool:
-        """Whether these reads of mates 2 begin after the last wanted pair."""
+        """Return whether these reads of mates 2 begin after the last wanted pair."""
         return bool(self._after and waiting and are_mates(self._after, waiting[0].name))
 
 
@@ -244,5 +244,5 @@ def items(
 
 
 def _name(path: bytes | str) -> str:
-    """The name in messages."""
+    """Return the name in messages."""
     return "standard input" if str(path) == STANDARD else str(path)

@@ -92,7 +92,7 @@ class _RangeSpan:
 
 
 def n_records_of(chunk: Chunk) -> int:
-    """Number of records in a Chunk, including an incomplete one."""
+    """Return the number of records in a Chunk, including an incomplete one."""
     if chunk.data.size == 0:
         return 0
     n = count(chunk.data, chunk.data.size, chunk.is_fastq)
@@ -100,7 +100,7 @@ def n_records_of(chunk: Chunk) -> int:
 
 
 def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
-    """Records ``start`` to ``stop`` of a Chunk with n records."""
+    """Return the records ``start`` to ``stop`` of a Chunk with n records."""
     if (start, stop) == (0, n):
         return chunk
     part = chunk.data[_begin(chunk, start, n) : _begin(chunk, stop, n)]
@@ -108,7 +108,7 @@ def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
 
 
 def _begin(chunk: Chunk, r: int, n: int) -> int:
-    """Where record r of a Chunk with n records begins; its end for r = n."""
+    """Return where record r of a Chunk with n records begins; its end for r = n."""
     if r == n:
         return chunk.data.size
     return find_border(chunk.data, 0, 4 * r if chunk.is_fastq else r, chunk.is_fastq)[0]

@@ -54,7 +54,7 @@ class ReadBatch(NamedTuple):
 
 
 def subset(batch: ReadBatch, reads: np.ndarray) -> ReadBatch:
-    """The reads of a batch with these numbers, int64[n]."""
+    """Return the reads of a batch with these numbers, int64[n]."""
     return ReadBatch(batch.data, *(column[reads] for column in batch[1:]))
 
 
@@ -95,7 +95,7 @@ def check_sam(chunk: "Chunk", batch: ReadBatch) -> None:
 
 @compiled
 def _first_above(lengths, most):
-    """Index of the first of lengths above ``most``; their number if there is none."""
+    """Return the index of the first of lengths above ``most``; their number if there is none."""
     for r in range(lengths.size):
         if lengths[r] > most:
             return r
@@ -206,7 +206,7 @@ WHOLE = Trim()
 
 
 def trimmed(batch: ReadBatch, trim: Trim) -> ReadBatch:
-    """A ReadBatch with trimmed reads; the argument is not changed."""
+    """Return a ReadBatch with trimmed reads; the argument is not changed."""
     if trim == WHOLE:
         return batch
     fields = ("start", "length", "quality_start", "searchable")
@@ -258,7 +258,7 @@ def weight_of(batch, r):
 
 
 def weights_of(batch: ReadBatch) -> np.ndarray:
-    """The weight of each read of a batch, int64[n_reads]."""
+    """Return the weight of each read of a batch, int64[n_reads]."""
     weight = np.empty(batch.length.size, np.int64)
     _fill(batch, weight)
     return weight
@@ -292,7 +292,7 @@ N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
 
 @inlined
 def class_of(length):
-    """The class number of a length."""
+    """Return the class number of a length."""
     if length < _EXACT:
         return length
     top = 10
@@ -302,7 +302,7 @@ def class_of(length):
 
 
 def no_lengths() -> np.ndarray:
-    """int64[N_CLASSES] of zeros, to count in."""
+    """Return int64[N_CLASSES] of zeros, to count in."""
     return np.zeros(N_CLASSES, np.int64)
 
 
@@ -314,19 +314,19 @@ def count_lengths(length, weight, counts):
 
 
 def classes_of(length: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The histogram of ``length`` int64[n], int64[N_CLASSES]; each counts ``weight`` [n] times."""
+    """Return the histogram of ``length`` int64[n], int64[N_CLASSES]; each counts ``weight`` [n] times."""
     counts = no_lengths()
     count_lengths(length, np.asarray(weight, np.int64), counts)
     return counts
 
 
 def lengths_of(length: np.ndarray) -> np.ndarray:
-    """The histogram of lengths, each counted once."""
+    """Return the histogram of lengths, each counted once."""
     return classes_of(length, np.ones(length.size, np.int64))
 
 
 def rows_of(counts: np.ndarray) -> list:
-    """[shortest, longest, count] of each non-empty class, in order."""
+    """Return [shortest, longest, count] of each non-empty class, in order."""
     rows = []
     for number in np.flatnonzero(counts).tolist():
         octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
@@ -354,7 +354,7 @@ _MESSAGES = {
 
 
 def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
-    """The error for record r of a chunk; the batch has only what precedes the problem."""
+    """Return the error for record r of a chunk; the batch has only what precedes the problem."""
     if problem in (NO_AT, BLANK_BEFORE):
         return _MESSAGES[problem]
     text = chunk.data[batch.name_start[r] :].tobytes()

@@ -137,7 +137,7 @@ class GpuSpanBuffer(SpanBuffer):
 
 
 def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | None, bool]:
-    """Ends of the blocks of ``reader``, and of those after them that hold ``beyond`` bytes.
+    """Return the ends of the blocks of ``reader``, and of those after them that hold ``beyond`` bytes.
 
     (int64[n], relative to the first block, or None if other data follows; whether the input ends there).
     """

@@ -17,7 +17,7 @@ TAB, SPACE = 9, 32
 
 @inlined
 def _line_end(data, i):
-    """(end of the line at i without its CR, start of the next line)."""
+    """Return (end of the line at i without its CR, start of the next line)."""
     newline = find_byte(data, NEWLINE, i, data.size)
     end = newline
     if end > i and data[end - 1] == CR:
@@ -60,14 +60,14 @@ def _take_header(batch, r, i):
 
 @inlined
 def _has_cr(data, start, newline):
-    """Whether there is a CR other than one before the LF at ``newline``."""
+    """Return whether there is a CR other than one before the LF at ``newline``."""
     found = find_byte(data, CR, start, newline)
     return found >= 0 and found < newline - 1
 
 
 @inlined
 def is_searchable(letters):
-    """Whether there are bases (uint8), and all are A C G T U."""
+    """Return whether there are bases (uint8), and all are A C G T U."""
     unknown = np.uint8(0)  # 8 bits, so that the loop is vectorized
     for i in range(letters.size):
         x = letters[i] & np.uint8(0xDF)  # upper case
@@ -90,7 +90,7 @@ def _check_letters(batch, r, code):
 
 @inlined
 def _check_qualities(data, start, n):
-    """Whether all n qualities are printable."""
+    """Return whether all n qualities are printable."""
     qualities, bad = data[start : start + n], np.uint8(0)
     for i in range(n):
         bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
@@ -99,7 +99,7 @@ def _check_qualities(data, start, n):
 
 @inlined
 def _after_records(data, i):
-    """The problem with what follows the last record: only blank lines may."""
+    """Return the problem with what follows the last record: only blank lines may."""
     j = skip_blank(data, i)
     return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
 

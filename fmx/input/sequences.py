@@ -54,14 +54,14 @@ class SequenceSpan:
         return Chunk(self.path, data, False, self._first + 1, n)
 
     def _size(self, head: np.ndarray) -> int:
-        """Upper bound of the bytes of FASTA: four per character if names are not ASCII."""
+        """Return an upper bound of the bytes of FASTA: four per character if names are not ASCII."""
         return sum(
             (len(part.lines) if part.lines.isascii() else 4 * len(part.lines)) + head.size + 1
             for part in self._parts
         )
 
     def _bytes(self, part: JoinedSequences) -> np.ndarray:
-        """The lines of JoinedSequences, uint8."""
+        """Return the lines of JoinedSequences, uint8."""
         lines = bytes_of(part.lines)
         if not lines.isascii():
             self._refuse_beyond_ascii()
@@ -154,7 +154,7 @@ def _lines(letters: Sequence[Any], names: Sequence[str] | None) -> str | bytes:
 
 
 def _sequence(name: str, value: object) -> bytes:
-    """A str or bytes as bytes."""
+    """Return a str or bytes as bytes."""
     if not isinstance(value, str | bytes):
         raise TypeError(f"{name} must be str or bytes, not {quoted(value)}")
     return bytes_of(value)

@@ -20,20 +20,20 @@ N_BITS, CHANGE_BITS, NONE = 2, 30, -1
 
 @inlined
 def n_changes(changes):
-    """Number of changes."""
+    """Return the number of changes."""
     return changes & 3
 
 
 @inlined
 def change_at(changes, j):
-    """(position of change number j in the pattern, the text's base)."""
+    """Return (position of change number j in the pattern, the text's base)."""
     own = changes >> (N_BITS + CHANGE_BITS * j)
     return (own >> 2) & ((1 << 28) - 1), own & 3
 
 
 @by_type_or_this
 def changes_of(hits, hit):
-    """The changes of a hit: none for exact hits."""
+    """Return the changes of a hit: none for exact hits."""
     return np.int64(0)
 
 
@@ -72,7 +72,7 @@ class Sets(NamedTuple):
 
 
 def _table(letters: Mapping[str, str] | str) -> np.ndarray:
-    """uint8[256]: the base set of each byte of ``letters``, in either case; empty for others."""
+    """Return uint8[256]: the base set of each byte of ``letters``, in either case; empty for others."""
     table = np.zeros(256, np.uint8)
     for letter in letters:
         bases = sum(1 << "ACGT".index(base) for base in SETS[letter])
@@ -157,7 +157,7 @@ def _fill_sets(batch, r, table, sets, i):
 
 @inlined
 def reversed_bits(own):
-    """The set of the complements: exchanges A and T, C and G."""
+    """Return the set of the complements: exchanges A and T, C and G."""
     x = np.uint64(own)
     x = (
         (x & np.uint64(1)) << np.uint64(3)
@@ -196,7 +196,7 @@ def changes_at(words, position, sets, i, most):
 
 @inlined
 def _unmatched(ours, planes, plane):
-    """The lower bit of each of 32 symbols that is not in its set, in the planes from ``plane`` on."""
+    """Return the lower bit of each of 32 symbols that is not in its set, in the planes from ``plane`` on."""
     low = ours & np.uint64(_LOW)
     high = (ours >> np.uint64(1)) & np.uint64(_LOW)
     of_a = ~high & ~low & at(planes, plane)

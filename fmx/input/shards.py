@@ -49,11 +49,11 @@ class Shard(NamedTuple):
         return f"{self.number}/{self.total}"
 
     def of(self, n: int) -> tuple:
-        """(start, stop): its part of n items."""
+        """Return (start, stop): its part of n items."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
 
     def with_thing(self, i: int, n: int) -> "Shard":
-        """The shard that has item ``i`` of ``n``."""
+        """Return the shard that has item ``i`` of ``n``."""
         return self._replace(number=-(-(i + 1) * self.total // n))
 
 
@@ -242,7 +242,7 @@ class Cuts:
         self.is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
 
     def at(self, place: int) -> int:
-        """The cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
+        """Return the cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
         if place <= 0 or place >= self.size or self.is_whole:
             return 0 if place <= 0 else self.size
         if self.is_gzip:
@@ -251,7 +251,7 @@ class Cuts:
         return self._skip + n * APART if n else 0
 
     def beyond(self, start: int, n: int) -> int:
-        """A cut after byte n of the data from a cut on."""
+        """Return a cut after byte n of the data from a cut on."""
         if not self.is_gzip:
             return self.at(start + n + APART)
         for stop, size in blocks(self.file, start):
@@ -261,19 +261,19 @@ class Cuts:
         return self.size
 
     def spans(self, size: int, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
-        """(reader, its own bytes, where they end) of spans between two cuts."""
+        """Return (reader, its own bytes, where they end) of spans between two cuts."""
         skip = 0 if start else self._skip
         if self.is_gzip:
             return blocks_of(self.file, size, skip, start, stop)
         return ranges_of(self.file, size, start + skip, stop)
 
     def is_reached(self, stop: int, end: int) -> bool:
-        """Whether blocks continue from the end of the last span to the cut ``stop``."""
+        """Return whether blocks continue from the end of the last span to the cut ``stop``."""
         ends = [end, *(end for end, _ in blocks(self.file, end, stop))] if self.is_gzip else [stop]
         return ends[-1] == stop
 
     def reader(self, start: int) -> "Reader":
-        """A reader of the bytes from a cut on."""
+        """Return a reader of the bytes from a cut on."""
         return after(self.file, start) if self.is_gzip else PlainRange(self.file, start)
 
 
@@ -282,7 +282,7 @@ def _newlines(before: Before, is_fastq: bool) -> int:
 
 
 def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """The Before at a cut, as far as it matters there."""
+    """Return the Before at a cut, as far as it matters there."""
     if not is_fastq:
         return Before(1)
     for n in GUESS:
@@ -295,7 +295,7 @@ def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
-    """Whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
+    """Return whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
     begin, left = find_border(data, 0, newlines + 1, True)
     n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
     if n_records == 0:
@@ -309,7 +309,7 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
 
 
 def _counted(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """The Before at a cut, found by reading everything before it."""
+    """Return the Before at a cut, found by reading everything before it."""
     link = settled(Before(0))
     for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):
         before, link = link, Future()

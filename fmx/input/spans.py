@@ -58,19 +58,19 @@ class SpanBuffer:
         self.is_end = self.n < n
 
     def room(self) -> int:
-        """Bytes that can be read without a larger buffer."""
+        """Return the bytes that can be read without a larger buffer."""
         return self._buffer.size - 1 - self.n
 
     def data(self) -> np.ndarray:
-        """The bytes, uint8[n]; on a GPU the middle is undefined before ``whole``."""
+        """Return the bytes, uint8[n]; on a GPU the middle is undefined before ``whole``."""
         return self._buffer[: self.n]
 
     def whole(self) -> np.ndarray:
-        """All bytes, uint8[n]."""
+        """Return all bytes, uint8[n]."""
         return self.data()
 
     def begin(self, left: int, is_fastq: bool) -> int:
-        """The place after the ``left``-th newline that counts."""
+        """Return the place after the ``left``-th newline that counts."""
         return find_border(self.data(), 0, left, is_fastq)[0]
 
     def end_line(self) -> None:
@@ -132,7 +132,7 @@ class Span:
         return self.cut()[0]
 
     def cut(self) -> tuple[Chunk, np.ndarray, Before]:
-        """(Chunk, bytes read beyond it, the Before of those); the next span may receive less."""
+        """Return (Chunk, bytes read beyond it, the Before of those); the next span may receive less."""
         try:
             return self._cut()
         except BaseException:
@@ -305,7 +305,7 @@ def is_whole_bgzf(file: "RegularFile", stop: int) -> bool:
 
 
 def _gzip_ranges(file: "RegularFile", size: int) -> Any:
-    """The Ranges of a gzip file, or None."""
+    """Return the Ranges of a gzip file, or None."""
     from ..codecs import parallel_gzip  # imported on first use
 
     return parallel_gzip.ranges_of(file, size)
@@ -340,7 +340,7 @@ def blocks_of(
 
 
 def first_of(source: Source) -> tuple[int, np.ndarray]:
-    """(number of white-space bytes at the start of a new Source, the bytes that follow, in part)."""
+    """Return (number of white-space bytes at the start of a new Source, the bytes that follow, in part)."""
     skip, head = 0, np.empty(BEYOND, np.uint8)
     while n := source.readinto(head):
         blank = skip_blank(head[:n], 0)
@@ -354,7 +354,7 @@ def first_of(source: Source) -> tuple[int, np.ndarray]:
 
 
 def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None) -> np.ndarray:
-    """All bytes of a new Source, uint8; ``tell`` is called repeatedly while it is read in order.
+    """Return all bytes of a new Source, uint8; ``tell`` is called repeatedly while it is read in order.
 
     Raises InputError.
     """

@@ -22,12 +22,12 @@ SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
 def stem_of(path: str, suffix: str = SUFFIX) -> str:
-    """The stem of a path: ``day0`` for runs/day0.fq.gz."""
+    """Return the stem of a path: ``day0`` for runs/day0.fq.gz."""
     return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
 
 
 def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
-    """The stems of files, with their folders if two are equal."""
+    """Return the stems of files, with their folders if two are equal."""
     names = [os.fspath(path) for path in paths]
     stems = [stem_of(name, suffix) for name in names]
     if len(set(stems)) == len(stems):
@@ -46,7 +46,7 @@ class GivenBytes(bytes):
 
     @classmethod
     def of(cls, argument: str, data: bytes) -> "GivenBytes":
-        """Bytes with the name of an argument."""
+        """Return the bytes with the name of an argument."""
         made = cls(data)
         made.argument = argument
         return made
@@ -56,12 +56,12 @@ class GivenBytes(bytes):
 
 
 def given(argument: str) -> str:
-    """Name in messages of an input that a program gave as this argument."""
+    """Return the name in messages of an input that a program gave as this argument."""
     return f"given {argument}"
 
 
 def is_alignments(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is BAM or CRAM."""
+    """Return whether a file that begins with these bytes is BAM or CRAM."""
     if head[:4] == b"CRAM":
         return True
     if head[:2] != b"\x1f\x8b":
@@ -73,7 +73,7 @@ def is_alignments(head: bytes) -> bool:
 
 
 def _alignments(path: str, file: Any) -> "Alignments":
-    """A reader of BAM or CRAM; imported on first use."""
+    """Return a reader of BAM or CRAM; imported on first use."""
     from .alignments import Alignments
 
     return Alignments(path, file)
@@ -118,7 +118,7 @@ class Source:
         return size if self._is_plain else 4 * size
 
     def position(self) -> int:
-        """Bytes of the file that were read; 0 if unknown."""
+        """Return the bytes of the file that were read; 0 if unknown."""
         return self._raw.tell() if self._raw.seekable() and not self.alignments else 0
 
     def regular(self) -> RegularFile | None:

@@ -21,7 +21,7 @@ _FOREIGN = {
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file, compressed or not, without a byte order mark.  Raises InputError."""
+    """Return the text of a file, compressed or not, without a byte order mark.  Raises InputError."""
     with Source(path) as source:
         data = read_whole(source).tobytes()
     for begin, what in _FOREIGN.items():
@@ -35,7 +35,7 @@ def read_text(path: str | Path) -> str:
 
 
 def read_rows(path: str | Path, text: str) -> list:
-    """(line number, cells) of each non-blank line of a table.  Raises InputError.
+    """Return (line number, cells) of each non-blank line of a table.  Raises InputError.
 
     The first line sets the separator and the number of cells.
     """
@@ -58,7 +58,7 @@ def read_rows(path: str | Path, text: str) -> list:
 
 
 def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
-    """(columns of ``known`` from find_columns, rows from read_rows) of a table.
+    """Return (columns of ``known`` from find_columns, rows from read_rows) of a table.
 
     Without a header line, the columns are those of ``known``, in order.  Lines that begin with # are skipped.
     Raises InputError.
@@ -71,7 +71,7 @@ def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
 
 
 def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict:
-    """{name: column} of a header line; ``known``: {name: possible headings}.
+    """Return {name: column} of a header line; ``known``: {name: possible headings}.
 
     Case, spaces and punctuation are ignored; if several columns match, the earlier heading wins.
     """

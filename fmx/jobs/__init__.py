@@ -57,7 +57,7 @@ class WorkerCache:
         self._idle: defaultdict[Any, list] = defaultdict(list)
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """The result of the first ``make()`` for a key, for concurrent use by all shards."""
+        """Return the result of the first ``make()`` for a key, for concurrent use by all shards."""
         with self._making:
             if key not in self._shared:
                 self._shared[key] = make()
@@ -108,7 +108,7 @@ class Job(Protocol):
         """Name of the command."""
 
     def absolute(self) -> Self:
-        """The job with absolute paths."""
+        """Return the job with absolute paths."""
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
         """Open what identifies the run: the index."""
@@ -140,13 +140,13 @@ class PartedJob(Job, Protocol):
         shards store besides their part, as {option: how}."""
 
     def why_alone(self) -> str:
-        """Why the job cannot be run in parts; "" if it can."""
+        """Return why the job cannot be run in parts; "" if it can."""
 
     def identity(self, opened: Any) -> dict:
-        """What all parts of a run have in common (identity.py).  Raises InputError."""
+        """Return what all parts of a run have in common (identity.py).  Raises InputError."""
 
     def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
-        """Number of parts on a cluster, whatever its workers."""
+        """Return the number of parts on a cluster, whatever its workers."""
 
     def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
         """Merge the parts in a folder and write the output; return their Manifests in order."""
@@ -187,7 +187,7 @@ class Opened(NamedTuple):
         return [meta for _, meta in self.indexes]
 
     def in_report(self, output: Any) -> Any:
-        """The output, with these indexes added to its report if it has one."""
+        """Return the output, with these indexes added to its report if it has one."""
         if not output.report:
             return output
         from ..index.disk.store import digest_of  # only for jobs with an index
@@ -212,11 +212,11 @@ class IndexChoice:
     verify: bool = False
 
     def absolute(self) -> "IndexChoice":
-        """The choice with absolute paths."""
+        """Return the choice with absolute paths."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
     def of_any_length(self) -> "IndexChoice":
-        """The choice with a method that finds patterns of any length."""
+        """Return the choice with a method that finds patterns of any length."""
         from ..index.fm_index import ANY_LENGTH
 
         return replace(self, method=ANY_LENGTH) if self.method == "auto" else self

@@ -21,7 +21,7 @@ _ENDS = 1 << 16  # bytes at both ends of an input that identify it, with its nam
 
 
 def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **options: Any) -> dict:
-    """What all shards of a run must have in common, as JSON types.
+    """Return what all shards of a run must have in common, as JSON types.
 
     ``metas``: meta.json of the indexes; ``options``: dataclasses of options, whose places do not count;
     ``output`` among them names what shards store besides their part, as {option: how}.  Raises InputError.
@@ -36,7 +36,7 @@ def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **o
 
 
 def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
-    """The part of ``identity`` that may differ on another machine.  Raises InputError."""
+    """Return the part of ``identity`` that may differ on another machine.  Raises InputError."""
     try:
         inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
     except OSError as error:
@@ -77,19 +77,19 @@ def _digest_of_ends(path: str) -> str:
 
 
 def n_of_files(paths: Iterable[str], engine: str) -> int:
-    """Number of shards for files, independent of the cluster, so that a second run can resume."""
+    """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
     several, least, most = SIZES[is_gpu(engine)]
     n_bytes = sum(map(os.path.getsize, paths))
     return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
 
 
 def is_gpu(engine: str) -> bool:
-    """Whether all shards run on GPUs."""
+    """Return whether all shards run on GPUs."""
     return engine not in ("cpu", "auto")
 
 
 def asked(value: Any) -> Any:
-    """Fields of dataclasses as JSON types, except places (system/files.py)."""
+    """Return the fields of dataclasses as JSON types, except places (system/files.py)."""
     return json.loads(json.dumps(value, default=_own_fields))
 
 
@@ -143,12 +143,12 @@ class Manifest:
 
 
 def name_of(number: int, count: int) -> str:
-    """Name of a shard's folder."""
+    """Return the name of a shard's folder."""
     return f"{number:04}-of-{count:04}"
 
 
 def read_manifest(folder: str | Path) -> Manifest:
-    """The Manifest in the folder of a shard.  Raises OutputError."""
+    """Return the Manifest in the folder of a shard.  Raises OutputError."""
     path = Path(folder) / MANIFEST
     try:
         fields: dict[str, Any] = json.loads(path.read_text())
@@ -166,7 +166,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def difference(one: dict, other: dict) -> str:
-    """How two runs differ, in words; "" if they are the same."""
+    """Return how two runs differ, in words; "" if they are the same."""
     if one.get("inputs") != other.get("inputs"):
         return f"inputs: {_unlike(one['inputs'], other['inputs'])}"
     for key in sorted({*one, *other}):
@@ -182,7 +182,7 @@ def difference(one: dict, other: dict) -> str:
 
 
 def _unlike(one: list, other: list) -> str:
-    """How two lists of inputs (name, bytes, digest) differ."""
+    """Return how two lists of inputs (name, bytes, digest) differ."""
     for (name, size, *_), (its_name, its_size, *_) in zip(one, other, strict=False):
         if name != its_name:
             return f"{shown(name)}, not {shown(its_name)}"

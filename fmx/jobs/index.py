@@ -80,7 +80,7 @@ class AddingJob:
 
 
 def _reference_in(path: str) -> tuple:
-    """(digest of the reference of an index, a description of the index); () if there is no index."""
+    """Return (digest of the reference of an index, a description of the index); () if there is no index."""
     try:
         meta = read_any_meta(Path(path))
         sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"

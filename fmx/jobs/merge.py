@@ -142,7 +142,7 @@ def merge(
 
 
 def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:
-    """Facts of ``shards`` for a Report, added up; ``wall``: the Wall of a cluster run, or None.
+    """Return the facts of ``shards`` for a Report, added up; ``wall``: the Wall of a cluster run, or None.
 
     Raises OutputError.
     """
@@ -161,7 +161,7 @@ def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Itera
 
 
 def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
-    """Contents of a shard's file.  Raises OutputError."""
+    """Return the contents of a shard's file.  Raises OutputError."""
     read = io.BytesIO()
     _copy(folder, shard, name, read)
     return read.getvalue()

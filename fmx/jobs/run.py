@@ -53,7 +53,7 @@ def run(
 
 
 def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: WorkerCache) -> "ShardRun":
-    """The ShardRun of a part.  Raises ClusterError if a worker's inputs differ from the client's."""
+    """Return the ShardRun of a part.  Raises ClusterError if a worker's inputs differ from the client's."""
     from .identity import unlike
     from .shard import ShardRun
 
@@ -100,7 +100,7 @@ def say_summary(
 
 
 def _called(things: str, asked: "Asked | None") -> str:
-    """What to call the reads, or other items, of a summary."""
+    """Return what to call the reads, or other items, of a summary."""
     return f"{asked.noun}s" if asked and things == "reads" else things
 
 

@@ -37,12 +37,12 @@ class ReadInput:
         return (*self.first, *self.second)
 
     def absolute(self) -> "ReadInput":
-        """The files with absolute paths."""
+        """Return the files with absolute paths."""
         fasta = absolute([self.fasta])[0] if self.fasta else None
         return replace(self, first=absolute(self.first), second=absolute(self.second), fasta=fasta)
 
     def sources(self, pairing: Any) -> Any:
-        """What to map: files, PairedFiles, or the literal sequences as FASTA."""
+        """Return what to map: files, PairedFiles, or the literal sequences as FASTA."""
         if self.literal:
             return [literal_fasta(self.literal, self.literal)]
         first: tuple = self.first

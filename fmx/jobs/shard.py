@@ -77,14 +77,14 @@ class ShardRun:
         return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
     def why_empty(self, what: str) -> str:
-        """Why the shard has no reads, or no ``what``."""
+        """Return why the shard has no reads, or no ``what``."""
         why = self._plan and self._plan.whole
         return f"shard {self._shard} has no {what}: {why or 'the inputs are empty or too short to be split'}"
 
     def plan(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> Generator[Any, None, None]:
-        """The spans of the shard: of all reads, or of the ``n`` (None: all) after the first ``skip``.
+        """Return the spans of the shard: of all reads, or of the ``n`` (None: all) after the first ``skip``.
 
         Sequences in memory belong to this shard alone: all their spans.
         """
@@ -99,7 +99,7 @@ class ShardRun:
     def cut(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> ShardPlan | PairShardPlan:
-        """The plan that cuts files, or PairedFiles, for the shard."""
+        """Return the plan that cuts files, or PairedFiles, for the shard."""
         stretch = None
         if (skip, n) != (0, None):
             found = self.shared("stretches", lambda: _stretches(paths, skip, n))
@@ -112,13 +112,13 @@ class ShardRun:
         return self._plan
 
     def share_of(self, n: int) -> tuple[int, int]:
-        """(start, stop) of the shard among n items that every shard knows."""
+        """Return (start, stop) of the shard among n items that every shard knows."""
         start, stop = self._shard.of(n)
         self._is_empty = start == stop
         return start, stop
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """The result of ``make()``, shared by all shards of the run in this process."""
+        """Return the result of ``make()``, shared by all shards of the run in this process."""
         return self._cache.shared(key, make) if self._cache else make()
 
     @contextmanager
@@ -183,7 +183,7 @@ def _stretches(paths: Any, skip: int, n: int | None) -> list[ShardStretch]:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether a file cannot be cut, or has no records."""
+    """Return whether a file cannot be cut, or has no records."""
     with Source(path) as source:
         skip, head = first_of(source)
         return head.size == 0 or Cuts(source, skip).is_whole
@@ -201,7 +201,7 @@ class _Body:
         self._n_bytes += memoryview(piece).nbytes
 
     def facts(self) -> list:
-        """[bytes, xxh3] for the manifest."""
+        """Return [bytes, xxh3] for the manifest."""
         return [self._n_bytes, self._digest.hexdigest()]
 
 

@@ -105,7 +105,7 @@ def names(name: str, value: object) -> list[str]:
 
 
 def is_file(name: str, value: object) -> bool:
-    """Whether ``value`` is a path, not sequences; raises TypeError or ValueError if it is neither."""
+    """Return whether ``value`` is a path, not sequences; raises TypeError or ValueError if it is neither."""
     must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(
@@ -179,7 +179,7 @@ class SequenceSource:
         return sequences.plan(self._what, self._value, size, is_numbered)
 
     def whole(self) -> Path | GivenBytes:
-        """The path, or FASTA in memory; unnamed sequences are named by number.  Raises InputError."""
+        """Return the path, or FASTA in memory; unnamed sequences are named by number.  Raises InputError."""
         if self.paths:
             return self.paths[0]
         chunks = [span.read() for span in self.plan(is_numbered=True)]

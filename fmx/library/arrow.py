@@ -61,7 +61,7 @@ Array._fields_ = [
 
 
 def stream(columns: Columns, n_rows: int) -> object:
-    """A capsule with a stream of one batch; ``columns`` by name, each with n_rows."""
+    """Return a capsule with a stream of one batch; ``columns`` by name, each with n_rows."""
     made = ArrowStream(
         _address(_GET_SCHEMA), _address(_GET_NEXT), _address(_GET_ERROR), _address(_END_STREAM)
     )

@@ -120,7 +120,7 @@ def _table(seen: CountResult) -> Table:
 
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
-    """The Samples of the given files.  Raises TypeError, ValueError."""
+    """Return the Samples of the given files.  Raises TypeError, ValueError."""
     first = _files("reads", reads)
     if mates is None:
         return [Sample(name, files) for name, files in first.items()]
@@ -135,7 +135,7 @@ def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
 
 
 def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
-    """{name: paths} of samples."""
+    """Return {name: paths} of samples."""
     if not isinstance(value, Mapping):
         path = os.fspath(arguments.file(what, value))
         return {samples_of([path])[0].name: (path,)}

@@ -37,7 +37,7 @@ class Searchers:
         self._cache.clear()
 
     def mappers(self, index: AnyIndex, options: MapOptions) -> list:
-        """The mappers for MapOptions.  Raises DeviceError, UnsupportedError."""
+        """Return the mappers for MapOptions.  Raises DeviceError, UnsupportedError."""
         own = replace(options, n_threads=self.n_threads)
         return self._cache.mappers(index, own, self.device, Progress(quiet=True))
 
@@ -306,7 +306,7 @@ class Index:
         return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
     def _mappers(self, options: MapOptions) -> results.Mappers:
-        """The mappers for these options."""
+        """Return the mappers for these options."""
         near, index = options.near, self._index
         if near:
             index = self._with_text(near.needs_any_length(self._searchers.device.engine))
@@ -321,13 +321,13 @@ class Index:
         return self._index if is_so else self._other(**wanted)
 
     def _for_matches(self) -> AnyIndex:
-        """The index for maximal matches."""
+        """Return the index for maximal matches."""
         part = self._index.parts[0]
         is_so = part.method == ("verify" if part.meta["layouts"] else "sparse")
         return self._index if is_so else self._other(method=WHOLE)
 
     def _other(self, **wanted: Any) -> AnyIndex:
-        """The index opened once more with other options; memory-mapped files are shared."""
+        """Return the index opened once more with other options; memory-mapped files are shared."""
         key = tuple(wanted.items())
         if key not in self._others:
             self._others[key] = self._load(**wanted)

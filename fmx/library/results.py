@@ -71,7 +71,7 @@ class HitRows(RowWriter):
     def format(
         self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
     ) -> RowPiece:
-        """Format hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
+        """Return the format hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
         own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[own].size, self.dtype)
         rows["contig"], rows["position"] = _places(self._blocks, hits.position[own])
@@ -89,7 +89,7 @@ class PairRows(RowWriter):
     is_absolute = True
 
     def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> RowPiece:
-        """Format the proper pairs of the pairs from ``start`` on."""
+        """Return the format the proper pairs of the pairs from ``start`` on."""
         found = hits.proper
         n_hits = np.diff(found.first)
         pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)
@@ -123,7 +123,7 @@ class MatchRows(RowWriter):
 
 
 def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(contig, position in it) of text positions, all int64[n]."""
+    """Return (contig, position in it) of text positions, all int64[n]."""
     contig, place = np.empty(position.size, np.int64), np.empty(position.size, np.int64)
     _fill_places(blocks, position, contig, place)
     return contig, place
@@ -180,7 +180,7 @@ def match(
 
 
 def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
-    """Number of occurrences of each read, int64[n_reads]."""
+    """Return the number of occurrences of each read, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
     def work(mapper: Mapper, emit: Callable, span: Any) -> int:
@@ -222,6 +222,6 @@ def _tables(
 
 
 def _sizes(mappers: Mappers) -> tuple[int, int]:
-    """(bytes per span, number of threads) for mappers."""
+    """Return (bytes per span, number of threads) for mappers."""
     size = min(mapper.options.chunk_size for mapper in mappers)
     return size, sum(mapper.options.n_threads for mapper in mappers)

@@ -33,7 +33,7 @@ class Names(Sequence[str]):
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
-        """Names from an iterable of str.  Raises TypeError."""
+        """Return the names from an iterable of str.  Raises TypeError."""
         if isinstance(names, str):
             raise TypeError(f"names must be a list of str, not {quoted(names)}")
         encoded = [_encoded(name) for name in names]
@@ -42,7 +42,7 @@ class Names(Sequence[str]):
 
     @classmethod
     def of_batch(cls, batch: ReadBatch) -> "Names":
-        """Names of the reads of a batch."""
+        """Return the names of the reads of a batch."""
         return cls(*gathered(batch.data, batch.name_start, batch.name_length))
 
     @classmethod
@@ -58,7 +58,7 @@ class Names(Sequence[str]):
         return Names(self._letters, self._ends, first)
 
     def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
+        """Return (bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
         numbers = _whole(numbers) - self.first
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
@@ -124,7 +124,7 @@ def _whole(numbers: object) -> np.ndarray:
 
 
 def gathered(letters: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(bytes uint8, ends int64[n + 1]) of slices of ``letters``; ``start``, ``length`` int64[n]."""
+    """Return (bytes uint8, ends int64[n + 1]) of slices of ``letters``; ``start``, ``length`` int64[n]."""
     ends = np.append(0, np.cumsum(length))
     out = np.empty(ends[-1], np.uint8)
     _gather(letters, start, ends, out)
@@ -292,12 +292,12 @@ def _text(value: object) -> str:
 
 
 def _plain(found: Any) -> Any:
-    """A column or the result of arithmetic as a plain array, without names."""
+    """Return a column or the result of arithmetic as a plain array, without names."""
     return found.view(np.ndarray) if isinstance(found, Table) and found.dtype.names is None else found
 
 
 def make_table(rows: np.ndarray, names: Mapping[str, Names]) -> Table:
-    """A structured array as a Table; ``names``: {column: Names}."""
+    """Return a structured array as a Table; ``names``: {column: Names}."""
     table = rows.view(Table)
     table.names = ColumnNames(names)
     return table

@@ -122,14 +122,14 @@ class GpuCount(GpuNumber):
 
 
 def one_index(given: SimpleNamespace) -> str | None:
-    """The index given as an argument or with -x, or None."""
+    """Return the index given as an argument or with -x, or None."""
     if given.argument and given.index_path:
         raise click.UsageError("give the index once, as INDEX or with -x")
     return given.argument or given.index_path
 
 
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
-    """The indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
+    """Return the indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
     places = [os.path.realpath(find_index(path)) for path in paths]
     if len(set(places)) < len(places):
         raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
@@ -158,7 +158,7 @@ def find_index(path: str | None) -> Path:
 
 
 def by_name(usual: str) -> str:
-    """The default of --format in help texts."""
+    """Return the default of --format in help texts."""
     return f"by the suffix of -o, else {usual}"
 
 
@@ -278,7 +278,7 @@ searching = together(
 
 
 def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
-    """The device of the options --engine, --device, --gpus and --gpu-memory.
+    """Return the device of the options --engine, --device, --gpus and --gpu-memory.
 
     ``n_gpus``: number of GPUs (None: all) without --device and --gpus.  Raises UsageError for --gpus with
     --engine cpu.
@@ -291,7 +291,7 @@ def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
 
 
 def strands_of(given: SimpleNamespace) -> int:
-    """The strands to search, as bits.  Raises UsageError if the options exclude both."""
+    """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
     if given.forward_only and given.reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")
     from ..input.reads import FORWARD, REVERSE

@@ -77,7 +77,7 @@ class Command(click.Command):
                 formatter.write_dl([(f"{name:{width}}", text) for name, text in found], col_max=width)
 
     def headings(self, ctx: click.Context, has_rare: bool = True) -> dict[str, list[click.Option]]:
-        """{heading: its visible options}, in order; ``has_rare``: include rarely used options."""
+        """Return {heading: its visible options}, in order; ``has_rare``: include rarely used options."""
         found: dict[str, list[click.Option]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and not param.hidden and (has_rare or not _is_rare(param)):
@@ -119,7 +119,7 @@ class Command(click.Command):
 def no_such_option(
     command: click.Command, ctx: click.Context, error: click.NoSuchOption, args: list[str]
 ) -> click.UsageError:
-    """The error for an unknown option: suggests an option, or explains why none is needed."""
+    """Return the error for an unknown option: suggests an option, or explains why none is needed."""
     own = {name: param.type for param in command.params for name in param.opts if name[:1] == "-"}
     spelling = error.option_name
     what = f"no option {spelling} in '{ctx.command_path}'"
@@ -139,13 +139,13 @@ _WITHOUT = {"engine": "cpu", "device": None, "gpus": None, "gpu_memory": None, "
 
 
 def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    """(names and value, text with the default) of an option for help."""
+    """Return (names and value, text with the default) of an option for help."""
     name, text = option.get_help_record(ctx) or ("", "")
     return name, re.sub(r"\[default: \((.*)\)\]$", r"[default: \1]", text)  # click adds parentheses
 
 
 def show_all(ctx: click.Context) -> click.Context:
-    """The context, changed so that its help shows all options."""
+    """Return the context, changed so that its help shows all options."""
     ctx.meta[_SHOWS_ALL] = True
     return ctx
 
@@ -187,17 +187,17 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def together(*options: Decorator) -> Decorator:
-    """A decorator that adds several options, in this order."""
+    """Return a decorator that adds several options, in this order."""
     return lambda function: functools.reduce(lambda made, add: add(made), reversed(options), function)
 
 
 def group(heading: str, *options: Decorator) -> Decorator:
-    """A decorator that adds options, in this order, under a heading of --help."""
+    """Return a decorator that adds options, in this order, under a heading of --help."""
     return _marked("heading", heading, options)
 
 
 def rare(*options: Decorator) -> Decorator:
-    """A decorator that adds rarely used options: only --help-all and the manual page show them."""
+    """Return a decorator that adds rarely used options: only --help-all and the manual page show them."""
     return _marked("is_rare", True, options)
 
 
@@ -217,7 +217,7 @@ def _is_rare(param: click.Parameter) -> bool:
 
 
 def former(name: str, now: str) -> Callable[..., Any]:
-    """A removed option: it is refused with a message that names its replacement."""
+    """Return a removed option: it is refused with a message that names its replacement."""
 
     def refuse(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:

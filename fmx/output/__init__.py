@@ -37,19 +37,19 @@ class RecordWriter(Protocol):
         """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
 
     def of(self, span: Any) -> "RecordWriter":
-        """The writer for the reads of a span."""
+        """Return the writer for the reads of a span."""
 
     def owns(self, piece: Any) -> bool:
-        """Whether a piece is the beginning of an array of this writer."""
+        """Return whether a piece is the beginning of an array of this writer."""
 
     def written(self, piece: Any) -> None:
         """Release a piece that has been written."""
 
     def refusals(self) -> set:
-        """Why GPUs do not compress the records that they make, although they should: sentences."""
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
 
     def end(self) -> bytes:
-        """Bytes after the last record."""
+        """Return the bytes after the last record."""
 
 
 class Sink(Protocol):
@@ -85,7 +85,7 @@ FORMATS = {
 
 
 def kinds_of(command: str) -> list:
-    """The formats that a command offers."""
+    """Return the formats that a command offers."""
     return [kind for kind, made in FORMATS.items() if command in made.commands]
 
 

@@ -39,7 +39,7 @@ class HitColumns(NamedTuple):
 
 
 def columns_of(records: np.ndarray) -> HitColumns:
-    """The hits of records of BinaryHits, uint8[n]."""
+    """Return the hits of records of BinaryHits, uint8[n]."""
     most = records.size // _SIZE
     fields, ends = np.empty(most * _SIZE, np.uint8), np.zeros(most + 1, np.int64)
     letters = np.empty(records.size, np.uint8)

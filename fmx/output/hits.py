@@ -34,22 +34,22 @@ class BatchWriter:
         return split(self.takers, batches, is_hit)
 
     def of(self, span: Any) -> Self:
-        """The writer for the reads of a span: this one."""
+        """Return the writer for the reads of a span: this one."""
         return self
 
     def refusals(self) -> set:
-        """Why GPUs do not compress the records that they make, although they should: sentences."""
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
         return set()
 
     def owns(self, piece: Any) -> bool:
-        """Whether a piece is the beginning of an array of this writer."""
+        """Return whether a piece is the beginning of an array of this writer."""
         return False
 
     def written(self, piece: Any) -> None:
         """Release a piece that has been written."""
 
     def end(self) -> bytes:
-        """Bytes after the last record."""
+        """Return the bytes after the last record."""
         return b""
 
 
@@ -82,7 +82,7 @@ class HitWriter(BatchWriter, Buffers):
     def format(
         self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int
     ) -> bytes | np.ndarray:
-        """Format the records of reads from ``start`` on, for hits first_hit to last_hit."""
+        """Return the format the records of reads from ``start`` on, for hits first_hit to last_hit."""
         if not self.is_sam:
             batch = named_by_letters(batch)
         window = Window(start, first_hit, last_hit)
@@ -90,7 +90,7 @@ class HitWriter(BatchWriter, Buffers):
         return self.encoded(out[: _write(self.form, batch, hits, window, out)])
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """The bytes to write for records, which are the beginning of an array from ``take``."""
+        """Return the bytes to write for records, which are the beginning of an array from ``take``."""
         if not self.encode:
             return records
         encoded = self.encode(records)
@@ -98,13 +98,13 @@ class HitWriter(BatchWriter, Buffers):
         return encoded
 
     def owns(self, piece: bytes | np.ndarray) -> bool:
-        """Whether a piece is the beginning of an array of this writer, or of its GPU writers."""
+        """Return whether a piece is the beginning of an array of this writer, or of its GPU writers."""
         if isinstance(piece, bytes):
             return False
         return Buffers.owns(self, piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
     def made_on_gpu(self) -> "GpuHitWriter":
-        """A GpuHitWriter, which makes the records on the GPU of this thread."""
+        """Return a GpuHitWriter, which makes the records on the GPU of this thread."""
         from .hits_gpu import GpuHitWriter
 
         made = GpuHitWriter(self)
@@ -112,7 +112,7 @@ class HitWriter(BatchWriter, Buffers):
         return made
 
     def refusals(self) -> set:
-        """Why GPUs do not compress the records that they make, although they should: sentences."""
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
         return {made.refusal for made in self._on_gpus if made.refusal}
 
     def written(self, piece: bytes | np.ndarray) -> None:
@@ -133,7 +133,7 @@ class HitWriter(BatchWriter, Buffers):
 
 
 def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
-    """The batch with sequences instead of missing names."""
+    """Return the batch with sequences instead of missing names."""
     nameless = batch.name_length == 0
     return batch._replace(
         name_start=np.where(nameless, batch.start, batch.name_start),
@@ -143,7 +143,7 @@ def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
 
 @compiled
 def _room(batch, hits, window, n_widest):
-    """Upper bound of the bytes of the records of a Window."""
+    """Return an upper bound of the bytes of the records of a Window."""
     room = np.int64(0)
     for i in range(hits.total.size):
         room += room_of_read(batch, hits, i, window, n_widest)
@@ -170,11 +170,11 @@ class Writers:
         self.on_gpu = self._all[0].on_gpu
 
     def of(self, span: Any) -> HitWriter:
-        """The writer for a span's file; any one for reads without a file."""
+        """Return the writer for a span's file; any one for reads without a file."""
         return self._of_path.get(span.path, self._all[0])
 
     def refusals(self) -> set:
-        """Why GPUs do not compress the records that they make, although they should: sentences."""
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
         return set().union(*(writer.refusals() for writer in self._all))
 
     def written(self, piece: bytes | np.ndarray) -> None:

@@ -83,7 +83,7 @@ class MakesRecords(Protocol):
     encode: Callable[[np.ndarray], bytes] | None
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """The bytes to write for records."""
+        """Return the bytes to write for records."""
 
 
 class GpuHitWriter:
@@ -146,5 +146,5 @@ class GpuHitWriter:
         return piece
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """The bytes to write for a result of ``gather``."""
+        """Return the bytes to write for a result of ``gather``."""
         return records if self._deflater else self._encoded(records)

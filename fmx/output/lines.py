@@ -27,7 +27,7 @@ class MatchWriter(Buffers):
         self.form, self.is_sam, self._widest = form, is_sam, widest(form)
 
     def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
-        """Format matches, and a head for each of ``rows`` (from, to), with matches or without."""
+        """Return the format matches, and a head for each of ``rows`` (from, to), with matches or without."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:
@@ -38,7 +38,7 @@ class MatchWriter(Buffers):
 
 @compiled
 def _room_of_names(batch, strands, matches, row, last_row):
-    """Total bytes of the names of rows and of matches."""
+    """Return the total bytes of the names of rows and of matches."""
     room = np.int64(0)
     for i in range(row, last_row):
         room += batch.name_length[i >> 1]
@@ -105,7 +105,7 @@ class PairWriter:
         )
 
     def format(self, records: Any) -> bytes:
-        """Format alignments as lines."""
+        """Return the format alignments as lines."""
         n_runs = records.runs.size if self._with_path else 0
         room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
         for lengths, numbers in zip(self._lengths, (records.query, records.target), strict=True):
@@ -136,12 +136,12 @@ KINDS = ("tsv", "bed", "fasta")
 
 
 def head_of(kind: str) -> bytes:
-    """Bytes before the first product."""
+    """Return the bytes before the first product."""
     return HEAD if kind == "tsv" else b""
 
 
 def absent(pair: Any) -> bytes:
-    """The TSV line for a pair without a product."""
+    """Return the TSV line for a pair without a product."""
     return "\t".join([pair.name, *"*******", "0\n"]).encode()
 
 

@@ -54,11 +54,11 @@ class MateWriter:
         self.refusals = writer.refusals
 
     def of(self, span: "PairSpan") -> "MateWriter":
-        """The writer for the reads of a span: this one."""
+        """Return the writer for the reads of a span: this one."""
         return self
 
     def format(self, mates: "Mates", hits: Any, start: int, first: int, last: int) -> bytes | np.ndarray:
-        """Format pairs from ``start`` on by their PairHits (search/pairs/pair_mapper.py).
+        """Return the format pairs from ``start`` on by their PairHits (search/pairs/pair_mapper.py).
 
         Of a single pair without proper pairs, only its records ``first`` to ``last``.
         """
@@ -179,7 +179,7 @@ def _put_alone(form, out, at, pairs, sides, i, j):
 
 @inlined
 def _lead(form, side, i):
-    """The place_key of a mate's first separate hit, or NOWHERE."""
+    """Return the place_key of a mate's first separate hit, or NOWHERE."""
     first = side.hits.first[i]
     return _key(form, side.hits, first) if first < side.hits.first[i + 1] else np.int64(NOWHERE)
 
@@ -192,7 +192,7 @@ def _key(form, hits, hit):
 
 @inlined
 def _record(r, length, key, numbers):
-    """The Record of read r at a place_key, which may be NOWHERE."""
+    """Return the Record of read r at a place_key, which may be NOWHERE."""
     start = position_of_key(key) if key != NOWHERE else np.int64(-1)
     number, total, reported = numbers
     return Record(

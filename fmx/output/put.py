@@ -18,7 +18,7 @@ DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
 def make_names(names: ContigNames | Sequence[str]) -> NameLines:
-    """Names as arrays, from ContigNames or a list of str without newlines."""
+    """Return the names as arrays, from ContigNames or a list of str without newlines."""
     return names.held if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
 
 
@@ -122,7 +122,7 @@ def _eight_bytes(out, at, x):
 
 @inlined
 def _eight_digits(x):
-    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by repeated halving."""
+    """Return the decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by repeated halving."""
     x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
     high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
     x = high | (x - np.uint64(100) * high) << np.uint64(16)

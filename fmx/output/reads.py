@@ -37,7 +37,7 @@ def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit:
 
 @inlined
 def _end(batch, r):
-    """End of FASTQ record r, including its newline."""
+    """Return the end of FASTQ record r, including its newline."""
     i = batch.quality_start[r] + batch.length[r]
     while i < batch.data.size and batch.data[i] != LINE:
         i += 1
@@ -62,7 +62,7 @@ def _put(batch, r, out, at):
 
 @compiled
 def _room(batch, wanted):
-    """Upper bound of the bytes of the wanted reads of a batch."""
+    """Return an upper bound of the bytes of the wanted reads of a batch."""
     room = np.int64(0)
     for r in range(wanted.size):
         if wanted[r]:

@@ -154,7 +154,7 @@ class Record(NamedTuple):
 
 
 def contigs_of(reference: "Reference") -> "tuple[put.NameLines, Blocks]":
-    """The values of LINED."""
+    """Return the values of LINED."""
     return put.make_names(reference.names), reference.blocks
 
 
@@ -194,7 +194,7 @@ def put_md(out, at, length, changes):
 
 
 def widest(form: Any, changes: int = 0) -> int:
-    """Upper bound of the bytes of a record, without the name, bases and qualities of its query.
+    """Return an upper bound of the bytes of a record, without the name, bases and qualities of its query.
 
     ``changes``: largest number of changes in a record.
     """
@@ -276,7 +276,7 @@ class Buffers:
         self._own: set[int] = set()
 
     def take(self, size: int) -> np.ndarray:
-        """An array of at least ``size`` bytes."""
+        """Return an array of at least ``size`` bytes."""
         try:
             out = self._spare.pop()
             if out.size >= size:
@@ -289,7 +289,7 @@ class Buffers:
         return out
 
     def owns(self, piece: np.ndarray) -> bool:
-        """Whether a piece is the beginning of one of these arrays."""
+        """Return whether a piece is the beginning of one of these arrays."""
         return id(piece.base) in self._own
 
     def written(self, piece: np.ndarray) -> None:

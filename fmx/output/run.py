@@ -32,14 +32,14 @@ class RunTable(Protocol):
     name: ClassVar[str]  # of the file in which a shard stores it
 
     def text(self) -> bytes:
-        """The table as written."""
+        """Return the table as written."""
 
     def part(self) -> bytes:
-        """The table as a shard stores it."""
+        """Return the table as a shard stores it."""
 
     @classmethod
     def merged(cls, parts: Sequence[bytes]) -> Self:
-        """The sum of the tables of all shards."""
+        """Return the sum of the tables of all shards."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ScreenTable:
 
     @classmethod
     def of(cls, combinations: Mapping[tuple[str, ...], int], summary: Any) -> "ScreenTable":
-        """The table of a Screen and a Summary."""
+        """Return the table of a Screen and a Summary."""
         n, what = summary.seen()
         return cls([{"groups": list(names), "reads": n} for names, n in combinations.items()], what, n)
 
@@ -95,7 +95,7 @@ class ScreenTable:
 
 
 def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:
-    """{type of RunTable: path} of the tables next to an output."""
+    """Return {type of RunTable: path} of the tables next to an output."""
     found: dict[type[RunTable], str | None] = {
         CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
     }  # fmt: skip
@@ -103,7 +103,7 @@ def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:
 
 
 def _sum(numbers: Sequence[bytes]) -> bytes:
-    """Sum of whole numbers, or of numbers with equally many decimals."""
+    """Return the sum of whole numbers, or of numbers with equally many decimals."""
     from decimal import Decimal  # takes 5 ms to import, so only here
 
     return str(sum(Decimal(number.decode()) for number in numbers)).encode()
@@ -144,19 +144,19 @@ CONTAINERS = {
 
 
 def as_fields(container: Container) -> dict:
-    """A Container as JSON types."""
+    """Return a Container as JSON types."""
     return {"container": type(container).__name__, **asdict(container)}  # type: ignore[call-overload]
 
 
 def from_fields(fields: dict) -> Container:
-    """The Container of as_fields.  Raises KeyError, TypeError if the fields are wrong."""
+    """Return the Container of as_fields.  Raises KeyError, TypeError if the fields are wrong."""
     own = dict(fields)
     name = own.pop("container")
     return getattr(import_module(CONTAINERS[name]), name)(**own)
 
 
 def container(output: "RecordOutput", reference: "Reference") -> Container:
-    """The Container of a RecordOutput.  Raises OutputError."""
+    """Return the Container of a RecordOutput.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
 
@@ -190,10 +190,10 @@ class Run(Protocol):
         """
 
     def share_of(self, n: int) -> tuple[int, int]:
-        """(start, stop): which of n items, known to every shard, to do."""
+        """Return (start, stop): which of n items, known to every shard, to do."""
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """The result of ``make()``, shared by all shards of this process."""
+        """Return the result of ``make()``, shared by all shards of this process."""
 
     def opened(self, head: bytes, end: bytes = b"") -> AbstractContextManager[Any]:
         """Open a Sink for the pieces between ``head`` and ``end``.  Raises OutputError."""

@@ -75,12 +75,12 @@ class Taker(NamedTuple):
 
 
 def is_gzip(path: str) -> bool:
-    """Whether an output file of reads is to be compressed, by its name."""
+    """Return whether an output file of reads is to be compressed, by its name."""
     return path.lower().endswith(".gz")
 
 
 def of_mates(path: str | Path) -> tuple:
-    """The names for mates 1 and mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
+    """Return the names for mates 1 and mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
     folder, name = os.path.split(path)
     stem, dot, suffix = name.partition(".")
     return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
@@ -96,7 +96,7 @@ class ReadsOutput:
     has_mates: bool = False
 
     def takers(self) -> dict[str, Taker]:
-        """{path: Taker} of all files."""
+        """Return {path: Taker} of all files."""
         return {
             path: Taker(hit, is_gzip(path), mate)
             for hit, whole in ((True, self.mapped), (False, self.unmapped))
@@ -139,7 +139,7 @@ class SearchOutput:
         return self.path, *counts, *screen, *self.reads.takers(), *self.reports
 
     def beside(self) -> dict:
-        """What each shard stores besides its part of the hits, by option."""
+        """Return what each shard stores besides its part of the hits, by option."""
         reads = {"--al": self.reads.mapped, "--un": self.reads.unmapped}
         how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
         tables = {"--counts": bool(self.counts), "--screen": bool(self.screen)}

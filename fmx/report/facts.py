@@ -28,7 +28,7 @@ LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
 
 
 def command_line() -> str:
-    """The command as typed, on one line, without tabs."""
+    """Return the command as typed, on one line, without tabs."""
     return shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
@@ -40,7 +40,7 @@ class Report:
     about: dict
 
     def facts(self, found: Mapping[str, Any]) -> dict:
-        """All facts: ``about``, ``found`` and the rates that follow from them."""
+        """Return all facts: ``about``, ``found`` and the rates that follow from them."""
         return with_rates({"format": FORMAT, **self.about, **found})
 
 
@@ -64,7 +64,7 @@ class SingleOutput:
         return self.path, *self.reports
 
     def beside(self) -> dict[str, bool]:
-        """What each shard stores besides its part of the output, by option."""
+        """Return what each shard stores besides its part of the output, by option."""
         return {"--report": bool(self.report)}
 
 
@@ -86,7 +86,7 @@ def with_rates(facts: dict[str, Any]) -> dict:
 
 
 def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
-    """(reads or pairs, {outcome in words: count}); without -m the outcome of -m is left out."""
+    """Return (reads or pairs, {outcome in words: count}); without -m the outcome of -m is left out."""
     counts = facts["counts"]
     what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
     own = {

@@ -29,7 +29,7 @@ def page(title: str, parts: list[str]) -> bytes:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; rows of cells in HTML."""
+    """Return a table; rows of cells in HTML."""
     lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
     return "\n".join([*lines, "</table>"])
@@ -42,7 +42,7 @@ def cells(*words: object, kind: str = "") -> list[str]:
 
 
 def _shown(value: object) -> str:
-    """A number or text as HTML."""
+    """Return a number or text as HTML."""
     if isinstance(value, float):
         return f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))

@@ -18,14 +18,14 @@ KINDS = {  # by command
 
 
 def kind_of(path: str) -> str | None:
-    """The kind that the suffix of a name stands for, or None."""
+    """Return the kind that the suffix of a name stands for, or None."""
     name = os.path.basename(path).lower()
     end = next((end for end in SUFFIXES if name.endswith(end)), name)
     return None if end == name else SUFFIXES[end]
 
 
 def rendered(path: str, facts: dict[str, Any]) -> bytes:
-    """The contents of a report file for its suffix."""
+    """Return the contents of a report file for its suffix."""
     kind = kind_of(path)
     if kind == "JSON":
         return as_json(facts)

@@ -132,7 +132,7 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
 
 
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
-    """A table of the contigs or groups with the most reads, each with a bar."""
+    """Return a table of the contigs or groups with the most reads, each with a bar."""
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     found = []
     if len(rows) > len(shown):

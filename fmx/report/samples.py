@@ -31,7 +31,7 @@ Sample = Mapping[str, Any]
 
 
 def as_table(facts: Mapping[str, Any]) -> bytes:
-    """A table with a line for each sample."""
+    """Return a table with a line for each sample."""
     lines = ["\t".join(_COLUMNS)]
     for each in facts["samples"]:
         row = {name: each.get(name) for name in _COLUMNS}
@@ -45,7 +45,7 @@ def as_table(facts: Mapping[str, Any]) -> bytes:
 
 
 def fates_of(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
-    """{sample: {outcome in words: reads}}; outcomes without reads are left out."""
+    """Return {sample: {outcome in words: reads}}; outcomes without reads are left out."""
     seen = [name for name in FATES if name == "assigned" or any(each[name] for each in samples)]
     return {each["sample"]: {FATES[name][0]: each[name] for name in seen} for each in samples}
 
@@ -69,7 +69,7 @@ def _of_mate(sample: Sample, mate: int) -> str:
 
 
 def sections(facts: Mapping[str, Any]) -> list[str]:
-    """The sections of the page, as HTML."""
+    """Return the sections of the page, as HTML."""
     samples, unit = facts["samples"], facts["samples"][0]["unit"]
     library, units = facts["library"], f"{unit}s"
     parts = [
@@ -94,7 +94,7 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _samples(samples: Sequence[Sample], units: str) -> str:
-    """A table of outcomes of reads by sample; columns of zeros are left out."""
+    """Return a table of outcomes of reads by sample; columns of zeros are left out."""
     fates = fates_of(samples)
     _, *others = fates[samples[0]["sample"]]
     rows = []
@@ -116,7 +116,7 @@ def _fates(samples: Sequence[Sample], units: str) -> str:
 
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
-    """A table of the reads per guide by sample."""
+    """Return a table of the reads per guide by sample."""
     head = ("sample", "guides", f"without {units}", f"under {LOW}", "mean", "median", "90/10 skew", "Gini")
     rows = []
     for each in samples:

@@ -12,12 +12,12 @@ _SCALE = 96  # width for the numbers of a histogram
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
-    """A text element."""
+    """Return a text element."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
 
 
 def shortened(name: str) -> str:
-    """A name, shortened to fit in a figure."""
+    """Return a name, shortened to fit in a figure."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
@@ -86,13 +86,13 @@ def amounts(rows: dict, title: str) -> str:
 
 
 def _step(most: int) -> int:
-    """The step between ticks: 1, 2 or 5 times a power of ten, at most five of them up to ``most``."""
+    """Return the step between ticks: 1, 2 or 5 times a power of ten, at most five of them up to ``most``."""
     ten = 10 ** (len(str(most)) - 1)
     return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
 
 
 def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title: str) -> str:
-    """A histogram; ``scale``: (start of the first column, width of each); ``label``: of the x axis."""
+    """Return a histogram; ``scale``: (start of the first column, width of each); ``label``: of the x axis."""
     parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
     tick = _step(most)
     for n in range(0, most + 1, tick):
@@ -113,7 +113,7 @@ def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title:
 
 
 def matrix(names: Sequence[str], numbers: Any, title: str) -> str:
-    """A square matrix of numbers from -1 to 1; cells near 1 are darker."""
+    """Return a square matrix of numbers from -1 to 1; cells near 1 are darker."""
     n, left = len(names), _NAMES
     cell = max(14, min(56, 560 // n))
     parts = []

@@ -11,7 +11,7 @@ from ...errors import FmxError, n_of
 
 
 def _checked(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Names of one processor level, or of kinds of GPUs."""
+    """Return the names of one processor level, or of kinds of GPUs."""
     from ...compiler import ahead, native
 
     names = tuple(value.split(",")) if value else ()

@@ -199,7 +199,7 @@ def command(given: SimpleNamespace) -> None:
 
 
 def _looked(given: SimpleNamespace) -> list:
-    """Where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
+    """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
         raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")
     if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:

@@ -66,7 +66,7 @@ def _lines(found: dict) -> Iterator[str]:
 
 
 def _way(way: str) -> str:
-    """The name of a search method."""
+    """Return the name of a search method."""
     if way == "verify":
         return "seed and verify"
     from ...index.sparse.table import parse_sparse

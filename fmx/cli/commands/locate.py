@@ -148,7 +148,7 @@ def command(given: SimpleNamespace) -> None:
 
 
 def _format(given: SimpleNamespace) -> tuple:
-    """(format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
+    """Return (format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
     from ..dispatch import format_of
 

@@ -127,7 +127,7 @@ def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
 
 
 def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
-    """A SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
+    """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
     for option in ("--al", "--un"):

@@ -54,7 +54,7 @@ _BYTE, _INT, _TEXT = b"CiZ"  # types of tags
 
 
 def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") -> bytes:
-    """The BAM header: SAM text and the table of contigs; ``names``: put.NameLines of the contigs.
+    """Return the BAM header: SAM text and the table of contigs; ``names``: put.NameLines of the contigs.
 
     Raises UnsupportedError for a contig that is too long for BAM.
     """
@@ -105,7 +105,7 @@ BamHits = static_type("BamHits", SamHits._fields, __name__)
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
-    """(HitWriter, header)."""
+    """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)
     head = header(reference, sam_header(form.names), form.names)
     if is_needed(output):  # samtools takes uncompressed records
@@ -115,7 +115,7 @@ def open_hits(
 
 @inlined
 def _bin(start, end):
-    """The bin of [start, end), by reg2bin of the SAM specification (section 5.3)."""
+    """Return the bin of [start, end), by reg2bin of the SAM specification (section 5.3)."""
     end -= 1
     shift, base = 14, ((1 << 15) - 1) // 7
     while shift < 29:
@@ -265,7 +265,7 @@ INDEXES = ".bai", ".csi", ".crai"
 
 
 def is_needed(output: "RecordOutput") -> bool:
-    """Whether the records of BAM or CRAM go through samtools."""
+    """Return whether the records of BAM or CRAM go through samtools."""
     return output.sort or output.kind == "cram"
 
 
@@ -320,7 +320,7 @@ def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[
 
 
 def _sorting(arguments: Sequence[str], folder: str | Path) -> list:
-    """Options of samtools sort for temporary files."""
+    """Return the options of samtools sort for temporary files."""
     return ["-T", f"{folder}/piece"] if arguments[0] == "sort" else []
 
 
@@ -361,7 +361,7 @@ def _close(pipe: BinaryIO) -> None:
 
 
 def container(reference: "Reference", output: "RecordOutput") -> Samtools:
-    """The Samtools container of an output."""
+    """Return the Samtools container of an output."""
     fasta = os.path.abspath(output.fasta) if output.fasta and output.kind == "cram" else None
     index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
     return Samtools(output.kind, index if output.sort else None, fasta)

@@ -19,14 +19,14 @@ Bed = static_type("Bed", LINED, __name__)
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
-    """(HitWriter, nothing)."""
+    """Return (HitWriter, nothing)."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 
 
 def open_matches(
     reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
-    """(MatchWriter, nothing)."""
+    """Return (MatchWriter, nothing)."""
     return MatchWriter(Bed(*contigs_of(reference))), b""
 
 

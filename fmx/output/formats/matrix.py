@@ -32,7 +32,7 @@ _PATTERN = 40  # bytes of a short pattern in FASTA
 
 
 def chunk_size(reference: "Reference", usual: int) -> int:
-    """Bytes of patterns per chunk, at most ``usual``, so that their lines fit into memory."""
+    """Return the bytes of patterns per chunk, at most ``usual``, so that their lines fit into memory."""
     return min(usual, max(1 << 14, _PATTERN * _CELLS // len(reference.groups.names)))  # type: ignore[union-attr]
 
 
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
     data: np.ndarray
 
     def packed(self) -> bytes:
-        """The rows as bytes."""
+        """Return the rows as bytes."""
         head = np.array([self.size.size, self.indices.size], np.int64)
         return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
 
@@ -89,7 +89,7 @@ class MatrixWriter(BatchWriter):
 
 
 def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, bytes]:
-    """(MatrixWriter, header line)."""
+    """Return (MatrixWriter, header line)."""
     head = "\t".join(["Gene" if output.kind == "rtab" else "pattern", *reference.groups.names])  # type: ignore[union-attr]
     as_text = output.kind != "npz"
     return MatrixWriter(reference, output.matrix == "presence", as_text), f"{head}\n".encode() * as_text
@@ -98,7 +98,7 @@ def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, byte
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
-    """(MatrixWriter, header line) for Rtab and npz."""
+    """Return (MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)
 
 
@@ -154,7 +154,7 @@ class _Pieces(NamedTuple):
 
 
 def container(reference: "Reference", output: Any) -> SparseMatrix:
-    """The container of an npz file."""
+    """Return the container of an npz file."""
     return SparseMatrix(list(reference.groups.names), output.matrix == "presence")  # type: ignore[union-attr]
 
 
@@ -204,12 +204,12 @@ class SquareMatrix:
 
 
 def dtype_of(values: str) -> np.dtype:
-    """The dtype of scores or of identities."""
+    """Return the dtype of scores or of identities."""
     return np.dtype(np.int64 if values == "score" else np.float64)
 
 
 def square_piece(chunk: tuple[int, int], data: bytes) -> bytes:
-    """A piece of a SquareMatrix: first query and end, and the bytes of the values."""
+    """Return a piece of a SquareMatrix: first query and end, and the bytes of the values."""
     return np.array(chunk, np.int64).tobytes() + data
 
 
@@ -233,7 +233,7 @@ class _Square(NamedTuple):
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
-    """Scores as int32 if they fit, which halves the size."""
+    """Return the scores as int32 if they fit, which halves the size."""
     if values.dtype == np.int64 and values.size and abs(values).max() < 2**31:
         return values.astype(np.int32)
     return values

@@ -32,7 +32,7 @@ class Mummer(NamedTuple):
 def open_matches(
     reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
-    """(MatchWriter, nothing)."""
+    """Return (MatchWriter, nothing)."""
     columns = output.four_columns or len(reference.names) > 1
     names, blocks = contigs_of(reference)
     width = int(np.diff(names.first).max()) - 1 if columns else 0

@@ -21,5 +21,5 @@ class NoHits(BatchWriter):
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
-    """(NoHits, nothing)."""
+    """Return (NoHits, nothing)."""
     return NoHits(), b""

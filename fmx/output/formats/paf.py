@@ -39,21 +39,21 @@ class PafPairs(NamedTuple):
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
-    """(HitWriter, nothing)."""
+    """Return (HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 
 
 def open_matches(
     reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
-    """(MatchWriter, nothing)."""
+    """Return (MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
 
 
 def open_pairs(
     names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
 ) -> tuple[PairWriter, bytes]:
-    """(PairWriter, nothing)."""
+    """Return (PairWriter, nothing)."""
     return PairWriter(
         PafPairs(put.make_names(names[0]), put.make_names(names[1]), _PATH, *lengths), with_path
     ), b""

@@ -37,20 +37,20 @@ _TYPES = {  # others are int64
 
 
 def _schema(columns: Sequence[str]) -> Any:
-    """The schema of a table with these columns."""
+    """Return the schema of a table with these columns."""
     return pyarrow.schema([(name, _TYPES.get(name, pyarrow.int64())) for name in columns])
 
 
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
-    """(HitWriter, nothing)."""
+    """Return (HitWriter, nothing)."""
     encode = partial(_table_of, _schema(container(output).columns), reference.names)
     return HitWriter(BinaryHits(*contigs_of(reference)), encode=encode), b""
 
 
 def _table_of(schema: Any, contigs: Sequence[str], records: np.ndarray) -> bytes:
-    """Records of BinaryHits as an Arrow stream; b"" if there are none."""
+    """Return the records of BinaryHits as an Arrow stream; b"" if there are none."""
     if records.size == 0:
         return b""
     fields, letters, ends = columns_of(records)
@@ -95,7 +95,7 @@ class ParquetTable:
 
 
 def container(output: Any) -> ParquetTable:
-    """The container of an output."""
+    """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 
 

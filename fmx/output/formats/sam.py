@@ -49,7 +49,7 @@ UNKNOWN = 255  # mapping quality
 def header(
     reference: "Reference", version: str, command_line: str, read_group: str, names: "put.NameLines"
 ) -> bytearray:
-    """The header lines; ``read_group``: @RG lines or empty; ``names``: of the contigs."""
+    """Return the header lines; ``read_group``: @RG lines or empty; ``names``: of the contigs."""
     digits = len(str(reference.lengths.max()))
     line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
     out = np.empty(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS, np.uint8)
@@ -106,7 +106,7 @@ def form_of(kind: Any, reference: "Reference", output: Any) -> Any:
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
-    """(HitWriter, header)."""
+    """Return (HitWriter, header)."""
     form = form_of(SamHits, reference, output)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
@@ -114,7 +114,7 @@ def open_hits(
 def open_matches(
     reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple["MatchWriter", bytes]:
-    """(MatchWriter, header)."""
+    """Return (MatchWriter, header)."""
     from ..lines import MatchWriter  # not needed for a search
 
     form = SamMatches(*contigs_of(reference))

@@ -40,7 +40,7 @@ class TsvPairs(NamedTuple):
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
-    """(HitWriter, header line)."""
+    """Return (HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
     form, head = (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
@@ -50,14 +50,14 @@ def open_hits(
 def open_matches(
     reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
-    """(MatchWriter, header line)."""
+    """Return (MatchWriter, header line)."""
     return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
 
 
 def open_pairs(
     names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
 ) -> tuple[PairWriter, bytes]:
-    """(PairWriter, header line)."""
+    """Return (PairWriter, header line)."""
     form = TsvPairs(put.make_names(names[0]), put.make_names(names[1]), put.as_bytes("\t"))
     return PairWriter(form, with_path), PAIRS + (b"\tcigar\n" if with_path else b"\n")
 
@@ -110,7 +110,7 @@ def _put_pair(form, out, at, records, r):
 
 
 def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
-    """The table of counts: one line per contig or group; ``table``: counts of a Tally."""
+    """Return the table of counts: one line per contig or group; ``table``: counts of a Tally."""
     lines = ["group" if by_group else "contig", "\tlength\treads\thits\tunique\t", "shared\t" * by_group]
     lines.append("fractional\n")
     for name, length, row in zip(owners.names, owners.lengths, table.tolist(), strict=True):
@@ -122,7 +122,7 @@ def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
 
 
 def screen(combinations: Mapping[tuple[str, ...], int], what: str, n_all: int) -> bytes:
-    """The table of a screen: reads per combination of groups; last, those that occur in none.
+    """Return the table of a screen: reads per combination of groups; last, those that occur in none.
 
     ``combinations``: of a Screen; ``n_all``: number of all reads, or of pairs; ``what``: reads or pairs.
     """
