@@ -185,6 +185,6 @@ def test_a_sequence_that_a_cigar_cannot_hold_is_refused_for_sam_and_bam_only(
         result = run(command, index_of(GENOME), arguments, "in")
         if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
             assert result.code == 1
-            assert "in: record 2: its sequence is longer than 49 letters, the limit of SAM" in result.err
+            assert "in: record 2: its sequence is longer than 49 bases, the limit of SAM" in result.err
         else:
             assert (result.code, result.err) == (0, "")
