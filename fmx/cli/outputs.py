@@ -130,10 +130,7 @@ writing = options.together(
     options.group(
         OUTPUT,
         options.output,
-        click.option(
-            "--format", "kind", type=click.Choice(kinds_of("search")), metavar="NAME",
-            show_default=options.by_name("sam"), help=f"Output format: {', '.join(kinds_of('search'))}.",
-        ),
+        options.output_format(kinds_of("search"), "sam"),
         click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position and index it."),
         click.option(
             "--reference", type=click.Path(), metavar="FASTA", help="Reference for writing or reading CRAM."

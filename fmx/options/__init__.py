@@ -157,9 +157,13 @@ def find_index(path: str | None) -> Path:
 # The options.
 
 
-def by_name(usual: str) -> str:
-    """Return the default of --format in help texts."""
-    return f"by the suffix of -o, else {usual}"
+def output_format(names: Sequence[str], usual: str, what: str = "") -> Decorator:
+    """--format: one of ``names``, by the suffix of -o unless given; ``what`` lists them in help texts."""
+    return click.option(
+        "--format", "kind", type=click.Choice(names), metavar="NAME",
+        show_default=f"by the suffix of -o, else {usual}",
+        help=f"Output format: {what or ', '.join(names)}.",
+    )  # fmt: skip
 
 
 def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:

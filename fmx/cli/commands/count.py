@@ -133,13 +133,8 @@ class Offsets(click.ParamType):
 @options.group(
     "Output",
     options.output,
-    click.option(
-        "--format",
-        "kind",
-        type=click.Choice(TABLES),
-        metavar="NAME",
-        show_default=options.by_name("mageck"),
-        help="Output format: mageck (MAGeCK's table), long (one line per guide and sample), parquet.",
+    options.output_format(
+        TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample), parquet"
     ),
     reporting(KINDS["count"]),
 )

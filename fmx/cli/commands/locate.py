@@ -82,14 +82,10 @@ def amplify(given: SimpleNamespace) -> None:
 @options.group(
     "Output",
     options.output,
-    click.option(
-        "--format",
-        "kind",
-        type=click.Choice([*kinds_of("locate"), "rtab", "npz", "fasta"]),
-        metavar="NAME",
-        show_default=options.by_name("tsv"),
-        help="Output format: sam, tsv, bed or parquet; with --matrix tsv, rtab or npz; with --pairs tsv, bed "
-        "or fasta.",
+    options.output_format(
+        [*kinds_of("locate"), "rtab", "npz", "fasta"],
+        "tsv",
+        "sam, tsv, bed or parquet; with --matrix tsv, rtab or npz; with --pairs tsv, bed or fasta",
     ),
     click.option(
         "--matrix",

@@ -44,14 +44,7 @@ from ..outputs import report_of, report_places, reporting
 @options.group(
     "Output",
     options.output,
-    click.option(
-        "--format",
-        "kind",
-        type=click.Choice(kinds_of("mem")),
-        metavar="NAME",
-        show_default=options.by_name("mummer"),
-        help=f"Output format: {', '.join(kinds_of('mem'))}.",
-    ),
+    options.output_format(kinds_of("mem"), "mummer"),
     click.option(
         "-c", "original", is_flag=True, help="Give positions of reverse matches in the query as given."
     ),

@@ -46,13 +46,8 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @options.group(
     "Output",
     options.output,
-    click.option(
-        "--format",
-        "kind",
-        type=click.Choice([*kinds_of("pairwise"), "npz", "phylip"]),
-        metavar="NAME",
-        show_default=options.by_name("tsv"),
-        help="Output format: tsv or paf; with --matrix npz or phylip.",
+    options.output_format(
+        [*kinds_of("pairwise"), "npz", "phylip"], "tsv", "tsv or paf; with --matrix npz or phylip"
     ),
     options.former("--paf", "--format paf"),
     click.option("--cigar", is_flag=True, help="Add the CIGAR string of each alignment."),
