@@ -173,7 +173,7 @@ def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command)
     one, several = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
     assert "  parts  " not in command("inspect", one).out.decode()
     shown = command("inspect", "--verify", several)
-    assert "parts          4 of 401, 552, 502, 123 symbols" in shown.out.decode()
+    assert "parts          4 (401, 552, 502, 123 symbols)" in shown.out.decode()
     found = json.loads(command("inspect", "--json", several).out)
     assert found["n_text"] == json.loads(command("inspect", "--json", one).out)["n_text"]
     assert plan.ways_to_search(found)["verify"] == found["search"]["bytes"]["verify"]

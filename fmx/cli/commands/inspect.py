@@ -42,14 +42,14 @@ def command(given: SimpleNamespace) -> None:
 def _lines(found: dict) -> Iterator[str]:
     """The result of workflow.inspect as lines of text."""
     yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
-    yield f"  contigs        {found['n_contigs']:,}, {n_of(found['n_bases'], 'base')}"
+    yield f"  contigs        {found['n_contigs']:,} ({n_of(found['n_bases'], 'base')})"
     if "n_groups" in found:
         yield f"  groups         {found['n_groups']:,}"
     symbols, blocks = n_of(found["n_text"], "symbol"), n_of(found["n_blocks"], "block")
     yield f"  text           {symbols} in {blocks} of A, C, G, T"
     if sizes := found.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
-        yield f"  parts          {len(sizes)}, with {symbols} symbols"
+        yield f"  parts          {len(sizes)} ({symbols} symbols)"
     for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
         yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol (predicted: {formula:.3f})"
