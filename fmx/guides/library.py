@@ -276,7 +276,9 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
         raise InputError(
-            path, where, f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences"
+            path,
+            where,
+            f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences: use fewer codes",
         )
 
 

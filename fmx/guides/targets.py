@@ -251,7 +251,11 @@ def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
         raise InputError(library.path, "", "a library of pairs: give the files of both mates with -1 and -2")
     for each in libraries[1:]:
         if each.seconds or library.seconds:
-            raise InputError(each.path, "", "give one library of pairs, or two libraries of single guides")
+            raise InputError(
+                each.path,
+                "",
+                "one of two libraries has pairs: give one library of pairs, or two libraries of guides",
+            )
     if len(libraries) > 1:
         return Targets(tuple(map(_guides, libraries)), make_pairs(EVERY), None)
     if not library.seconds:

@@ -201,10 +201,11 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
         if found.setdefault(contig, group) != group:
             raise InputError(path, where, f"contig {shown(contig)} is already in group {found[contig]}")
     if missing := [name for name in contigs if name not in found]:
-        what = f"has no line here, nor do {len(missing) - 1:,} others" if missing[1:] else "has no line here"
-        raise InputError(path, f"contig {missing[0]}", f"{what}: each contig needs a group")
+        more = f" (nor do {len(missing) - 1:,} others)" if missing[1:] else ""
+        raise InputError(path, f"contig {missing[0]}", f"has no line in this table{more}: add one per contig")
     if others := len(found.keys() - set(contigs)):
-        tell(f"{path}: {others:,} of its contigs {'is' if others == 1 else 'are'} not in the reference")
+        verb = "is" if others == 1 else "are"
+        tell(f"{path}: {others:,} of its contigs {verb} not in the reference, and ignored")
     return grouped(found[name] for name in contigs)
 
 

@@ -251,7 +251,7 @@ def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int 
         way, _ = plan.choose_way(meta, max_memory, any_length=True)
         return ("verify", None) if way == "verify" else ("backward", way)
     if method == "verify" and layout is not None:
-        raise UnsupportedError("seed and verify uses no layout; omit --method verify or --layout")
+        raise UnsupportedError("--method verify cannot be combined with --layout: omit one of them")
     _refuse_sparse(meta, method)
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(

@@ -164,7 +164,8 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     if max_memory:
         raise UnsupportedError(
             f"searching this index needs at least {_megabytes(ways[way])} (with {way}), but only "
-            f"{_megabytes(limit)} are allowed; raise --max-memory, or add a smaller layout"
+            f"{_megabytes(limit)} are allowed: raise --max-memory, or add a smaller layout with "
+            "'fmx index --add --layout NAME'"
         )
     return way, f"needs {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
 

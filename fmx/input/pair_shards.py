@@ -176,7 +176,11 @@ class _MateFile:
                 return header.split()[0][1:]
             if is_end:
                 return None
-        raise InputError(self.path, "", f"records near byte {cut} are too long to split pairs into shards")
+        raise InputError(
+            self.path,
+            "",
+            f"records near byte {cut} are too long to split pairs into shards: run without --shard",
+        )
 
     def _records(self, cut: int, n: int) -> tuple[np.ndarray, int, int]:
         """(n bytes from a cut on, where the first record begins in them, newlines missing to reach it)."""

@@ -94,7 +94,7 @@ class SpanBuffer:
 #     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0: assumed before the first record
 #     records         1           2             3           4
 
-NOT_READ = "the input before it could not be read"
+NOT_READ = "an earlier part of the input could not be read; see the first error"
 RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
 BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 

@@ -40,7 +40,9 @@ def manifests(folder: str | Path) -> list:
     counts = {shard.count for shard in found}
     if len(counts) > 1:
         listed = ", ".join(map(str, sorted(counts)))
-        raise OutputError(f"{folder}: shards of several runs, with {listed} shards each: keep one run only")
+        raise OutputError(
+            f"{folder}: shards of several runs, with {listed} shards each: delete the folders of the others"
+        )
     for name, shard in zip(names, found, strict=True):
         if name != name_of(shard.number, shard.count):
             own = f"shard {shard.number} of {shard.count}"
@@ -48,7 +50,9 @@ def manifests(folder: str | Path) -> list:
     numbers = {shard.number for shard in found}
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
         listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        raise OutputError(f"{folder}: of {found[0].count} shards, these are missing: {listed}")
+        raise OutputError(
+            f"{folder}: of {found[0].count} shards, these are missing: {listed}; run them, then merge again"
+        )
     return list(_fitting(folder, found))
 
 
@@ -86,7 +90,10 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
     for shard in shards:
         first = first or shard
         if differs := difference(shard.run, first.run):
-            raise OutputError(f"{folder}: shard {shard.number} is from another run than shard 1: {differs}")
+            raise OutputError(
+                f"{folder}: shard {shard.number} is from another run than shard 1: {differs}; delete it and "
+                "run it again"
+            )
         if last and not shard.is_empty and last.end != shard.begin:
             path, at, _ = last.end or shard.begin or ("", 0, 0)
             raise OutputError(

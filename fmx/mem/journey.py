@@ -215,7 +215,7 @@ def make_finders(
     if fm_index.parts[0].method == "sparse":
         if device.engine == "cuda":
             raise UnsupportedError(
-                "a sparse suffix array finds matches only on the CPU: omit --engine cuda, or build an "
+                "fmx mem searches a sparse index on the CPU only: omit --engine cuda, or build an "
                 f"index with --layout {fm_index.parts[0].layout_name},{layouts.DEFAULT}"
             )
         return on_cpu()

@@ -289,7 +289,9 @@ def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
     """
     asked, first = given.gpus, given.device
     if asked and given.engine == "cpu":
-        raise click.UsageError("--gpus needs GPUs: give --engine cuda or auto with it")
+        raise click.UsageError(
+            "--gpus has no effect with --engine cpu: use --engine cuda or auto, or omit --gpus"
+        )
     n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
     return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
 

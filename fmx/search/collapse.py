@@ -87,7 +87,9 @@ class Collection:
         """Add reads: a Distinct, or all reads of a batch in that form."""
         self.total += int(found.weight.sum())
         if self.total > MOST:
-            raise InputError(ALL_READS, "", f"the weights (_xN in names) add up to more than {MOST:,}")
+            raise InputError(
+                ALL_READS, "", f"the counts (_xN in names) add up to more than {MOST:,}: split the input"
+            )
         self._make_room(found)
         ends = np.array(self._used[-2:])
         self.n = _add(found, self._arrays, self._slots, self.n, ends)

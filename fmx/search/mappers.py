@@ -53,8 +53,8 @@ def make_mapper(
         parts[i] = part._replace(text=text, verify=verify)
     if least > LONGEST:
         raise UnsupportedError(
-            f"near matches need words of up to {LONGEST} bases, but this index finds only {least} or "
-            f"more: build one with --layout sparse or {layouts.DEFAULT}"
+            f"this index cannot find near matches, because it finds only strings of {least} bases or more: "
+            f"build one with --layout sparse or {layouts.DEFAULT}"
         )
     own = NearMapper(parts, options, observers, least=least, shortest=shortest(index.parts))
     return of_pairs(own, index)
@@ -109,8 +109,8 @@ def make_mappers(
     if options.near and index.parts[0].method == "sparse":
         if options.near.needs_any_length(device.engine):
             raise UnsupportedError(
-                "--method sparse finds near matches of A, C, G and T on the CPU only: omit it, or --iupac, "
-                "--pairs and --engine"
+                "--method sparse finds near matches of A, C, G and T on the CPU only: omit it, or use "
+                "neither --iupac nor --pairs nor --engine cuda"
             )
         return on_cpu()
     if device.engine == "auto":

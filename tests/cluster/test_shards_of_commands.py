@@ -388,7 +388,7 @@ def test_merge_refuses_what_other_commands_keep(command, inputs, tmp_path):
     assert command(*arguments).code == 0
     for option, of in (("--counts", "search"), ("--al", "search"), ("--report", "search and mem and count")):
         done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / "y.html")
-        assert (done.code, f"{option} is for shards of fmx {of} only\n" in done.err) == (2, True)
+        assert (done.code, f"{option} is for shards of fmx {of} only: omit it\n" in done.err) == (2, True)
 
 
 def test_merge_says_what_shards_hold(command, shards, tmp_path):

@@ -95,7 +95,7 @@ def test_what_is_collapsed_is_collapsed_again(run):
 def test_no_memory_and_no_number_for_them_are_told(run, monkeypatch):
     heavy = [(f"r{i}_x999999999999", "ACAC") for i in range(10)]
     with pytest.raises(
-        InputError, match=r"reads, collapsed: the weights .* add up to more than 9,000,000,000,000"
+        InputError, match=r"reads, collapsed: the counts .* add up to more than 9,000,000,000,000"
     ):
         run(heavy, collapse=Trim())
     assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999

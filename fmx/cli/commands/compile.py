@@ -69,7 +69,8 @@ def command(given: SimpleNamespace) -> None:
         return
     where = object_cache.folder(object_cache.GPUS if gpus else "")
     if where is None or not object_cache.is_kept():
-        raise FmxError(f"{where or 'no home'}: cannot make this folder private; name another with FMX_CACHE")
+        what = f"{where}: other users can change this folder" if where else "there is no home directory"
+        raise FmxError(f"{what}: set FMX_CACHE to a folder that only you can access")
     progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
     if missing:
         _compile(missing, min(given.threads, len(missing)), given.shared, progress)
@@ -85,5 +86,6 @@ def _compile(missing: list, n: int, shared: bool, progress: Any) -> None:
         failed = started.compile(missing, progress)
     if failed:
         raise FmxError(
-            f"{n_of(len(failed), 'function')} could not be compiled, such as {failed[0].name.split()[0]}"
+            f"{n_of(len(failed), 'function')} could not be compiled, such as {failed[0].name.split()[0]}: "
+            "run the command again"
         )

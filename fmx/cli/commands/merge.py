@@ -81,7 +81,7 @@ def command(given: SimpleNamespace) -> None:
     }
     for option, path in beside.items():
         if path and command not in _OF[option]:
-            raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only")
+            raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in given.reports:
         if kind_of(path) not in KINDS[command]:
             raise click.UsageError(
