@@ -139,7 +139,8 @@ writing = options.together(
         options.rare(
             click.option(
                 "--tags", metavar="NAME,...", callback=options.no_empty_name,
-                show_default="NH,HI,NM,MD, MC of mates", help="SAM tags to write besides RG, or none.",
+                show_default="NH,HI,NM,MD, MC of mates",
+                help="SAM tags to write, comma-separated, or none; RG is always written.",
             ),
             click.option(
                 "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
@@ -164,8 +165,8 @@ writing = options.together(
         ),
         click.option(
             "--screen", type=click.Path(), metavar="FILE",
-            help="Write a table of reads per group or index; write hits only with -o.  [default with several "
-            "-x and no -o: standard output]",
+            help="Write a table of reads per group or index; write hits as well only with -o or --format.  "
+            "[default with several -x and no -o: standard output]",
         ),
         click.option(
             "--al", type=click.Path(), metavar="FILE",

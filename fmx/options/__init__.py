@@ -261,8 +261,8 @@ verify = rare(
 )  # fmt: skip
 shard = click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Run only shard I of N, into the folder -o; join all with 'fmx merge'. With auto, I and N come from "
-    "the array job.",
+    help="Process only shard I of N, and write it to the folder -o; join all with 'fmx merge'. With auto, I "
+    "and N come from the array job.",
 )  # fmt: skip
 sharing = group(
     CLUSTER,

@@ -378,5 +378,5 @@ def test_a_worker_is_named_by_threads_and_gpu():
     assert workers.WorkerKind.of("8@1") == workers.WorkerKind(8, 1)
     assert [str(workers.WorkerKind.of(text)) for text in ("1", "16@0")] == ["1 thread", "16 threads, GPU 0"]
     for text in ("", "0", "8@", "@1", "x"):
-        with pytest.raises(ValueError, match="is not THREADS"):
+        with pytest.raises(ValueError, match="is neither THREADS"):
             workers.WorkerKind.of(text)

@@ -67,7 +67,7 @@ def test_an_algorithm_that_finds_something_else_stops_the_bench():
     row = mem.measure([host], strands, 2, 1, 1, expected)
     assert row["matches"] == 2
     assert expected == {4: np.array([2, 0, 10, 11]).tolist()}
-    with pytest.raises(FmxError, match="other matches"):
+    with pytest.raises(FmxError, match="sums of matches"):
         mem.measure([host], strands, 2, 1, 1, {4: [2, 0, 10, 12]})
 
 

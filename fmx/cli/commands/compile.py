@@ -40,8 +40,8 @@ def _checked(context: click.Context, option: click.Parameter, value: str | None)
 def command(given: SimpleNamespace) -> None:
     """Compile all of fmx for this processor ahead of time.
 
-    Without it, each command compiles what it needs on its first run. Machine code is stored in $FMX_CACHE,
-    $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
+    If you do not run fmx compile, each command compiles what it needs on its first run. Machine code is
+    stored in $FMX_CACHE, $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
 
     Examples:
     fmx compile

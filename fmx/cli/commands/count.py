@@ -69,7 +69,7 @@ class Offsets(click.ParamType):
         required=True,
         multiple=True,
         metavar="FILE",
-        help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2 pairs of guides "
+        help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2, pairs of guides "
         "(sequence1, sequence2), or two libraries.",
     ),
     click.option(
@@ -119,7 +119,7 @@ class Offsets(click.ParamType):
         type=options.Number(0, 1),
         default=0,
         show_default=True,
-        help="With 1, count a read without an exact guide for the only guide with one mismatch.",
+        help="With 1, a read without an exact guide counts for the guide with one mismatch, if it is alone.",
     ),
     click.option(
         "--min-quality",

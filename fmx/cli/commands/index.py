@@ -36,8 +36,8 @@ from ... import limits, options
         "layout_names",
         metavar="NAME[,NAME]",
         callback=options.no_empty_name,
-        help="Layouts to build. auto chooses one by --max-memory; sparse is the smallest, for reads of 36 "
-        "bases or more.  [default: bvsfm-k2-d96]",
+        help="Layouts to build. auto chooses one by --max-memory; sparse is built fastest and is small, "
+        "for reads of 36 bases or more.  [default: bvsfm-k2-d96]",
     ),
     options.max_memory,
     options.rare(

@@ -46,7 +46,10 @@ from ..outputs import report_of, report_places, reporting
     options.output,
     options.output_format(kinds_of("mem"), "mummer"),
     click.option(
-        "-c", "original", is_flag=True, help="Give positions of reverse matches in the query as given."
+        "-c",
+        "original",
+        is_flag=True,
+        help="Report positions of reverse matches in the query as given, not in its reverse complement.",
     ),
     click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
     click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),
@@ -60,7 +63,7 @@ def command(given: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.
 
     QUERIES are FASTA or FASTQ files of reads, contigs or whole genomes, compressed or not; - is standard
-    input. The matches are those of 'mummer -n'.
+    input. fmx mem finds the matches of 'mummer -n': only A, C, G and T match.
 
     Examples:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt

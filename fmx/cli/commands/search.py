@@ -45,8 +45,8 @@ def command(given: SimpleNamespace) -> None:
 
     READS are FASTA, FASTQ, SAM, BAM or CRAM files, compressed or not; - is standard input. Records are
     written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
-    tag NH is the exact number of occurrences. With several -x, and without -o, the output is a table of the
-    indexes that reads occur in.
+    tag NH is the number of occurrences of the read. With several -x, and without -o, the output is a
+    table of the indexes that reads occur in.
 
     Examples:
     fmx search -x ref.fmx reads.fq.gz -o hits.bam
