@@ -157,7 +157,7 @@ def test_methods_that_an_index_cannot_serve_are_refused(indexed, command, index_
     (indexed / "r.fq").write_bytes(GOOD)
     arguments = ["search", "-q", "r.fq", "--method", "verify"]
     assert "no whole suffix array" in complaint(command(*arguments, "-x", index_of(GENOME, sa_rate=2)))
-    assert "uses no layout" in complaint(command(*arguments, "--layout", "bvsfm-k2-d96"))
+    assert "cannot be combined with --layout" in complaint(command(*arguments, "--layout", "bvsfm-k2-d96"))
 
 
 def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):

@@ -178,7 +178,7 @@ def test_a_folder_that_others_can_change_is_one_line(tmp_path):
     tmp_path.chmod(0o777)
     done = fmx("compile", FMX_CACHE=str(tmp_path))
     assert done.returncode == 1
-    assert "name another with FMX_CACHE" in done.stderr
+    assert "set FMX_CACHE" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

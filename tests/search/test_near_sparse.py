@@ -148,5 +148,5 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
 
 def test_words_that_are_too_long_are_refused():
     index = in_memory(numbered([random_letters(500, "x")]), 31, 64)
-    with pytest.raises(UnsupportedError, match="up to 64 bases, but this index finds only 94 or more"):
+    with pytest.raises(UnsupportedError, match="finds only strings of 94 bases or more"):
         ask(index, [random_letters(200, "y")], Near(1))
