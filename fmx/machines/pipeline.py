@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -65,7 +65,9 @@ class OrderedQueue:
     def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
         self._pulling = threading.Lock()  # held while an item is made, which may read a file
-        lock = threading.Lock()
+        # An RLock: a condition takes it again by C code alone. An interrupt within the Python code that takes
+        # a Lock again would leave it unlocked where it must be released.
+        lock = threading.RLock()
         self._for_items, self._for_continuations = threading.Condition(lock), threading.Condition(lock)
         self._for_pieces, self._lock = threading.Condition(lock), lock
         self._for_room: list = []  # a heap of (order of a slot, what its worker waits on)
@@ -223,7 +225,9 @@ class OrderedQueue:
             self._wake_workers()
             self._let_all_go_on()
         finally:
-            self._lock.release()
+            with suppress(RuntimeError):  # until this thread holds it no more
+                while True:
+                    self._lock.release()
 
     def close(self) -> None:
         """Close the iterator of items, unless a worker is still waiting for one."""
