@@ -106,6 +106,17 @@ def _sort_by_digits(room, n):
 
 
 @inlined
+def sort_few(keys, values, start, stop):
+    """Sort keys and values start to stop by the keys, by insertion; those of equal keys keep their order."""
+    for i in range(start + 1, stop):
+        key, value, j = keys[i], values[i], i
+        while j > start and keys[j - 1] > key:
+            keys[j], values[j] = keys[j - 1], values[j - 1]
+            j -= 1
+        keys[j], values[j] = key, value
+
+
+@inlined
 def differing(keys, start, stop):
     """Return the bits in which keys (int64) start to stop are not all equal."""
     differ = np.int64(0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
-from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place
+from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place, sort_few
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns, pack_reverse
 from .strands import Matches, take
@@ -59,7 +59,7 @@ def sort_pairs(pairs, other, start, stop):
     Return these KeyValues or ``other``, whichever has the result.
     """
     for first in range(start, stop, _RUN):
-        _insert(pairs.keys, pairs.values, first, min(first + _RUN, stop))
+        sort_few(pairs.keys, pairs.values, first, min(first + _RUN, stop))
     width = _RUN
     while width < stop - start:
         for first in range(start, stop, 2 * width):
@@ -68,16 +68,6 @@ def sort_pairs(pairs, other, start, stop):
         pairs, other = other, pairs
         width *= 2
     return pairs
-
-
-@inlined
-def _insert(keys, values, start, stop):
-    for i in range(start + 1, stop):
-        key, value, j = keys[i], values[i], i
-        while j > start and keys[j - 1] > key:
-            keys[j], values[j] = keys[j - 1], values[j - 1]
-            j -= 1
-        keys[j], values[j] = key, value
 
 
 @inlined

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, low_bits, prefetch, trailing_zeros
-from ...compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place
+from ...compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place, sort_few
 from ...machines.jobs import Cores, do
 from ...machines.threads import run_all
 from ..reference import Blocks, find_block
@@ -278,12 +278,7 @@ def _sort(rows, start, stop, desk):
     if differ == 0:
         return
     if stop - start <= _SMALL:
-        for i in range(start + 1, stop):
-            key, row, j = keys[i], rows[i], i
-            while j > start and keys[j - 1] > key:
-                keys[j], rows[j] = keys[j - 1], rows[j - 1]
-                j -= 1
-            keys[j], rows[j] = key, row
+        sort_few(keys, rows, start, stop)
         return
     for digit in range(8):
         shift = np.uint64(8 * digit)
