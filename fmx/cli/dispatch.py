@@ -197,7 +197,7 @@ def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | Non
 
 
 def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> tuple[str, list]:
-    """Return (the format of an output, the formats that its suffix may stand for, as for check_places).
+    """Return (the format of an output, the formats that its suffix may name, for check_places).
 
     The format is ``kind``, the value of --format, if given; else the one of ``kinds`` that the suffix names;
     else ``usual``.

@@ -142,7 +142,7 @@ _gpus = Gpus()
 
 
 def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
-    """Return what this worker sees of the inputs and the indexes."""
+    """Return the inputs and the indexes as this worker reads them."""
     from ..index.disk.store import read_meta
 
     return seen(paths, [read_meta(path) for path in index_paths])

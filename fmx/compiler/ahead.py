@@ -101,7 +101,7 @@ def _named(dotted: str) -> Any:
 
 
 def _kind(word: str) -> Any:
-    """Return the kind that a word of a name stands for, as in native.spread."""
+    """Return the kind of argument that a word of a name denotes, as in native.spread."""
     if word == "None":
         return None
     if word.startswith("'"):
