@@ -12,7 +12,9 @@ from ..input.dna import IUPAC
 from ..input.tables import find_columns, read_rows, read_text
 from .table import MOST_SPELLINGS, spellings
 
-ASKED = {"id": "id", "sequence": "sequence", "sequence2": "second", "gene": "gene"}  # by --columns
+ASKED = {  # by --columns
+    "id": "id", "sequence": "sequence", "sequence1": "sequence", "sequence2": "second", "gene": "gene",
+}  # fmt: skip
 _KNOWN = {  # names without case, spaces and punctuation; if several columns match, the earlier name wins
     "id": (
         "id", "sgrnaid", "guideid", "grnaid", "sgrna", "guide", "grna", "sgrnas", "guides", "grnas", "uid",

@@ -66,8 +66,8 @@ def count(
         reads: Path of a FASTQ or FASTA file, or a dict of samples by name, each a path or a list of paths.
         library: Path of a table of id, sequence and gene, or of a FASTA file.
         mates: The files with mates 2 of the same samples, in the same form.
-        columns: Columns of the library: a dict that maps id, sequence, sequence2 or gene to the name of a
-            column, or to its number from "1".
+        columns: Columns of the library: a dict that maps id, sequence, sequence1 (the same as
+            sequence), sequence2 or gene to the name of a column, or to its number from "1".
         offsets: Where guides begin in a read, from 0; by default found in the first reads of each file.
         after: Guides immediately follow these bases.
         before: These bases immediately follow the guide.
@@ -160,6 +160,8 @@ def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
         raise TypeError(must)
     if not all(key in ASKED and isinstance(name, str) and name for key, name in columns.items()):
         raise ValueError(must)
+    if len({ASKED[key] for key in columns}) < len(columns):
+        raise ValueError(f"columns must name each column once, not {quoted(columns)}")
     return tuple(columns.items())
 
 

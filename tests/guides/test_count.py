@@ -181,7 +181,9 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
     ) in done.err
     done = command("count", "-l", "l.txt", "r.fa", "--columns", "gene=annotated gene id,id=2")
     assert rows(done.out) == [["sgRNA", "Gene", "r"], ["A1BG", "1", "1"]]
-    for wrong in ("gene", "gene=", "colour=x", "gene=1,gene=2", "gene=7"):
+    named = command("count", "-l", "l.txt", "r.fa", "--columns", "gene=annotated gene id,id=2,sequence1=1")
+    assert (named.code, named.out) == (0, done.out), named.err
+    for wrong in ("gene", "gene=", "colour=x", "gene=1,gene=2", "gene=7", "sequence=1,sequence1=1"):
         done = command("count", "-l", "l.txt", "r.fa", "--columns", wrong)
         assert (done.code, "--columns" in done.err) == (1 if wrong == "gene=7" else 2, True)
     for i, columns in enumerate(("gene=2", "gene=3"), 1):

@@ -202,8 +202,9 @@ def test_columns_may_be_said(text, columns, wanted, tmp_path):
 
 def test_columns_of_pairs_may_be_said(tmp_path):
     (tmp_path / "library").write_text("one,two\nACGTA,CCCCA\n")
-    library = read_library(tmp_path / "library", (("sequence", "one"), ("sequence2", "two")))
-    assert (library.ids, library.sequences, library.seconds) == (["ACGTA|CCCCA"], ["ACGTA"], ["CCCCA"])
+    for first in ("sequence", "sequence1"):
+        library = read_library(tmp_path / "library", ((first, "one"), ("sequence2", "two")))
+        assert (library.ids, library.sequences, library.seconds) == (["ACGTA|CCCCA"], ["ACGTA"], ["CCCCA"])
 
 
 @pytest.mark.parametrize(

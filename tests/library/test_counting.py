@@ -89,8 +89,9 @@ def test_mates_and_one_file(files, command):
         (
             {"columns": {"colour": "1"}},
             ValueError,
-            "columns must be a dict from id, sequence, sequence2, gene",
+            "columns must be a dict from id, sequence, sequence1, sequence2, gene",
         ),
+        ({"columns": {"sequence": "1", "sequence1": "1"}}, ValueError, "columns must name each"),
         ({"columns": "id=1"}, TypeError, "columns must be a dict"),
         ({"offsets": [-1]}, ValueError, "offsets must be a whole number from 0"),
         ({"offsets": "1"}, TypeError, "offsets must be a list of whole numbers"),

@@ -34,11 +34,13 @@ class LibraryColumnNames(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
+        from ...guides.library import ASKED
+
         pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
-        known = ("id", "sequence", "sequence2", "gene")
-        if not all(len(pair) == 2 and pair[0] in known and pair[1] for pair in pairs):
-            self.fail(f"{value!r} does not look like id=NAME,sequence=NAME,gene=NAME, or numbers", param, ctx)
-        if len(dict(pairs)) < len(pairs):
+        if not all(len(pair) == 2 and pair[0] in ASKED and pair[1] for pair in pairs):
+            what = f"{value!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
+            self.fail(f"{what}; the keys are {', '.join(ASKED)}", param, ctx)
+        if len({ASKED[key] for key, _ in pairs}) < len(pairs):
             self.fail(f"{value!r} names a column twice", param, ctx)
         return pairs
 
