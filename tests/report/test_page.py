@@ -25,7 +25,8 @@ def browser(tmp_path):
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not program:
         missing("there is no chromium; tests/install_peers.sh installs one")
-    given, profiles = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"], count()
+    given = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    profiles = count()
 
     def start(arguments):
         profile = f"--user-data-dir={tmp_path / f'profile{next(profiles)}'}"
