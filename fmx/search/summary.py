@@ -280,7 +280,7 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
     """Return what to do about patterns that cannot occur; "" if all can."""
     if summary.hopeless == 0 or asked.iupac:
         return ""
-    return "patterns contain IUPAC codes such as N, R or Y: add --iupac to match them"
+    return "if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters match nothing"
 
 
 # Facts in the report of a search, besides those of every run (machines/progress.py).

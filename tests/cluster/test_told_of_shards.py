@@ -36,7 +36,8 @@ CASES = {
     ]),
     "locate": (["near.fq"], [
         f"fmx: 120 patterns: 0 found (0.00 %), 0 uniquely; 0 occurrences; 120 not searched: {LETTERS}",
-        "fmx: hint: patterns contain IUPAC codes such as N, R or Y: add --iupac to match them",
+        "fmx: hint: if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters "
+        "match nothing",
     ]),
     "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
     "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
