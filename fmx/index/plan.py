@@ -116,8 +116,8 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
             reason = f"{too_large}; backward search over {layout} needs {_megabytes(smaller)}"
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, but only "
-        f"{_megabytes(limit)} are allowed; raise --max-memory, or split the reference by contigs"
+        f"searching {sum(sizes):,} symbols needs at least {_megabytes(smaller)} of memory, but only "
+        f"{_megabytes(limit)} are allowed: raise --max-memory, or split the reference by contigs"
     )
 
 

@@ -198,10 +198,13 @@ layout = click.option(
     "--layout", metavar="NAME", callback=no_empty_name,
     help="Search the index by this layout only; auto chooses the fastest.",
 )  # fmt: skip
-max_memory = click.option(
-    "--max-memory", type=Bytes(), metavar="SIZE",
-    help="Choose the fastest method that fits in SIZE of memory, e.g. 8G.",
-)  # fmt: skip
+
+
+def max_memory_of(help_text: str) -> Decorator:
+    """--max-memory: a limit for searches, not for building an index."""
+    return click.option("--max-memory", type=Bytes(), metavar="SIZE", help=help_text)
+
+
 method = click.option(
     "--method", type=click.Choice(limits.METHODS), metavar="NAME", default="auto", show_default=True,
     help="Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or "
@@ -277,8 +280,12 @@ sharing = group(
 )  # fmt: skip
 running = together(threads, quiet)
 searching = together(
-    group(INDEX, rare(layout, method), max_memory, verify), group(GPU, engine, gpus, gpu_memory), running
-)
+    group(
+        INDEX, rare(layout, method),
+        max_memory_of("Search by the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
+    ),
+    group(GPU, engine, gpus, gpu_memory), running,
+)  # fmt: skip
 
 
 def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:

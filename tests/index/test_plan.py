@@ -78,3 +78,5 @@ def test_the_commands_tell_and_obey(folder, command):
     assert "raise --max-memory" in refused.err
     assert command("search", "-x", "r.fmx", "--max-memory", "10 pounds", "q.fa").code == 2
     assert command("index", "r.fa", "--layout", "auto", "--sa-rate", "4").code == 2
+    refused = command("index", "r.fa", "--layout", "sparse", "--max-memory", "1G")
+    assert (refused.code, "--max-memory chooses the layout" in refused.err) == (2, True)

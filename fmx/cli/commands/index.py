@@ -39,7 +39,9 @@ from ... import limits, options
         help="Layouts to build. auto chooses one by --max-memory; sparse is built fastest and is small, "
         "for reads of 36 bases or more.  [default: bvsfm-k2-d96]",
     ),
-    options.max_memory,
+    options.max_memory_of(
+        "Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. Building may take more."
+    ),
     options.rare(
         click.option(
             "--sa-rate",
@@ -80,7 +82,9 @@ def command(given: SimpleNamespace) -> None:
             "--add needs one index and --layout, --with-lcp or --groups; it cannot be combined with -o, "
             "--sa-rate, --prefix-length or --prefix-names"
         )
-    if given.max_memory and layout_names is None:
+    if given.max_memory and layout_names not in (None, "auto"):
+        raise click.UsageError("--max-memory chooses the layout: leave out --layout, or --max-memory")
+    if given.max_memory:
         layout_names = "auto"
     if layout_names == "auto" and given.sa_rate != 1:
         raise click.UsageError("--layout auto chooses the SA rate: leave out --sa-rate")

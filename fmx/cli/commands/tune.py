@@ -20,11 +20,9 @@ from ...options import find_index, one_index
 @click.option(
     "--length", type=options.Number(1, 2**31), default=100, show_default=True, help="Length of the reads."
 )
-@click.option(
-    "--max-memory",
-    type=options.Bytes(),
-    metavar="SIZE",
-    help="Use at most SIZE of memory, e.g. 8G.  [default: half of the free memory; on a GPU all of it]",
+@options.max_memory_of(
+    "Consider only indexes whose searches fit in SIZE of memory, e.g. 8G.  "
+    "[default: half of the free memory; on a GPU all of it]"
 )
 @options.former("--memory-limit", "--max-memory")
 @options.engine_of(
