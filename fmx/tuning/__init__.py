@@ -1,1 +1,1 @@
-"""`fmx tune`: the fastest index and engine on this machine, predicted from memory rates and then tried."""
+"""`fmx tune`: the fastest index and engine on this machine, found by trials."""

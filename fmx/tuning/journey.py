@@ -1,49 +1,197 @@
-"""The run of `fmx tune`: measure the device, predict every choice, try the first three, keep the best.
+"""The run of `fmx tune`: list the ways to search that fit into memory, time the first few, keep the best.
 
-A trial on a sample corrects the prediction for the whole reference: the predicted search time is multiplied
-by measured over predicted time of the sample.  So the model accounts for memory, and the trial for everything
-else.
+The ways are listed in the order of docs/benchmarks.md, fast and large ones first.  A trial searches reads on
+one strand, in the given index or in the index of a random sample.
 """
 
+import hashlib
+import json
+import re
 import tempfile
+import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..compiler import private
 from ..errors import FmxError, UnsupportedError, shown
+from ..index import layouts, plan
 from ..index.arrays import part_arrays, part_sizes
 from ..index.building.journey import build_index
 from ..index.disk import store
-from ..index.disk.store import read_meta
 from ..index.fm_index import FMIndex, load
-from ..index.plan import IndexOptions, available_memory
 from ..index.reference import MAX_SYMBOLS
-from ..index.sparse.table import parse_sparse
+from ..index.sparse.table import DEFAULT, SparseName, parse_sparse
 from ..input.reads import Patterns
 from ..machines.gpu_session import GpuSession
 from ..machines.jobs import ONE_CORE
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
+from ..machines.threads import run_all, spans
 from ..measure import timing
 from ..measure.texts import cut, places, random_fasta, search, search_both
 from ..search import engines
+from ..search.hits import Locator
 from ..search.mapping import make_query
-from . import choices
-from .choices import Choice, Prediction, SearchPlace
-from .rates import Store, measure_cpu, measure_gpu
 
+SPARSE = str(SparseName(*DEFAULT))
+WAYS = ("verify", SPARSE, "cofi", "bvsfm-k3-d224", *dict.fromkeys(name for name, _ in plan.CHOICES))
+SA_RATES = (1, 4, 16, 32, 64)
+N_TRIED = 4  # of a reference; of an index, all
+SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text for trials
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # per thread of the CPU, per GPU
+
+
+@dataclass(frozen=True)
+class Question:
+    """The request: an index, or a reference of ``n_bases``; reads of ``length`` bases; ``memory``: bytes for
+    the index (None: half of the free memory, on a GPU all of it); ``engine``: auto, cpu or cuda."""
+
+    index: Path | None
+    n_bases: int
+    length: int
+    memory: int | None
+    engine: str
+    n_threads: int
+
+    def key(self, meta: dict | None) -> str:
+        """Return a key under which the result is kept."""
+        what = meta["checksum"] if meta else f"{self.n_bases} bases"
+        return (
+            f"{what}, reads of {self.length}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
+        )
+
+
+@dataclass(frozen=True)
+class SearchPlace:
+    """A place to search, cpu or cuda: the name of the device, and the bytes that an index may take there."""
+
+    kind: str
+    device: str
+    memory: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to search: "verify", or the name of a layout or sparse suffix array.
+
+    ``engine``: cpu or cuda, after a trial one of engines.CUDA; ``n_bytes`` that a search reads; ``speed``:
+    reads per second in a trial, 0 without one.
+    """
+
+    way: str
+    sa_rate: int
+    n_bytes: int
+    engine: str
+    speed: float = 0
+
+
+def choices_of_reference(sizes: list[int], place: SearchPlace) -> Iterator[Choice]:
+    """Yield each way that fits, with the lowest sa_rate that does; ``sizes``: symbols of each part."""
+    n = max(sizes)
+    for name in WAYS:
+        sparse = parse_sparse(name)
+        if name == "verify":
+            found = [(name, 1, plan.verify_bytes(sizes))]
+        elif sparse:
+            found = [(name, 1, plan.sparse_bytes(sizes, sparse))]
+        else:
+            way = str(layouts.parse_name(name, n))
+            found = [(way, s, int(plan.backward_bytes(sizes, way, s))) for s in SA_RATES]
+        yield from [Choice(*one, place.kind) for one in found if one[2] <= place.memory][:1]
+
+
+def choices_of_index(meta: dict, place: SearchPlace) -> Iterator[Choice]:
+    """Yield each way that an index offers and that fits."""
+    for way, n_bytes in plan.ways_to_search(meta).items():
+        if n_bytes <= place.memory:
+            yield Choice(way, meta["sa_rate"], n_bytes, place.kind)
+
+
+def tune(question: Question, progress: Progress, plan_only: bool = False) -> dict:
+    """Return the answer that ``text`` formats; trials of an earlier run are reused.
+
+    Raises UnsupportedError if no index fits, DeviceError if a GPU is requested and there is none.
+    """
+    meta = store.read_meta(question.index) if question.index else None
+    sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
+    at = _places(question, progress)
+    kept, key = KeptResults(at[-1].device), question.key(meta)  # the GPU's, if there is one
+    if not plan_only and (known := kept.get(key)):
+        return {**known, "kept": str(kept.path)}
+    found: list[Choice] = []
+    for place in at:
+        offered = choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
+        found += [choice for choice in offered if _can_search(choice, question.length)]
+    if not found:
+        allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in at)
+        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
+    about = {
+        "index": str(question.index) if question.index else None, "length": question.length,
+        "devices": [place.device for place in at], "n_text": sum(sizes),
+    }  # fmt: skip
+    if not plan_only:
+        n_tried = len(found) if meta else N_TRIED
+        for kind in {choice.engine for choice in found}:
+            own = [choice for choice in found if choice.engine == kind][:n_tried]
+            found = [_tried(question, x, sum(sizes), progress) if x in own else x for x in found]
+    found.sort(key=lambda choice: -choice.speed)
+    answer = {**about, "rows": list(map(asdict, found))}
+    return answer if plan_only else kept.keep(key, answer)
+
+
+def _can_search(choice: Choice, length: int) -> bool:
+    sparse = parse_sparse(choice.way)
+    return not sparse or (choice.engine == "cpu" and length >= sparse.shortest)
+
+
+def _parts_of(n_bases: int) -> list:
+    """Return the part sizes of a text of that many bases in contigs far smaller than a part."""
+    n_parts = -(-n_bases // MAX_SYMBOLS)
+    return [n_bases // n_parts] * n_parts
+
+
+def _places(question: Question, progress: Progress) -> list[SearchPlace]:
+    """Return the requested places, the CPU first."""
+    found = []
+    if question.engine != "cuda":
+        device = f"{timing.machine()}, {question.n_threads} threads"
+        found.append(SearchPlace("cpu", device, question.memory or plan.available_memory() // 2))
+
+    def on_gpu(sessions: list[GpuSession]) -> None:
+        found.append(SearchPlace("cuda", sessions[0].name, sessions[0].memory))
+
+    where = Device(question.engine, memory=question.memory)
+    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"found {place}"))
+    return found
+
+
+# Trials.
+
+
+def _tried(question: Question, choice: Choice, n_text: int, progress: Progress) -> Choice:
+    """Search a sample, or the given index; return the choice with the fastest engine and its speed."""
+    with progress.stage(f"trying {choice.way} ({choice.engine})"), tempfile.TemporaryDirectory() as folder:
+        path = question.index
+        if path is None:
+            path = Path(folder) / "sample.fmx"
+            layout = layouts.DEFAULT if choice.way == "verify" else choice.way
+            fasta = random_fasta(min(n_text, SAMPLE[choice.engine]))
+            build_index(fasta, path, plan.IndexOptions([layout], choice.sa_rate), question.n_threads)
+        speeds = reads_per_second(path, choice, question.length, question.n_threads)
+    engine = max(speeds, key=lambda name: speeds[name])
+    return Choice(choice.way, choice.sa_rate, choice.n_bytes, engine, speeds[engine])
 
 
 def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: int) -> dict:
     """Return {engine: reads per second} for reads of ``length`` bases, one strand, in the index at ``path``.
 
-    On a GPU, every engine that can run is tried, whatever the choice names.  Raises FmxError if a read is not
-    found or no contig is that long.
+    On the CPU one row per read is located as well.  On a GPU, every engine that can run is tried.  Raises
+    FmxError if a read is not found or no contig is that long.
     """
     way = {"method": "verify"} if choice.way == "verify" else {"layout": choice.way}
     fm_index = load(path, n_threads=n_threads, **way)
@@ -57,10 +205,23 @@ def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: i
         else:
             found = {"cpu": search(query, patterns, n_threads)} if is_cpu else _on_gpu(query, patterns)
         for engine, (intervals, seconds) in found.items():
-            if part is fm_index.parts[0] and not (intervals.lo < intervals.hi).all():
-                raise FmxError(f"{path}: reads drawn from the text were not found: please report this error")
+            if part is fm_index.parts[0]:
+                if not (intervals.lo < intervals.hi).all():
+                    raise FmxError(
+                        f"{path}: reads drawn from the text were not found: please report this error"
+                    )
+                if is_cpu and part.method == "backward":
+                    seconds += _seconds_to_locate(part, intervals.lo, n_threads)
             spent[engine] = spent.get(engine, 0) + seconds
     return {engine: patterns.length.size / seconds for engine, seconds in spent.items()}
+
+
+def _seconds_to_locate(part: Any, rows: np.ndarray, n_threads: int) -> float:
+    """Return the seconds to locate rows of a part with n_threads."""
+    locate, ones = Locator(part.sa, part.layout, 0).locate, np.ones(rows.size, np.int64)
+    pieces = [(rows[a:b], ones[a:b]) for a, b in spans(rows.size, n_threads)]
+    run_all(locate, pieces, n_threads)  # compiles
+    return timing.best(lambda: run_all(locate, pieces, n_threads))
 
 
 def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
@@ -95,125 +256,42 @@ def _on_gpu(query: Any, patterns: Patterns) -> dict:
     return spent
 
 
-# Rank the choices and try the best.
-
-SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text for trials
-N_TRIED, N_SHOWN = 3, 10
+# Results of earlier runs, kept beside the compiled code.
 
 
-@dataclass(frozen=True)
-class Question:
-    """The request: an index, or a reference of ``n_bases``; reads of ``length`` bases; ``memory``: bytes for
-    the index (None: half of the free memory, on a GPU all of it); ``engine``: auto, cpu or cuda."""
+class KeptResults:
+    """The results of one device by key, in <cache>/fmx/tune/DEVICE.json.
 
-    index: Path | None
-    n_bases: int
-    length: int
-    memory: int | None
-    engine: str
-    n_threads: int
-
-    def key(self, meta: dict | None) -> str:
-        """Return a key under which the result is kept."""
-        what = meta["checksum"] if meta else f"{self.n_bases} bases"
-        return (
-            f"{what}, reads of {self.length}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
-        )
-
-
-def tune(question: Question, progress: Progress, plan_only: bool = False) -> dict:
-    """Return the answer that ``text`` formats; trials of an earlier run are reused.
-
-    Raises UnsupportedError if no index fits, DeviceError if a GPU is requested and there is none.
+    A file that is unreadable or was changed counts as empty.
     """
-    meta = read_meta(question.index) if question.index else None
-    sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
-    places, stores, note = _places(question, progress)
-    store = stores[-1]  # the GPU's, if there is one
-    key = question.key(meta)
-    if not plan_only and (known := store.result(key)):
-        return {**known, "kept": str(store.path)}
 
-    def offered(kind: str) -> Iterator[Choice]:
-        return choices.of_index(meta, kind) if meta else choices.every(max(sizes), kind)
+    def __init__(self, device: str) -> None:
+        name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
+        base = private.base()
+        self.path = base / "tune" / f"{name}.json" if base else None
+        self._results: dict = {}
+        try:
+            checksum, results = json.loads(self.path.read_text()) if self.path else ("", {})
+            if checksum == _checksum(results):
+                self._results = results
+        except (OSError, ValueError, TypeError, RecursionError):  # no such file, or another content
+            pass
 
-    predicted = choices.ranked(sizes, question.length, places, offered)[:N_SHOWN]
-    if not predicted:
-        allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in places)
-        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
-    rows = [_row(found) for found in predicted]
-    about = {"index": str(question.index) if question.index else None, "length": question.length}
-    devices = [place.rates.device for place in places]
-    answer = about | {"devices": devices, "note": note, "n_text": sum(sizes), "rows": rows}
-    if plan_only:
-        return answer
-    for found, row in zip(predicted[:N_TRIED], rows, strict=False):
-        _try(question, sizes, found, row, progress)
-    tried = [row for row in rows if "corrected" in row]
-    rows.sort(key=lambda row: -row["corrected"] if row in tried else 0)
-    return store.keep_result(key, answer)
+    def get(self, key: str) -> dict | None:
+        """Return the kept result of a key, if any."""
+        return self._results.get(key)
+
+    def keep(self, key: str, result: dict) -> dict:
+        """Keep a result, with the date."""
+        self._results[key] = result = {**result, "date": time.strftime("%Y-%m-%d")}
+        if self.path:
+            data = json.dumps([_checksum(self._results), self._results], indent=1) + "\n"
+            private.write(self.path.parent, self.path.name, data.encode(), alone=False)
+        return result
 
 
-def _parts_of(n_bases: int) -> list:
-    """Return the part sizes of a text of that many bases in contigs far smaller than a part."""
-    n_parts = -(-n_bases // MAX_SYMBOLS)
-    return [n_bases // n_parts] * n_parts
-
-
-def _places(question: Question, progress: Progress) -> tuple:
-    """Return (the requested SearchPlaces, their Stores, a note on the memory of the CPU)."""
-    places, stores, note = [], [], ""
-    if question.engine != "cuda":
-        device = f"{timing.machine()}, {question.n_threads} threads"
-        stores.append(Store(device))
-        with progress.stage("rates of this CPU"):
-            rates = stores[-1].rates(lambda: measure_cpu(device, question.n_threads))
-        most = max(rates.table[64])
-        note = f"{1e-6 / rates.seconds(64, most):.0f} M lines/s from {most / 1e9:.1f} GB"
-        places.append(SearchPlace("cpu", rates, question.memory or available_memory() // 2))
-
-    def on_gpu(sessions: list[GpuSession]) -> None:
-        (session,) = sessions
-        stores.append(Store(session.name))
-        with progress.stage("rates of the GPU"):
-            rates = stores[-1].rates(lambda: measure_gpu(session.name))
-        places.append(SearchPlace("cuda", rates, session.memory))
-
-    where = Device(question.engine, memory=question.memory)
-    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"measured {place}"))
-    return places, stores, note
-
-
-def _row(found: Prediction) -> dict:
-    return asdict(found.choice) | {"n_bytes": found.n_bytes, "predicted": found.reads}
-
-
-def _try(question: Question, sizes: list[int], found: Prediction, row: dict, progress: Progress) -> None:
-    """Search a sample, or the given index, and correct the prediction by the measured rate."""
-    with progress.stage(f"trying {row['way']}"):
-        if question.index:
-            tried_sizes = sizes
-            rates = reads_per_second(question.index, found.choice, question.length, question.n_threads)
-        else:
-            n = min(sum(sizes), SAMPLE[found.place.kind])
-            tried_sizes = [n + 1]
-            rates = _on_sample(question, found.choice, n)
-    engine = max(rates, key=lambda name: rates[name])
-    sample = choices.predict(tried_sizes, question.length, found.choice, found.place)
-    whole = replace(found, search=found.search / sample.search / rates[engine])
-    row.update(
-        engine=engine, sample=sum(tried_sizes), sample_predicted=1 / sample.search,
-        sample_measured=rates[engine], corrected=whole.reads,
-    )  # fmt: skip
-
-
-def _on_sample(question: Question, choice: Choice, n: int) -> dict:
-    layout = "bvsfm-k2-d224" if choice.way == "verify" else choice.way
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sample.fmx"
-        options = IndexOptions([layout], choice.sa_rate, choice.prefix_length)
-        build_index(random_fasta(n), path, options, question.n_threads)
-        return reads_per_second(path, choice, question.length, question.n_threads)
+def _checksum(results: dict) -> str:
+    return hashlib.sha256(json.dumps(results).encode()).hexdigest()[:16]
 
 
 # The answer as text: a table of choices, and the commands of the best.
@@ -222,36 +300,24 @@ def _on_sample(question: Question, choice: Choice, n: int) -> dict:
 def text(answer: dict) -> str:
     """Format an answer."""
     lines = [f"machine     {device}" for device in answer["devices"]]
-    lines += [f"memory      {answer['note']}"] if answer["note"] else []
     what = answer["index"] or "a reference"
     lines.append(
         f"reference   {what}, {answer['n_text']:,} symbols; reads of {answer['length']} bases, one strand"
     )
-    lines += ["", "million reads/s, searched and one hit located:", ""]
-    head = ("search by", "engine", "sa-rate", "prefix", "reads MB", "predicted", "on sample", "corrected")
-    lines += [_line(*cells) for cells in (head, *map(_cells, answer["rows"]))]
+    lines += ["", _line("search by", "engine", "sa-rate", "reads MB", "million reads/s")]
+    for row in answer["rows"]:
+        million = row["speed"] / 1e6
+        speed = (f"{million:,.1f}" if million < 100 else f"{million:,.0f}") if million else ""
+        size = f"{row['n_bytes'] / 1e6:,.0f}"
+        lines.append(_line(row["way"], row["engine"], row["sa_rate"], size, speed))
     lines += ["", *_commands(answer)]
     if "kept" in answer:
         lines.append(f"measured {answer['date']}; remove {answer['kept']} to measure again")
     return "\n".join(map(shown, lines))
 
 
-def _line(way: str, engine: str, sa_rate: object, prefix: object, size: str, *speeds: str) -> str:
-    tail = "".join(f"{speed:>15}" for speed in speeds)
-    return f"{way:<20}{engine:<20}{sa_rate:>7}{prefix:>8}{size:>10}{tail}".rstrip()
-
-
-def _cells(row: dict) -> list:
-    cells = [row[name] for name in ("way", "engine", "sa_rate", "prefix_length")]
-    cells += [f"{row['n_bytes'] / 1e6:,.0f}", _million(row["predicted"])]
-    if "corrected" not in row:
-        return cells
-    on_sample = f"{_million(row['sample_predicted'])} > {_million(row['sample_measured'])}"
-    return [*cells, on_sample, _million(row["corrected"])]
-
-
-def _million(reads: float) -> str:
-    return f"{reads / 1e6:,.1f}" if reads < 1e8 else f"{reads / 1e6:,.0f}"
+def _line(way: str, engine: str, sa_rate: object, size: str, speed: str) -> str:
+    return f"{way:<20}{engine:<20}{sa_rate:>7}{size:>10}{speed:>17}".rstrip()
 
 
 def _commands(answer: dict) -> list:
@@ -262,10 +328,6 @@ def _commands(answer: dict) -> list:
     search = f"fmx search {way} --engine {best['engine']}"
     if answer["index"]:
         return [f"search by    {search} -x {answer['index']} READS"]
-    if parse_sparse(best["way"]):
-        return [f"index by     fmx index --layout {best['way']} REFERENCE", f"search by    {search} READS"]
-    layout = "" if verify else f" --layout {best['way']} --sa-rate {best['sa_rate']}"
-    return [
-        f"index by     fmx index{layout} --prefix-length {best['prefix_length']} REFERENCE",
-        f"search by    {search} READS",
-    ]
+    layout = "" if verify else f" --layout {best['way']}"
+    rate = "" if best["sa_rate"] == 1 else f" --sa-rate {best['sa_rate']}"
+    return [f"index by     fmx index{layout}{rate} REFERENCE", f"search by    {search} READS"]

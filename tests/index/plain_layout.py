@@ -96,4 +96,4 @@ def _preceding(layout, row):
     return code if code < 4 else np.int64(-1)
 
 
-FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, cpu_share=0.3)
+FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol)

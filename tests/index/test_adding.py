@@ -11,12 +11,8 @@ from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled, compiled
 from fmx.index import contracts, layouts
 from fmx.index.disk import verify
-from fmx.tuning import choices, journey
-from fmx.tuning.choices import SearchPlace
-from fmx.tuning.rates import Rates
 
 NAME = "plain-k1-d32"
-RATES = Rates("round", {64: {10**6: 1e8, 10**9: 1e7}})
 CONTIGS = [
     ("one", random_letters(700, 1)),
     ("two", "ACGT" * 30 + "N" + random_letters(90, 2)),
@@ -64,7 +60,6 @@ def test_a_search_over_it(tmp_path, sa_rate):
 
 def test_commands_know_it(tmp_path, command, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(journey, "measure_cpu", lambda device, n_threads: RATES)
     index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"
     reference.write_bytes(journeys.fasta(CONTIGS))
     reads.write_bytes(journeys.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))
@@ -80,14 +75,6 @@ def test_commands_know_it(tmp_path, command, monkeypatch):
     planned = command("tune", "-q", "--engine", "cpu", "-t", "1", "--plan", index)
     assert planned.code == 0
     assert NAME in planned.out.decode()
-
-
-def test_tune_ranks_it():
-    found = choices.ranked(
-        [10**6], 100, [SearchPlace("cpu", RATES, 10**9)], lambda kind: choices.every(10**6, kind)
-    )
-    assert NAME in [prediction.choice.way for prediction in found]
-    assert choices.engine_for(NAME, "cuda") == choices.SHARES[choices.units_of(NAME)][0]
 
 
 def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):

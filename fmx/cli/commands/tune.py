@@ -28,13 +28,15 @@ from ...options import find_index, one_index
 @options.engine_of(
     "Search on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto).", default="auto"
 )
-@click.option("--plan", "plan_only", is_flag=True, help="Only predict; time nothing.")
+@click.option(
+    "--plan", "plan_only", is_flag=True, help="Only list the ways that fit into memory; time nothing."
+)
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Find the fastest index and search method for this machine.
 
-    The command measures this machine, predicts the speed of every layout, and times the best three on INDEX
-    or on a random reference. It prints the commands to use and stores the result for later runs.
+    The command lists the ways to search that fit into memory, and times all of INDEX, or the first four on a
+    random reference. It prints the commands to use and stores the result for later runs.
 
     Examples:
     fmx tune ref.fmx

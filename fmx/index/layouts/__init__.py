@@ -11,7 +11,7 @@ from collections import UserDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import UnsupportedError
 from ..contracts import units
@@ -112,44 +112,17 @@ _NARROW = 33  # steps after which an interval of any text has one row; each step
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of layout: its builder, arrays, size by the paper's formula, types, and speed.
+    """A kind of layout: its builder, arrays, size by the paper's formula, and types.
 
     ``build(text, sa, k, d, backend)`` makes its arrays; ``forms(k, d, n)`` returns their ArraySpec by field;
     ``bytes_per_symbol(k, d, n)`` is its size in a text of n symbols; ``types`` by (k, d), the default first:
     for a text of n symbols it is the first that ``fits(k, n)``.  ``walks_forward``: its ``neighbour`` is k
     symbols after a row, not before it.
-
-    For ``fmx tune``: ``cpu_share`` is the fraction of its ceiling that the CPU's engine reaches.  Entries of
-    ``units`` are at multiples of ``apart(k, units)`` bytes.  A layout without units has ``fetches(n, length,
-    k, looked_up, table)``, the Fetches of a search, including ``table``, those of its prefix table, and
-    ``gpu_shares``, the fractions of the ceilings of memory and cache that a GPU engine reaches.
     """
 
     build: Callable
     forms: Callable
     bytes_per_symbol: Callable
     types: dict
-    cpu_share: float
     fits: Callable = lambda k, n: True
     walks_forward: bool = False
-    apart: Callable = lambda k, units: 16 * units
-    fetches: Callable | None = None
-    gpu_shares: tuple = ()
-
-
-class Fetches(NamedTuple):
-    """Fetches of ``entry`` bytes from random places in ``footprint`` bytes, ``times`` per read."""
-
-    times: float
-    entry: float
-    footprint: float
-
-
-def width(n: int, length: int) -> float:
-    """Return the rows of the interval of a string of ``length`` in a random text of n, at least one."""
-    return max(1, n / 4**length)
-
-
-def sum_over(steps: range, n: int, cost: Callable[[float], float]) -> float:
-    """Sum ``cost(width)`` of the interval after each of these lengths (a range); the width becomes 1."""
-    return sum(cost(width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)

@@ -242,7 +242,4 @@ def _register_one_step(cls: type, d: int) -> Any:
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
-# An entry begins at any unit for k = 1, at every other one for k = 2.
-FAMILY = family_of_entries(
-    TYPES, _n_words, bytes_per_symbol, runs_together=2, cpu_share=0.26, apart=lambda k, units: 16 * k
-)
+FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, runs_together=2)

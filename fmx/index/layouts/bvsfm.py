@@ -92,4 +92,4 @@ def _register(cls: type, d: int) -> None:
 
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
-FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, cpu_share=0.45)
+FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol)

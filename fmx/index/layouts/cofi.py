@@ -18,7 +18,6 @@ finds the rows of strings shorter than k:
 Size: 4 bytes per symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
-from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +42,7 @@ from ..contracts import (
     units,
 )
 from ..seed_table import first_rows
-from . import Family, Fetches, sum_over, width
+from . import Family
 
 HOLE = 2**32 - 16
 
@@ -71,18 +70,6 @@ def bytes_per_symbol(k: int, d: int | None, n: int) -> float:
 def fits(k: int, n: int) -> bool:
     """Return whether the offsets are no larger than the changes, or cannot be smaller."""
     return k == 2 or 4**k + 1 <= n
-
-
-def fetches(n: int, length: int, k: int, looked_up: int, table: Fetches) -> list:
-    """Return Fetches: offsets, and lines of changes for a search in a column, 16 rows per line."""
-    column = width(n, k)
-    search, first = 1 + max(0, log2(column / 16)), [table]
-    if looked_up < 0:  # both borders of its strings are sought in the layout
-        looked_up += k
-        first = [Fetches(2, 8, 4 * 4**k), Fetches(2 * search, 64, 4 * n)]
-    steps = range(looked_up, length, k)
-    lines = sum_over(steps, n, lambda rows: search + min(1, min(rows, column) / 16))
-    return [*first, Fetches(len(steps), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
 def forms(k: int, d: int | None, n: int) -> dict:
@@ -235,14 +222,4 @@ def on_device_cofi(layout):
 _register(Cofi, _lower_bound, _lower_bound_of_few)
 _register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
 _register(CofiWhole, _lower_bound, _lower_bound)
-FAMILY = Family(
-    build,
-    forms,
-    bytes_per_symbol,
-    TYPES,
-    cpu_share=0.5,
-    fits=fits,
-    walks_forward=True,
-    fetches=fetches,
-    gpu_shares=(0.7, 0.3),
-)
+FAMILY = Family(build, forms, bytes_per_symbol, TYPES, fits=fits, walks_forward=True)

@@ -95,12 +95,11 @@ def family_of_entries(
     n_words: Callable[[int, int, int], int],
     bytes_per_symbol: Callable[[int, int, int], float],
     runs_together: int = 1,
-    **speed: Any,
 ) -> Family:
     """Return the Family of layouts whose ``entries`` are ``n_words(k, d, n)`` uint64; they register ``fill``.
 
     ``types`` by (k, d); a type with a field ``missing`` shows rows without k-symbol as the k-symbol 0.
-    ``runs_together``: number of runs of d rows that share words.  ``speed`` is for fmx tune.
+    ``runs_together``: number of runs of d rows that share words.
     """
 
     def forms(k, d, n):
@@ -118,4 +117,4 @@ def family_of_entries(
         fill_layout(backend, layout, text, sa, codes, d, runs_together)
         return layout
 
-    return Family(build, forms, bytes_per_symbol, types, **speed)
+    return Family(build, forms, bytes_per_symbol, types)

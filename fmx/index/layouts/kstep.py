@@ -114,9 +114,8 @@ for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
 
 
-def _family(parameters: Sequence[tuple], cpu_share: float) -> Family:
-    types = {p: TYPES[p] for p in parameters}
-    return family_of_entries(types, _n_words, bytes_per_symbol, cpu_share=cpu_share)
+def _family(parameters: Sequence[tuple]) -> Family:
+    return family_of_entries({p: TYPES[p] for p in parameters}, _n_words, bytes_per_symbol)
 
 
-SAMPLED, KSTEP = _family(_ONE_STEP, 0.4), _family(_MORE_STEPS, 0.38)
+SAMPLED, KSTEP = _family(_ONE_STEP), _family(_MORE_STEPS)
