@@ -22,12 +22,10 @@ COMMANDS = {  # name: file of this room, and function in it
     "map": "mapping.map_command",
     "mem": "mem.mem_command",
     "modes": "mapping.modes_command",
-    "pairs": "mapping.pairs_command",
     "pairwise": "pairwise.pairwise_command",
     "papers": "papers.page.papers_command",
     "roofline": "gpu.roofline_command",
     "search": "search.search_command",
     "sparse": "sparse.sparse_command",
-    "stages": "mapping.stages_command",
     "verify": "gpu.verify_command",
 }

@@ -1,27 +1,17 @@
-"""Whole runs of fmx search, timed: fmx bench map, pairs, modes, library and stages."""
+"""Whole runs of fmx search, timed: fmx bench map, modes and library."""
 
 import json
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
 
-from .. import options, workflow
-from ..index.fm_index import load
+from .. import options
 from ..input.reads import parse
-from ..input.spans import plan, read_chunks
-from ..input.streams import whole_output
-from ..machines.places import at_once
-from ..machines.progress import Clock, Progress, Timed
+from ..input.spans import read_chunks
 from ..measure import timing
-from ..options import find_index
-from ..search.mappers import compile_all, make_mappers, map_spans
-from ..search.mapping import MapOptions, Observers, least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
 from .options import compared, count, length, only, require, runs, show, show_machine, work
 
@@ -129,50 +119,7 @@ def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> 
     return builds, maps
 
 
-# fmx bench pairs: the cost of pairing, compared with single reads and with bowtie's pairs.
-
-INSERT = 300  # bases of a simulated fragment
-MOST = 500
-
-
-@click.command(cls=options.Command)
-@click.argument("reference", type=click.Path(exists=True))
-@click.argument("mates", nargs=-1, type=click.Path(exists=True), metavar="[R1 R2]")
-@count("--simulate", default=None, help="Instead of R1 and R2, simulate N error-free pairs of REFERENCE.")
-@length
-@runs
-@click.option("--bowtie", is_flag=True, help="Also time bowtie -v 0.")
-@work
-@options.threads
-def pairs_command(reference: str, mates: tuple[str, ...], **given: Any) -> None:
-    """Time fmx search of pairs.
-
-    Maps mates as single reads and as pairs, in turn, to a file. Prints medians of the wall time of whole
-    commands. Put --work on a RAM disk.
-    """
-    simulate, threads, bowtie = given["simulate"], given["threads"], given["bowtie"]
-    if bool(simulate) == bool(mates) or len(mates) not in (0, 2):
-        raise click.UsageError("give R1 and R2, or --simulate N")
-    require(["bowtie"] if bowtie else [])
-    with work_folder(given["work"]) as folder:
-        fasta, reads = write_plain([reference], folder / "reference.fa"), (folder / "1.fq", folder / "2.fq")
-        if simulate:
-            write_pairs(fasta, simulate, (given["length"], INSERT), reads)
-        else:
-            for path, target in zip(mates, reads, strict=True):
-                write_plain([path], target)
-        index, out = folder / "fmx.fmx", ["-o", folder / "out.sam"]
-        timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", index))
-        search = timing.fmx_command("search", "-q", "-t", threads, "-x", index, *out)
-        as_mates = ["-1", reads[0], "-2", reads[1]]
-        commands = {"single reads": [*search, *reads], "pairs": [*search, *as_mates]}
-        if bowtie:
-            timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
-            search = ["bowtie", "-v", "0", "-S", "-k", "1", "-p", threads, "-x", folder / "bowtie"]
-            commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
-        show_machine(threads, given["n_runs"])
-        show(compared("map", timing.medians_of_commands(commands, given["n_runs"]), "single reads"))
-
+INSERT, MOST = 300, 500  # bases of a simulated fragment, and the most that bowtie allows
 
 # fmx bench modes: the time of each way of mapping, compared with bowtie, and its slowest stage.
 
@@ -299,73 +246,3 @@ def library_command(**given: Any) -> None:
             calls = {name: partial(timing.call, ask, reads) for name, reads in ways.items()}
             found = timing.medians(calls, given["n_runs"])
             show(compared(f"{ask.__name__}: reads as", found, "FASTQ", given["simulate"]))
-
-
-# fmx bench stages: the time of a whole search, stage by stage, with all its threads.
-#
-# The stages are those of ``fmx search``; each adds up the seconds that threads spend in it. The work of a GPU
-# while they wait in SEARCH and LOCATE is listed after them, by its own clock.
-
-
-def timed(clock: Clock, source: Iterable) -> Iterator:
-    """Yield the spans of a source and time how long they take to make: a stream is read meanwhile."""
-    source = iter(source)
-    while True:
-        with clock.timed("read"):
-            span = next(source, None)
-        if span is None:
-            return
-        yield span
-
-
-def stage_table(spent: Mapping[str, float], wall: float, n_threads: int) -> list[tuple[str, float, float]]:
-    """Return a row (stage, seconds, fraction) for each stage: main thread, workers, and idle time."""
-    workers = dict(sorted(spent.items()))
-    main = {"write": workers.pop("write", 0.0)}
-    main["wait"] = max(0.0, wall - main["write"])
-    workers["idle"] = max(0.0, n_threads * wall - sum(workers.values()))
-    rows = [(f"main: {stage}", seconds, seconds / wall) for stage, seconds in main.items()]
-    return rows + [(stage, seconds, seconds / wall / n_threads) for stage, seconds in workers.items()]
-
-
-@options.command
-@click.argument("files", nargs=-1, required=True, metavar="READS")
-@options.index
-@click.option("-o", "--output", default=os.devnull, show_default=True, help="Write records to FILE.")
-@click.option("--bam", is_flag=True, help="Map to BAM instead of SAM.")
-@options.layout
-@options.method
-@options.engine
-@options.gpus
-@options.gpu_memory
-@options.threads
-def stages_command(given: SimpleNamespace) -> None:
-    """Time fmx search stage by stage.
-
-    Maps READS as fmx search does, to SAM or BAM, and prints the seconds of all threads by stage.
-    """
-    threads, clock = given.threads, Clock()
-    fm_index = load(find_index(given.index_path), given.layout, given.method, threads)
-    where, wanted = options.device_of(given), MapOptions(n_threads=threads)
-    writer, _ = workflow.make_writer(
-        fm_index.reference, workflow.SearchOutput(workflow.RecordOutput(kind="bam" if given.bam else "sam"))
-    )
-    mappers = make_mappers(fm_index, wanted, where, Progress(quiet=True), writer, Observers(clock=clock))
-    compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
-    sessions = [session for mapper in mappers for session in mapper.sessions]
-    n_threads = sum(mapper.options.n_threads for mapper in mappers)
-    for one in (clock, *(session.clock for session in sessions)):
-        one.seconds.clear()
-    start = time.perf_counter()
-    with whole_output(given.output) as file:
-        size = min(mapper.options.chunk_size for mapper in mappers)
-        source = timed(clock, plan(given.files, size, n_threads=n_threads))
-        summary = map_spans(mappers, source, writer, Timed(clock, file))
-    wall = time.perf_counter() - start
-    for stage, seconds, share in stage_table(clock.seconds, wall, n_threads):
-        click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")
-    for session in sessions:
-        for stage, seconds in session.clock.seconds.items():
-            click.echo(f"GPU {session.number}: {stage:9}{seconds:9.3f} s")
-    speed = summary.reads / wall / 1e6
-    click.echo(f"{summary.reads:,} reads, {threads} threads, {wall:.3f} s, {speed:.2f} M reads/s")
