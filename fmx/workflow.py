@@ -30,7 +30,7 @@ from .machines.progress import Progress, Watch
 from .output import module_of
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import CountsTable, LocalRun, Run, RunTable, ScreenTable, container, tables_of
+from .output.run import CountsTable, LocalRun, PartRun, Run, RunTable, ScreenTable, container, tables_of
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.mappers import compile_all, make_mappers, map_spans
@@ -126,8 +126,10 @@ def search(
     return write_hits(prepared, paths, output, progress)
 
 
-def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any, shard: Any = None) -> Any:
-    """Map reads with a prepared search; ``shard``: a jobs.shard.ShardRun, or None for all reads."""
+def write_hits(
+    prepared: Search, paths: Any, output: SearchOutput, progress: Progress, shard: PartRun | None = None
+) -> Any:
+    """Map reads with a prepared search; ``shard``: the part of a run to do, or None for all reads."""
     files = getattr(paths, "paths", paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared
     for counter in filter(None, (tally, screen)):
@@ -137,7 +139,7 @@ def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
     made = container(output.records, reference)
     run: Run = (
-        shard.beside(output.reads.takers().values(), made)
+        shard.beside(tuple(output.reads.takers().values()), made)
         if shard
         else LocalRun(
             output.path, made, options.n_threads, tables_of(output), output.reads.takers(), output.reports
@@ -171,7 +173,7 @@ def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any
     return summary
 
 
-def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, progress: Any) -> Any:
+def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, progress: Progress) -> Any:
     """Collect the distinct reads of all input (search.collapse.Collection): equal reads may be anywhere."""
     from .search.collapse import collect
 

@@ -30,7 +30,7 @@ from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
 from ..output import module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
-from ..output.run import PLAIN, Container, LocalRun, Run
+from ..output.run import PLAIN, Container, LocalRun, PartRun, Run
 from ..report.facts import SingleOutput
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
@@ -190,11 +190,11 @@ def align(
     output: PairOutput,
     progress: Progress,
     gpus: ScoringGpus,
-    shard: Any = None,
+    shard: PartRun | None = None,
 ) -> AlignmentSummary:
     """Align the pairs, write them, and return their AlignmentSummary.
 
-    ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
+    ``shard``: the part of a run to do, or None for all pairs.
     """
     wall, (names, job) = progress.wall, read
     made = _container(job, names, output)

@@ -38,7 +38,7 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
             raise click.UsageError(why)
         address = _address(given, job)
         if not (address or given.scheduler_file):
-            part = Part(given.shard[0], given.shard[1], job.output.path) if given.shard else None
+            part = Part(given.shard[0], given.shard[1], str(job.output.path)) if given.shard else None
             run(job, resources, progress, part, cache)
             continue
         from ..cluster.shards import on_cluster

@@ -69,6 +69,9 @@ class JoinedIndex:
     parts: tuple[FMIndex, ...]
 
 
+AnyIndex = FMIndex | JoinedIndex
+
+
 def reference_arrays(reference: Reference) -> dict:
     """Return the arrays that store a Reference on disk."""
     return {

@@ -17,11 +17,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from ..errors import shown
 from ..machines.places import ALL_GPUS, Device
+from ..machines.progress import Progress
 from ..report.facts import Report
+
+if TYPE_CHECKING:
+    from ..index.fm_index import AnyIndex
+    from ..output.run import PartRun
+    from .identity import Manifest
+
+OpenedT = TypeVar("OpenedT")
+PreparedT = TypeVar("PreparedT")
+SummaryT = TypeVar("SummaryT")
+ReportedT = TypeVar("ReportedT", bound="Reported")
 
 # The resources of a job, which never change its result: cores, GPUs, and what a process keeps in memory.
 
@@ -97,10 +108,11 @@ def cache_for(run: Any) -> WorkerCache:
 # Jobs.
 
 
-class Job(Protocol):
+class Job(Protocol[OpenedT, PreparedT, SummaryT]):
     """The work of one command.
 
-    ``opened``: the result of ``open``; ``shard``: a shard.ShardRun, or None for the whole job.
+    ``opened`` and ``prepared``: the results of ``open`` and ``prepare``; ``shard``: the part of the job to
+    do, or None for the whole job.
     """
 
     @property
@@ -110,20 +122,48 @@ class Job(Protocol):
     def absolute(self) -> Self:
         """Return the job with absolute paths."""
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> OpenedT:
         """Open what identifies the run: the index."""
 
-    def prepare(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
+    def prepare(
+        self, opened: OpenedT, resources: Resources, progress: Progress, cache: WorkerCache
+    ) -> PreparedT:
         """Make what does the search, on cores or GPUs; it can be used for several parts in turn."""
 
-    def execute(self, opened: Any, prepared: Any, shard: Any, resources: Resources, progress: Any) -> Any:
+    def execute(
+        self,
+        opened: OpenedT,
+        prepared: PreparedT,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
+    ) -> SummaryT:
         """Run the job and write its output; return the summary."""
 
-    def say(self, opened: Any, summary: Any, shard: Any, progress: Any) -> None:
+    def say(self, opened: OpenedT, summary: SummaryT, shard: "PartRun | None", progress: Progress) -> None:
         """Print the summary."""
 
 
-class PartedJob(Job, Protocol):
+class JobOutput(Protocol):
+    """The output of a job that can be run in parts."""
+
+    @property
+    def path(self) -> str | None:
+        """Path of the main output."""
+
+    @property
+    def kind(self) -> str:
+        """Format of the main output."""
+
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """All paths that are written."""
+
+    def beside(self) -> dict:
+        """Return what each shard stores besides its part of the output, as {option: how}."""
+
+
+class PartedJob(Job[OpenedT, PreparedT, SummaryT], Protocol):
     """A job that can be run in parts, which are merged."""
 
     @property
@@ -135,20 +175,21 @@ class PartedJob(Job, Protocol):
         """The indexes that are searched; empty if none."""
 
     @property
-    def output(self) -> Any:
-        """The output: its ``path`` or None, its ``kind``, ``places`` (all paths), and ``beside()``: what
-        shards store besides their part, as {option: how}."""
+    def output(self) -> JobOutput:
+        """The output."""
 
     def why_alone(self) -> str:
         """Return why the job cannot be run in parts; "" if it can."""
 
-    def identity(self, opened: Any) -> dict:
+    def identity(self, opened: OpenedT) -> dict:
         """Return what all parts of a run have in common (identity.py).  Raises InputError."""
 
-    def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
+    def n_parts(self, opened: OpenedT, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
         """Return the number of parts on a cluster, whatever its workers."""
 
-    def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
+    def merge(
+        self, opened: OpenedT, folder: Path, shards: "Iterable[Manifest]", progress: Progress
+    ) -> "list[Manifest]":
         """Merge the parts in a folder and write the output; return their Manifests in order."""
 
 
@@ -166,7 +207,7 @@ class FilesJob:
     def why_alone(self) -> str:
         return ""
 
-    def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
+    def n_parts(self, opened: Any, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
         from .identity import n_of_files  # only for runs in parts
 
         return n_of_files(self.inputs, resources.engine)
@@ -175,10 +216,19 @@ class FilesJob:
 # The index of a job, and how it is searched.
 
 
+class Reported(Protocol):
+    """A dataclass of outputs, with a report of the run or None."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def report(self) -> Report | None: ...
+
+
 class Opened(NamedTuple):
     """An opened index, and (path, meta.json) of each index in it."""
 
-    fm_index: Any
+    fm_index: "AnyIndex"
     indexes: list
 
     @property
@@ -186,7 +236,7 @@ class Opened(NamedTuple):
         """meta.json of each."""
         return [meta for _, meta in self.indexes]
 
-    def in_report(self, output: Any) -> Any:
+    def in_report(self, output: ReportedT) -> ReportedT:
         """Return the output, with these indexes added to its report if it has one."""
         if not output.report:
             return output
@@ -224,7 +274,7 @@ class IndexChoice:
     def open(
         self,
         resources: Resources,
-        progress: Any,
+        progress: Progress,
         cache: WorkerCache,
         with_text: bool = False,
         has_names: bool = True,

@@ -1,8 +1,10 @@
 """The job of fmx count: how often guides occur in the reads of samples."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..compiler import functions
 from ..guides.counting import Counter, CountOptions
@@ -18,11 +20,16 @@ from ..guides.journey import (
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput
 from ..guides.samples import Sample, ScreenDesign
+from ..machines.progress import Progress
 from ..output.run import LocalRun
 from ..system.files import PLACE
 from . import FilesJob, Resources, WorkerCache, absolute
 from .identity import identity
 from .run import say_run
+
+if TYPE_CHECKING:
+    from ..output.run import PartRun
+    from .identity import Manifest
 
 
 @dataclass(frozen=True)
@@ -44,31 +51,42 @@ class CountJob(FilesJob):
         samples = tuple(sample.anywhere() for sample in self.samples)
         return replace(self, samples=samples, libraries=absolute(self.libraries))
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         """Nothing to open: there is no index."""
 
     def identity(self, opened: None) -> dict:
         screen = ScreenDesign.of(list(self.samples), self.columns)
         return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> Counter:
+    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> Counter:
         return cache.shared("counter", partial(self._counter, resources, progress))
 
     def execute(
-        self, opened: None, prepared: Counter, shard: Any, resources: Resources, progress: Any
+        self,
+        opened: None,
+        prepared: Counter,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
     ) -> CountSummary | PairCountSummary:
         if shard:
             return count_shard(prepared, self.samples, self.output, shard, progress)
         return count(prepared, self.samples, self.output, _alone(self.output), progress)
 
-    def say(self, opened: None, summary: CountSummary | PairCountSummary, shard: Any, progress: Any) -> None:
+    def say(
+        self,
+        opened: None,
+        summary: CountSummary | PairCountSummary,
+        shard: "PartRun | None",
+        progress: Progress,
+    ) -> None:
         if not shard:  # a shard prints its own summary
             say_run(progress, "count", summary, None, ())
 
-    def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
+    def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         return add_up(self.output, progress, folder, shards, self)
 
-    def _counter(self, resources: Resources, progress: Any) -> Counter:
+    def _counter(self, resources: Resources, progress: Progress) -> Counter:
         functions.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
         options = replace(self.counting, n_threads=resources.threads)
@@ -79,7 +97,13 @@ def _alone(output: CountOutput) -> LocalRun:
     return LocalRun(output.path, reports=output.reports)
 
 
-def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: CountJob | None = None) -> list:
+def add_up(
+    output: CountOutput,
+    progress: Progress,
+    folder: Path,
+    shards: "Iterable[Manifest]",
+    job: CountJob | None = None,
+) -> list:
     """Add up the shards of a count and write the table; return the Manifests of all shards.
 
     ``job``: supplies the file names as the user gave them; without it, as the shards stored them.

@@ -3,15 +3,19 @@
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler import functions
 from ..errors import IndexFileError, n_of
 from ..index.building.journey import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
+from ..machines.progress import Progress
 from ..system.files import PLACE
 from . import Resources, WorkerCache, absolute
+
+if TYPE_CHECKING:
+    from ..output.run import PartRun
 
 
 @dataclass(frozen=True)
@@ -28,19 +32,26 @@ class IndexJob:
         options, path = replace(self.options, groups=groups), os.path.abspath(self.path)
         return IndexJob(absolute(self.references), path, options)
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         functions.on_first_compile(progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> tuple:
+    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> tuple:
         """(digest of the reference of an index that is replaced, its description); () if there is none."""
         return _reference_in(self.path)
 
-    def execute(self, opened: None, prepared: tuple, shard: None, resources: Resources, progress: Any) -> str:
+    def execute(
+        self,
+        opened: None,
+        prepared: tuple,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
+    ) -> str:
         build_index(self.references, self.path, self.options, resources.threads, progress, resources.place)
         is_other = prepared and prepared[:1] != _reference_in(self.path)[:1]
         return prepared[1] if is_other else ""
 
-    def say(self, opened: None, summary: str, shard: None, progress: Any) -> None:
+    def say(self, opened: None, summary: str, shard: "PartRun | None", progress: Progress) -> None:
         if summary:
             progress.say(f"{self.path}: replaced {summary}")
         progress.say(f"wrote {self.path}; inspect it with 'fmx inspect {self.path}'")
@@ -60,13 +71,15 @@ class AddingJob:
         groups = self.groups and os.path.abspath(self.groups)
         return replace(self, path=os.path.abspath(self.path), groups=groups)
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         functions.on_first_compile(progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> None:
+    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         """Nothing to prepare."""
 
-    def execute(self, opened: None, prepared: None, shard: None, resources: Resources, progress: Any) -> list:
+    def execute(
+        self, opened: None, prepared: None, shard: "PartRun | None", resources: Resources, progress: Progress
+    ) -> list:
         added, n_threads, place = [], resources.threads, resources.place
         if self.layouts or self.with_lcp:
             added = add_layouts(self.path, list(self.layouts), n_threads, progress, place, self.with_lcp)
@@ -74,7 +87,7 @@ class AddingJob:
             added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
         return added
 
-    def say(self, opened: None, summary: list, shard: None, progress: Any) -> None:
+    def say(self, opened: None, summary: list, shard: "PartRun | None", progress: Progress) -> None:
         path = self.path
         progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} already has them")
 

@@ -1,14 +1,21 @@
 """The job of fmx mem: maximal exact matches of queries."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from ..machines.progress import Progress
 from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
 from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
 from .identity import identity
 from .run import say_run
+
+if TYPE_CHECKING:
+    from ..output.run import PartRun
+    from .identity import Manifest
 
 
 @dataclass(frozen=True)
@@ -24,25 +31,32 @@ class MemJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
         return self.index.open(resources, progress, cache)
 
     def identity(self, opened: Opened) -> dict:
         return identity("mem", self.inputs, opened.metas, matching=self.matching, output=self.output)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Matching:
+    def prepare(
+        self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache
+    ) -> Matching:
         options, output = replace(self.matching, n_threads=resources.threads), opened.in_report(self.output)
         return prepare(opened.fm_index, options, output, progress, resources.place)
 
     def execute(
-        self, opened: Opened, prepared: Matching, shard: Any, resources: Resources, progress: Any
+        self,
+        opened: Opened,
+        prepared: Matching,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
     ) -> MemSummary:
         return find(prepared, self.inputs, self.output, progress, shard)
 
-    def say(self, opened: Opened, summary: MemSummary, shard: Any, progress: Any) -> None:
+    def say(self, opened: Opened, summary: MemSummary, shard: "PartRun | None", progress: Progress) -> None:
         say_run(progress, "mem", summary, None, self.inputs, shard)
 
-    def merge(self, opened: Opened, folder: Any, shards: Any, progress: Any) -> list:
+    def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from .merge import merge
 
         report = opened.in_report(self.output).report

@@ -1,8 +1,10 @@
 """The job of fmx pairwise: alignments of pairs of sequences."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from ..align.jobs import cut
 from ..align.journey import (
@@ -15,10 +17,15 @@ from ..align.journey import (
     open_gpus,
     prepare,
 )
+from ..machines.progress import Progress
 from ..system.files import PLACE
 from . import FilesJob, Resources, WorkerCache, absolute
 from .identity import MOST, identity, is_gpu
 from .run import say_run
+
+if TYPE_CHECKING:
+    from ..output.run import PartRun
+    from .identity import Manifest
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
@@ -41,31 +48,38 @@ class PairJob(FilesJob):
     def absolute(self) -> "PairJob":
         return replace(self, inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         """Nothing to open: sequences are read before they are aligned."""
 
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
 
-    def n_parts(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> int:
+    def n_parts(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
         job = self._read(resources, progress, cache).job
         return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
 
     def prepare(
-        self, opened: None, resources: Resources, progress: Any, cache: WorkerCache
+        self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache
     ) -> tuple[ScoringGpus, PairInput]:
         return open_gpus(resources.place, progress), self._read(resources, progress, cache)
 
     def execute(
-        self, opened: None, prepared: tuple, shard: Any, resources: Resources, progress: Any
+        self,
+        opened: None,
+        prepared: tuple,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
     ) -> AlignmentSummary:
         gpus, read = prepared
         return align(read, self._options(resources), self.output, progress, gpus, shard)
 
-    def say(self, opened: None, summary: AlignmentSummary, shard: Any, progress: Any) -> None:
+    def say(
+        self, opened: None, summary: AlignmentSummary, shard: "PartRun | None", progress: Progress
+    ) -> None:
         say_run(progress, "pairwise", summary, None, () if shard else self.inputs)
 
-    def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
+    def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from .merge import merge
 
         return merge(folder, shards, self.output.path, wall=progress.wall)
@@ -73,7 +87,7 @@ class PairJob(FilesJob):
     def _options(self, resources: Resources) -> PairOptions:
         return replace(self.pairs, n_threads=resources.threads)
 
-    def _read(self, resources: Resources, progress: Any, cache: WorkerCache) -> PairInput:
+    def _read(self, resources: Resources, progress: Progress, cache: WorkerCache) -> PairInput:
         options = self._options(resources)
         return cache.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
 

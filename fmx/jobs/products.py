@@ -1,14 +1,15 @@
 """The job of fmx locate --pairs: PCR products of primer pairs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from ..input.tables import read_pairs
+from ..machines.progress import Progress
 from ..output import lines
-from ..output.run import LocalRun
+from ..output.run import LocalRun, PartRun
 from ..search.mappers import make_mappers
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
@@ -18,7 +19,6 @@ from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache
 from .identity import Manifest, identity
 from .merge import merge
 from .run import say_run
-from .shard import ShardRun
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,26 @@ class ProductsJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), pairs=os.path.abspath(self.pairs))
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
         return self.index.of_any_length().open(resources, progress, cache, with_text=True)
 
     def identity(self, opened: Opened) -> dict:
         return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> list:
+    def prepare(self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache) -> list:
         tell_compiling(progress)
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
         return make_mappers(opened.fm_index, options, resources.place, progress)
 
     def execute(
-        self, opened: Opened, prepared: list, shard: ShardRun | None, resources: Resources, progress: Any
+        self, opened: Opened, prepared: list, shard: PartRun | None, resources: Resources, progress: Progress
     ) -> ProductSummary:
         pairs, run = read_pairs(self.pairs), shard or LocalRun(self.output.path)
         own = pairs[slice(*run.share_of(len(pairs)))]
         return amplify(opened.fm_index, own, prepared, self.output, lines, run, progress)
 
-    def say(self, opened: Opened, summary: ProductSummary, shard: ShardRun | None, progress: Any) -> None:
+    def say(self, opened: Opened, summary: ProductSummary, shard: PartRun | None, progress: Progress) -> None:
         say_run(progress, "products", summary, None, () if shard else self.inputs)
 
-    def merge(self, opened: Opened, folder: Path, shards: Iterator[Manifest], progress: Any) -> list:
+    def merge(self, opened: Opened, folder: Path, shards: Iterable[Manifest], progress: Progress) -> list:
         return merge(folder, shards, self.output.path, wall=progress.wall)

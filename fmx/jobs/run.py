@@ -12,6 +12,7 @@ from ..machines.progress import Progress
 from . import Job, LocalCache, PartedJob, Resources, WorkerCache
 
 if TYPE_CHECKING:
+    from ..output.run import PartRun
     from ..search.summary import Asked
     from .identity import Manifest
     from .shard import ShardRun
@@ -42,7 +43,7 @@ def run(
     """
     resources, progress, cache = resources or Resources(), progress or Progress(True), cache or LocalCache()
     opened = job.open(resources, progress, cache)
-    shard = part and shard_of(cast(PartedJob, job), opened, part, progress, cache)
+    shard = shard_of(cast(PartedJob, job), opened, part, progress, cache) if part else None
     if shard and shard.is_done():
         progress.say(f"{shard} is done already; nothing to do")
         return None
@@ -52,7 +53,7 @@ def run(
     return summary
 
 
-def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: WorkerCache) -> "ShardRun":
+def shard_of(job: PartedJob, opened: Any, part: Part, progress: Progress, cache: WorkerCache) -> "ShardRun":
     """Return the ShardRun of a part.  Raises ClusterError if a worker's inputs differ from the client's."""
     from .identity import unlike
     from .shard import ShardRun
@@ -82,7 +83,7 @@ _SUMMARIES = {  # by command, and by what its summary counts first
 
 
 def say_summary(
-    progress: Any, command: str, summary: Any, asked: "Asked | None", names: Sequence[str], pace: str
+    progress: Progress, command: str, summary: Any, asked: "Asked | None", names: Sequence[str], pace: str
 ) -> None:
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
@@ -105,12 +106,12 @@ def _called(things: str, asked: "Asked | None") -> str:
 
 
 def say_run(
-    progress: Any,
+    progress: Progress,
     command: str,
     summary: Any,
     asked: "Asked | None",
     names: Sequence[str],
-    shard: "ShardRun | None" = None,
+    shard: "PartRun | None" = None,
 ) -> None:
     """Print the summary of a run, or of its ``shard``, with time and rate; then restart the clock."""
     wall, (n, things) = progress.wall, summary.seen()
@@ -121,7 +122,7 @@ def say_run(
     progress.begin()
 
 
-def say_shards(progress: Any, found: "Sequence[Manifest]", pace: str) -> None:
+def say_shards(progress: Progress, found: "Sequence[Manifest]", pace: str) -> None:
     """Print the summary of all shards of a run, added up from their Manifests."""
     run = found[0].run
     total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}

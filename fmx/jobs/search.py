@@ -1,12 +1,13 @@
 """The jobs of fmx search and fmx locate: map reads, or list the occurrences of patterns."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..input.chunks import literal_fasta
+from ..machines.progress import Progress
 from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
 from ..search.summary import Asked
@@ -16,8 +17,8 @@ from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
 from .run import say_run
 
 if TYPE_CHECKING:
+    from ..output.run import PartRun
     from .identity import Manifest
-    from .shard import ShardRun
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class SearchJob(IndexedJob):
         output = replace(self.output, records=replace(records, fasta=fasta))
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
-    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
+    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
         output, matrix = self.output, self.output.records.matrix
         has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
         index, near = self.index, self.mapping.near
@@ -100,7 +101,7 @@ class SearchJob(IndexedJob):
 
         return identity(self.name, self.inputs, opened.metas, **options)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Search:
+    def prepare(self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache) -> Search:
         if self.reads.sample:
             progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
@@ -113,7 +114,12 @@ class SearchJob(IndexedJob):
         return prepare(opened.fm_index, sources, options, output, progress, resources.place)
 
     def execute(
-        self, opened: Opened, prepared: Search, shard: "ShardRun | None", resources: Resources, progress: Any
+        self,
+        opened: Opened,
+        prepared: Search,
+        shard: "PartRun | None",
+        resources: Resources,
+        progress: Progress,
     ) -> Any:
         reads, n = self.reads, len(self.reads.literal)
         if shard and n:
@@ -121,10 +127,10 @@ class SearchJob(IndexedJob):
         sources = reads.sources(self.mapping.pairing)
         return write_hits(prepared, sources, opened.in_report(self.output), progress, shard)
 
-    def say(self, opened: Opened, summary: Any, shard: "ShardRun | None", progress: Any) -> None:
+    def say(self, opened: Opened, summary: Any, shard: "PartRun | None", progress: Progress) -> None:
         say_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
 
-    def merge(self, opened: Opened, folder: Path, shards: "Iterator[Manifest]", progress: Any) -> list:
+    def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from ..output.run import tables_of
         from .merge import merge
 

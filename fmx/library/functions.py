@@ -13,6 +13,7 @@ from ..index import fm_index, layouts
 from ..index.building.journey import build_into
 from ..index.disk import default_index_path, index_at
 from ..index.disk.writer import MemoryIndex
+from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
 from ..jobs import Resources
 from ..jobs.index import IndexJob
@@ -21,7 +22,7 @@ from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Engine, Path, Sequences, SequenceSource
-from .index import AnyIndex, Index, Searchers
+from .index import Index, Searchers
 from .table import PAIR, Names, Table, make_table
 
 

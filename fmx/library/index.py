@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import n_of
-from ..index.fm_index import ANY_LENGTH, WHOLE, FMIndex, JoinedIndex
+from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
 from ..machines.places import Auto, Device
 from ..machines.progress import Progress
 from ..mem.journey import make_finders
@@ -21,8 +21,6 @@ from ..search.mapping import MapOptions
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, joined
-
-AnyIndex = FMIndex | JoinedIndex
 
 
 class Searchers:

@@ -18,7 +18,7 @@ from ..machines.progress import Progress, Watch
 from ..machines.threads import run_all
 from ..output import module_of
 from ..output.formats import sam
-from ..output.run import LocalRun
+from ..output.run import LocalRun, PartRun
 from ..report.facts import Report, SingleOutput, command_line
 from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
@@ -89,12 +89,16 @@ def prepare(
 
 
 def find(
-    matching: Matching, paths: Sequence[Any], output: MemOutput, progress: Progress, shard: Any = None
+    matching: Matching,
+    paths: Sequence[Any],
+    output: MemOutput,
+    progress: Progress,
+    shard: PartRun | None = None,
 ) -> MemSummary:
     """Find the matches of queries in order and write them.
 
     ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
-    ``shard``: a jobs.shard.ShardRun, or None for all queries.
+    ``shard``: the part of a run to do, or None for all queries.
     """
     finders, told, watch, head = matching
     wall = progress.wall

@@ -20,6 +20,8 @@ from . import Aside
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
+    from ..input.pair_shards import PairShardPlan
+    from ..input.shards import ShardPlan
     from .search_output import RecordOutput, SearchOutput, Taker
 
 
@@ -202,6 +204,22 @@ class Run(Protocol):
         self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
         """Store the summary, tables next to the output, and ``facts()`` for reports, while it is open."""
+
+
+class PartRun(Run, Protocol):
+    """A shard of a run (jobs/shard.py)."""
+
+    def beside(self, takers: Sequence["Taker"], container: Container = PLAIN) -> Self:
+        """Return this run, which also stores reads for ``takers`` and merges pieces as ``container``
+        requires."""
+
+    def cut(
+        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+    ) -> "ShardPlan | PairShardPlan":
+        """Return the plan that cuts files, or PairedFiles, for the shard."""
+
+    def why_empty(self, what: str) -> str:
+        """Return why the shard has no reads, or no ``what``."""
 
 
 class LocalRun:

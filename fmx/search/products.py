@@ -23,7 +23,7 @@ from ..report.facts import SingleOutput
 from ..system.files import PLACE
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex
+    from ..index.fm_index import AnyIndex
     from ..index.reference import Blocks
     from ..input.tables import Pair
     from ..machines.progress import Progress
@@ -172,7 +172,7 @@ class ProductSummary:
 
 
 def amplify(
-    fm_index: "FMIndex",
+    fm_index: "AnyIndex",
     pairs: "Sequence[Pair]",
     mappers: "Sequence[NearMapper]",
     output: ProductOutput,
