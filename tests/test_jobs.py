@@ -1,9 +1,11 @@
 """docs/jobs.md and the pages of probes and barcodes, run on real data: what they tell is so."""
 
+import fnmatch
 import functools
 import gzip
 import os
 import re
+import runpy
 import subprocess
 import sys
 from itertools import islice
@@ -51,8 +53,8 @@ def folder(data, tmp_path_factory):
     for kind, species in (("hairpin", "hsa-"), ("mature", "mmu-")):
         found = [pair for pair in records(data, f"mirbase_{kind}.fa.gz") if pair[0].startswith(species)]
         (folder / f"{kind}.fa").write_text(fasta(found))
-    table = (DOCS / "primers.md").read_text().split("primers.tsv:\n\n")[1].split("\n\n")[0]
-    (folder / "primers.tsv").write_text("".join("\t".join(row.split()) + "\n" for row in table.splitlines()))
+    table = (DOCS / "primers.md").read_text().split("primers.csv:\n\n")[1].split("\n\n")[0]
+    (folder / "primers.csv").write_text("".join(f"{row.strip()}\n" for row in table.splitlines()))
     ((_, coli),) = records(data, "ecoli536_NC_008253.fna.gz")
     (folder / "query.fa").write_text(fasta([("query", coli[1000:3000] + "ACGT" + coli[3000:9000])]))
     (folder / "genes.fa").write_text(fasta(records(data, "rRNA16S.gold.fasta.gz")[:30]))
@@ -67,9 +69,9 @@ def run(folder):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{folder}:{os.environ['PATH']}"}
 
     @functools.cache  # pages begin with the same index
-    def run(line) -> str:
+    def run(line, place=folder) -> str:
         shell = ["bash", "-o", "pipefail", "-c", line]
-        done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(shell, cwd=place, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (line, done.stderr)
         return done.stderr
 
@@ -130,21 +132,60 @@ def rows_of(path) -> list:
     return [line.split() for line in path.read_text().splitlines() if not line.startswith(">")]
 
 
-PAGES = ["probes", "barcodes"]
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """The folder that docs/example_files.py writes."""
+    folder = tmp_path_factory.mktemp("examples")
+    runpy.run_path(str(DOCS / "example_files.py"))["write"](folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_commands_of_a_page_tell_what_it_says(name, jobs, run, folder):
+@pytest.mark.parametrize("name", ["probes", "barcodes"])
+def test_the_commands_of_a_page_tell_what_it_says(name, jobs, run, folder, examples):
     page = (DOCS / f"{name}.md").read_text()
+    place = examples / name if (examples / name).exists() else folder
     blocks = re.findall(r"(?:^    .*\n)+", page, re.MULTILINE)
     said, last = "", ""
     for block in blocks:
-        lines = [line[4:] for line in block.splitlines()]
-        if lines[0].startswith("fmx "):
-            said = "".join(run(line) for line in lines)
+        lines = [line[4:] for line in block.splitlines() if not line.startswith("    curl ")]
+        if lines[0].startswith("python "):
+            assert lines[1] == f"cd examples/{name}"
+        elif lines[0].startswith("zcat "):
+            known = (folder / "probes.fa").read_bytes()
+            run(lines[0], place)
+            assert (folder / "probes.fa").read_bytes() == known
+        elif lines[0].startswith("fmx "):
+            said = "".join(run(line, place) for line in lines)
             last = lines[-1]
         elif lines[0].startswith("fmx: "):
             assert lines[0].split("; 0.")[0] in said, said
         else:  # the first lines of what the command before has written
             (written,) = re.findall(r"-o (\S+)", last)
-            assert [line.split() for line in lines] == rows_of(folder / written)[: len(lines)]
+            assert [line.split() for line in lines] == rows_of(place / written)[: len(lines)]
+
+
+@pytest.mark.parametrize(
+    "name", ["align", "barcodes", "count", "mem", "near", "pairs", "pipelines", "strains"]
+)
+def test_every_file_of_a_page_is_made(name, examples):
+    """Each input of a command is an example file, or the output of a command before it."""
+    page = (DOCS / f"{name}.md").read_text()
+    assert "python docs/example_files.py examples" in page
+    there = {path.name for path in (examples / name).iterdir()}
+    there |= set(
+        re.findall(r"(?:This is |^    (?:cp|curl|printf) .*[ >])([\w.]+)(?::|)$", page, re.MULTILINE)
+    )
+    there |= {"yeast.fa.gz"} if "curl -o yeast.fa.gz" in page else set()
+    there |= {"ref.fmx"} if "`fmx index ref.fa.gz`" in page else set()
+    missing = []
+    for line in re.findall(r"^(?: {4}|)((?:cat \S+ \| |zcat \S+ \| )?fmx .*)$", page, re.MULTILINE):
+        line = re.split(r"  |#", line)[0]
+        made = re.findall(r"(?:-o|--al|--un|--counts|--screen|--report|--checkpoint|>) (\S+)", line)
+        files = re.findall(r"(?<=[\s,])[\w*-]+\.(?:fa|fq|csv|txt|tsv|fmx)(?:\.gz)?(?![\w.])", line)
+        for file in sorted(set(files) - set(made)):
+            if not any(fnmatch.fnmatch(known, file) for known in there):
+                missing.append((file, line))
+        there |= set(made)
+        if line.startswith("fmx index") and "-o" not in line:
+            there.add(re.sub(r"\.fa(\.gz)?$", ".fmx", files[0]))
+    assert missing == []

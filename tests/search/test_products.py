@@ -47,9 +47,9 @@ def expected(pair, most, v) -> list:
 
 def test_products_are_the_naive_ones(folder, index_of, command):
     index, n_seen = index_of(CONTIGS), 0
-    (folder / "primers.tsv").write_text(TABLE)
+    (folder / "primers.csv").write_text(TABLE)
     for most, v in ((3000, 0), (230, 1)):
-        how = ["locate", "-q", "-x", index, "--pairs", "primers.tsv", "--max-size", most, "--mismatches", v]
+        how = ["locate", "-q", "-x", index, "--pairs", "primers.csv", "--max-size", most, "--mismatches", v]
         head, *lines = command(*how, "--absent").out.decode().splitlines()
         assert head.split("\t")[5:] == ["size", "forward_mismatches", "reverse_mismatches", "products"]
         table, bed, fasta = [], "", ""
@@ -71,7 +71,7 @@ def test_products_are_the_naive_ones(folder, index_of, command):
         n_seen += len(table)
         assert "N" in fasta
     assert n_seen > 60
-    result = command("locate", "-x", index, "--pairs", "primers.tsv")
+    result = command("locate", "-x", index, "--pairs", "primers.csv")
     assert "fmx: 8 pairs of primers: " in result.err
 
 
@@ -138,10 +138,8 @@ def coli(data, tmp_path_factory):
     folder, page = tmp_path_factory.mktemp("coli"), (ROOT / "docs" / "primers.md").read_text()
     (folder / "ecoli.fa").write_bytes(gzip.decompress(data("ecoli536_NC_008253.fna.gz").read_bytes()))
     workflow.build_index(folder / "ecoli.fa", folder / "ecoli.fmx", workflow.IndexOptions(), 2)
-    table = page.split("primers.tsv:\n\n")[1].split("\n\n")[0]
-    (folder / "primers.tsv").write_text(
-        "".join("\t".join(line.split()) + "\n" for line in table.splitlines())
-    )
+    table = page.split("primers.csv:\n\n")[1].split("\n\n")[0]
+    (folder / "primers.csv").write_text("".join(f"{line.strip()}\n" for line in table.splitlines()))
     return folder
 
 
@@ -164,10 +162,11 @@ def test_the_page_tells_the_truth(coli, command, monkeypatch):
 def test_products_are_those_of_primersearch(coli, command, peer):
     """It says where both primers hit, the reverse one by its distance from the end."""
     result = command(
-        "locate", "-q", "-x", coli / "ecoli.fmx", "--pairs", coli / "primers.tsv", "--format", "bed"
+        "locate", "-q", "-x", coli / "ecoli.fmx", "--pairs", coli / "primers.csv", "--format", "bed"
     )
     found = {(int(row[1]), int(row[2]), row[3]) for row in map(str.split, result.out.decode().splitlines())}
-    (coli / "primers.txt").write_text((coli / "primers.tsv").read_text().split("\n", 1)[1])
+    pairs = (coli / "primers.csv").read_text().split("\n", 1)[1]
+    (coli / "primers.txt").write_text(pairs.replace(",", "\t"))
     primersearch = [peer("primersearch"), "-seqall", coli / "ecoli.fa", "-infile", coli / "primers.txt"]
     subprocess.run(
         [*primersearch, "-mismatchpercent", "0", "-outfile", coli / "out"], check=True, capture_output=True

@@ -5,7 +5,6 @@ import os
 import shlex
 from pathlib import Path
 
-import journeys
 import pytest
 import strains
 from conftest import ROOT
@@ -18,7 +17,6 @@ REAL = {
     "yeast.fq.gz": "yeast_SRR5204809_input1_R1.fastq.gz",
     "yeast_2.fq.gz": "yeast_SRR5204809_input1_R2.fastq.gz",
 }
-TABLE = "".join(f"strain{i}#contig{n}\tspecies{i % 2}\n" for i in range(10) for n in (1, 2))
 
 
 @pytest.fixture
@@ -26,8 +24,8 @@ def home(folder, data):
     strains.write(folder)
     for name, real in REAL.items():
         os.symlink(data(real), folder / name)
-    (folder / "species.tsv").write_text(TABLE)
-    journeys.build(folder / "old.fmx", [("strain0#contig1", "ACGTACGTAC"), ("strain5#contig2", "GATTACA")])
+    table = PAGE.split("species.csv:\n\n")[1].split("\n\n")[0]
+    (folder / "species.csv").write_text("".join(f"{line.strip()}\n" for line in table.splitlines()))
     return folder
 
 
