@@ -1,10 +1,10 @@
 """The workflows of an index: build it, map reads, list occurrences, inspect it.
 
-build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/build.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 locate  patterns -> as search, all hits -> TSV, BED or SAM; primers -> Products -> TSV, BED or FASTA
 
-Those of fmx mem, count and pairwise are in mem/journey.py, guides/journey.py and align/journey.py.
+Those of fmx mem, count and pairwise are in mem/pipeline.py, guides/pipeline.py and align/pipeline.py.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ from .search.mapping import MapOptions, Observers, least_bases
 from .search.summary import place_of, search_facts
 
 if TYPE_CHECKING:
-    from .index.building.journey import add_groups, add_layouts, build_index
+    from .index.building.build import add_groups, add_layouts, build_index
 
 __all__ = [
     "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
@@ -54,7 +54,7 @@ def _of_building(name: str) -> object:
     """Import the building functions on first use; a search does not need them."""
     if name not in _BUILDING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".index.building.journey", __package__), name)
+    return getattr(import_module(".index.building.build", __package__), name)
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name

@@ -242,7 +242,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
     from fmx.compiler import numba_cuda, object_cache
-    from fmx.index.building.journey import choose_backend
+    from fmx.index.building.build import choose_backend
     from fmx.machines import gpu
     from fmx.machines.jobs import Cores
     from fmx.machines.places import Device
@@ -276,7 +276,7 @@ def gpu_without_sort(monkeypatch):
 
 
 def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
-    from fmx.index.building.journey import choose_backend
+    from fmx.index.building.build import choose_backend
     from fmx.machines.jobs import Cores
     from fmx.machines.places import Device
 

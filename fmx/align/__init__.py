@@ -6,7 +6,7 @@
     jobs.py        chunks of pairs, and the steps from a chunk to records; 32 scores at a time
     records.py     alignments as arrays, records -> TSV, PAF, matrix
     gpu.py         scores on a GPU
-    journey.py     from input files to the output file
+    pipeline.py    from input files to the output file
 
-This room does not use the index.
+This package does not use the index.
 """

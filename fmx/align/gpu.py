@@ -333,7 +333,7 @@ class Scorer:
 
 
 class GpuEngine:
-    """A GPU that scores chunks (journey.AlignmentEngine); threads of the CPU trace the paths."""
+    """A GPU that scores chunks (pipeline.AlignmentEngine); threads of the CPU trace the paths."""
 
     def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
         self._job, self._session = job, session

@@ -49,7 +49,7 @@ def make_matchers(index: FMIndex, algorithm: str, least: int, n_gpus: int, given
         return [host], f"{given['threads']} threads"
     from ..machines.gpu_session import GpuSession
     from ..machines.places import in_words
-    from ..mem.journey import gpu_matcher
+    from ..mem.pipeline import gpu_matcher
 
     sessions = [GpuSession(given["device"] + i) for i in range(n_gpus)]
     n_threads = -(-given["threads"] // n_gpus)

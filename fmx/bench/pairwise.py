@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import options
 from ..align.jobs import AlignmentJob, cut
-from ..align.journey import compute
+from ..align.pipeline import compute
 from ..align.sequences import Scoring, Sequences
 from ..measure import timing
 from . import figures, files

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
 from ..align.jobs import AlignmentJob, PairList, Worker, plan, select
-from ..align.journey import PairOptions, records
+from ..align.pipeline import PairOptions, records
 from ..align.records import Records
 from ..align.sequences import Sequences, read_sequences
 from ..compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes

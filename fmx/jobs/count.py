@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..compiler import functions
 from ..guides.counting import Counter, CountOptions
-from ..guides.journey import (
+from ..guides.library import read_library
+from ..guides.outputs import CountOutput
+from ..guides.pipeline import (
     CountSummary,
     PairCountSummary,
     count,
@@ -17,8 +19,6 @@ from ..guides.journey import (
     tell_samples,
     unpack,
 )
-from ..guides.library import read_library
-from ..guides.outputs import CountOutput
 from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import LocalRun

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler import functions
 from ..errors import IndexFileError, n_of
-from ..index.building.journey import add_groups, add_layouts, build_index
+from ..index.building.build import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..machines.progress import Progress

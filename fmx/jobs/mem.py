@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..machines.progress import Progress
-from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, MemSummary
+from ..mem.pipeline import Matching, MemOutput, find, prepare
 from ..system.files import PLACE
 from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
 from .identity import identity

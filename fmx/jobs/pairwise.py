@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..align.jobs import cut
-from ..align.journey import (
+from ..align.pipeline import (
     AlignmentSummary,
     PairInput,
     PairOptions,

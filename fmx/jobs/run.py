@@ -75,9 +75,9 @@ _SUMMARIES = {  # by command, and by what its summary counts first
     ("search", "pairs"): ("search.summary", "PairSummary"),
     ("locate", "reads"): ("search.summary", "Summary"),
     ("mem", "queries"): ("mem.matching", "MemSummary"),
-    ("pairwise", "pairs"): ("align.journey", "AlignmentSummary"),
-    ("count", "reads"): ("guides.journey", "CountSummary"),
-    ("count", "pairs"): ("guides.journey", "PairCountSummary"),
+    ("pairwise", "pairs"): ("align.pipeline", "AlignmentSummary"),
+    ("count", "reads"): ("guides.pipeline", "CountSummary"),
+    ("count", "pairs"): ("guides.pipeline", "PairCountSummary"),
     ("products", "pairs"): ("search.products", "ProductSummary"),
 }
 

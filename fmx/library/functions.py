@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import limits
 from ..index import fm_index, layouts
-from ..index.building.journey import build_into
+from ..index.building.build import build_into
 from ..index.disk import default_index_path, index_at
 from ..index.disk.writer import MemoryIndex
 from ..index.fm_index import AnyIndex
@@ -191,11 +191,11 @@ def pairwise(
         >>> fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist()
         [(0, 1, 18, 0.875, 8, 7)]
     """
-    from ..align import journey  # not needed for an index
+    from ..align import pipeline  # not needed for an index
     from ..align.records import as_rows
     from ..align.sequences import Scoring
 
-    options = journey.PairOptions(
+    options = pipeline.PairOptions(
         Scoring(_score("match", match, 4), _score("mismatch", mismatch, -5), _score("gap", gap, -10)),
         arguments.whole("iddef", iddef, limits.IDENTITIES, 1),
         arguments.share("identity", identity),
@@ -206,7 +206,7 @@ def pairwise(
     if other is not None:
         sources.append(SequenceSource("other", other))
     paths = [source.whole() for source in sources]
-    names, job, found = journey.records(paths, options, Progress(quiet=True), device)
+    names, job, found = pipeline.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
     known = {column: Names.of(own) for column, source, own in of_columns if source.has_names}
     rows = (as_rows(some, job.totals(some, some.h)) for some in found)

@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import quoted
 from ..guides.assign import GuideWindow
 from ..guides.counting import CountOptions
-from ..guides.journey import count_all, make_counter
 from ..guides.library import ASKED, read_library
 from ..guides.outputs import CountResult
+from ..guides.pipeline import count_all, make_counter
 from ..guides.samples import Sample, samples_of
 from ..guides.stats import SampleStats
 from ..machines.progress import Progress

@@ -12,9 +12,9 @@ from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
 from ..machines.places import Auto, Device
 from ..machines.progress import Progress
-from ..mem.journey import make_finders
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions
+from ..mem.pipeline import make_finders
 from ..search import hits
 from ..search.mappers import MapperCache
 from ..search.mapping import MapOptions

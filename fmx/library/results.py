@@ -19,8 +19,8 @@ from ..input.sets import n_changes
 from ..machines.pipeline import run_at
 from ..machines.places import Auto, at_once
 from ..machines.progress import Progress
-from ..mem.journey import matched
 from ..mem.matching import Finder
+from ..mem.pipeline import matched
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from fmx.align import journey
-from fmx.align.journey import Checkpoint
+from fmx.align import pipeline
+from fmx.align.pipeline import Checkpoint
 from fmx.cli.main import run
 from fmx.errors import InputError
 
@@ -38,7 +38,7 @@ def test_a_killed_run_resumes_without_loss_or_repetition(tmp_path, fasta, monkey
     assert not resumed.exists()
     kept.write_bytes(kept.read_bytes()[:-5])  # the last record torn, as by a power cut
 
-    done, chunks, compute, cut = [], [], journey.compute, journey.cut
+    done, chunks, compute, cut = [], [], pipeline.compute, pipeline.cut
 
     def watched(job, todo, *rest):
         chunks.extend(cut(job))
@@ -46,7 +46,7 @@ def test_a_killed_run_resumes_without_loss_or_repetition(tmp_path, fasta, monkey
         return compute(job, todo, *rest)
 
     monkeypatch.setattr(Checkpoint, "add", keep)
-    monkeypatch.setattr(journey, "compute", watched)
+    monkeypatch.setattr(pipeline, "compute", watched)
     assert run(command) == 0
     assert done == chunks[2:]
     assert len(done) > 3

@@ -4,7 +4,7 @@ import protocols
 import pytest
 
 from fmx.align.gpu import GpuEngine
-from fmx.align.journey import AlignmentEngine, CpuEngine
+from fmx.align.pipeline import AlignmentEngine, CpuEngine
 
 
 @pytest.mark.parametrize("kind", [CpuEngine, GpuEngine], ids=lambda kind: kind.__name__)

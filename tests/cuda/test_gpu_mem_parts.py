@@ -17,7 +17,7 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
-from fmx.mem import journey, matching
+from fmx.mem import matching, pipeline
 from fmx.output.formats import tsv
 
 BUILD = """
@@ -48,7 +48,7 @@ def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, d
     options = matching.MemOptions(least, FORWARD | REVERSE, unique, 1, algorithm)
     writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
     make = partial(matching.Finder, opened, writer=writer)
-    (finder,) = journey.make_finders(make, opened, options, Device("cuda"), Progress(quiet=True))
+    (finder,) = pipeline.make_finders(make, opened, options, Device("cuda"), Progress(quiet=True))
     sink = io.BytesIO()
-    journey.find_all([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
+    pipeline.find_all([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
     assert rows(sink.getvalue()) == expect_rows(CONTIGS, QUERIES, least, FORWARD | REVERSE, unique)

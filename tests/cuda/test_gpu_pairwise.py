@@ -13,7 +13,7 @@ from conftest import ON_GPU
 from fmx.align import gpu as worker
 from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed_kernel, pair_up, shared_bytes
 from fmx.align.jobs import AlignmentJob, PairList
-from fmx.align.journey import PairOptions, compute, records
+from fmx.align.pipeline import PairOptions, compute, records
 from fmx.align.sequences import Scoring
 from fmx.bench import pairwise_gpu
 from fmx.bench.paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled

@@ -15,7 +15,7 @@ from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.mem import journey, matching, seeds_gpu
+from fmx.mem import matching, pipeline, seeds_gpu
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BLOCK
 from fmx.output.formats import tsv
@@ -51,5 +51,5 @@ def test_lines_are_those_of_the_cpu_and_of_plain_comparison(text, least, device)
         finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
         matching.compile_all([finder])
         finder.task_size = 100  # so that threads share the work
-        journey.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
+        pipeline.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
         assert rows(sink.getvalue()) == expected, n_rows

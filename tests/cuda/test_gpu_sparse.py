@@ -17,7 +17,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
-from fmx.index.building.journey import build_into
+from fmx.index.building.build import build_into
 from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions

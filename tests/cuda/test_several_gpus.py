@@ -22,7 +22,7 @@ from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.places import CPU, Device
 from fmx.machines.progress import Progress
-from fmx.mem import journey
+from fmx.mem import pipeline
 from fmx.mem.matching import MemOptions
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
@@ -141,8 +141,8 @@ def test_matches_of_parts_on_two_gpus_are_those_of_the_cpu(home):
     where = Device("cuda", 0, memory, 2)
     paths, found = [home / f"{i}.fa" for i in range(3)], []
     for device in (CPU, where):
-        output = journey.MemOutput(home / "found.txt")
-        journey.find(journey.prepare(opened, options, output, told, device), paths, output, told)
+        output = pipeline.MemOutput(home / "found.txt")
+        pipeline.find(pipeline.prepare(opened, options, output, told, device), paths, output, told)
         found.append((home / "found.txt").read_bytes())
     assert found[0] == found[1]
     assert len(found[0].splitlines()) > 20

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fmx.guides.counting import CountOptions, spans_of
-from fmx.guides.journey import ShardInputs
+from fmx.guides.pipeline import ShardInputs
 from fmx.guides.samples import samples_of
 from fmx.input.read_range import InputShare
 from fmx.input.shards import Shard, ShardPlan

@@ -17,8 +17,8 @@ from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.machines import pipeline
-from fmx.mem import journey, matching, seeds
+from fmx.machines import pipeline as machines_pipeline
+from fmx.mem import matching, pipeline, seeds
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.mem.strands import Matches, take
 from fmx.output import module_of
@@ -33,14 +33,14 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     """
     opened = fm_index.load(path, method="verify") if isinstance(path, (str, Path)) else path
     made = module_of(kind).open_matches(
-        opened.reference, journey.MemOutput(), options.strands, lambda names: b""
+        opened.reference, pipeline.MemOutput(), options.strands, lambda names: b""
     )
     finder = matching.Finder(opened, options, made[0])
     finder.task_size = task_size or finder.task_size
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)
     sink = io.BytesIO()
-    journey.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
+    pipeline.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
     return sink.getvalue()
 
 
@@ -119,8 +119,8 @@ def test_threads_and_tasks_do_not_matter(kind, unique, index_of, monkeypatch):
     path = index_of(contigs)
     expected = find(path, queries, MemOptions(9, FORWARD | REVERSE, unique), kind)
     assert expected.count(b"\n") > 5
-    monkeypatch.setattr(pipeline, "BUDGET", 1)  # a piece at a time
-    monkeypatch.setattr(pipeline, "OF_A_WORKER", 0)
+    monkeypatch.setattr(machines_pipeline, "BUDGET", 1)  # a piece at a time
+    monkeypatch.setattr(machines_pipeline, "OF_A_WORKER", 0)
     for n_threads, task_size in ((1, 10), (3, 64), (2, 1000)):
         options = MemOptions(9, FORWARD | REVERSE, unique, n_threads)
         assert find(path, queries, options, kind, task_size) == expected

@@ -9,7 +9,7 @@ from mems import expect_rows, rows
 from test_mem import UNIQUE, broken, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
-from fmx.index.building.journey import build_into
+from fmx.index.building.build import build_into
 from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions

@@ -17,7 +17,7 @@ from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs.identity import identity
-from fmx.mem.journey import MemOutput
+from fmx.mem.pipeline import MemOutput
 from fmx.report.facts import Report
 
 UNIT = random_letters(300, "report")

@@ -13,7 +13,7 @@ from fmx.index import fm_index
 from fmx.input import PairedFiles, spans
 from fmx.machines import places
 from fmx.machines.progress import Progress
-from fmx.mem import journey, matching
+from fmx.mem import matching, pipeline
 from fmx.output.formats import tsv
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import mappers
@@ -59,7 +59,7 @@ def gpus(monkeypatch):
     monkeypatch.setattr(places, "TRIAL", 0.0)
     monkeypatch.setattr(places.Auto, "do", in_step)
     monkeypatch.setattr(mappers, "AUTO_CHUNK", 300)
-    for module in (mappers, journey):
+    for module in (mappers, pipeline):
         monkeypatch.setattr(module, "choose_place", lambda device, on_gpus, on_cpu, tell: on_cpu())
 
 
@@ -82,14 +82,14 @@ def test_the_bytes_and_counts_are_those_of_the_cpu(name, index_of, tmp_path):
 
 
 def test_matches_are_those_of_the_cpu(index_of, monkeypatch):
-    monkeypatch.setattr(journey, "AUTO_TASK", 300)
+    monkeypatch.setattr(pipeline, "AUTO_TASK", 300)
     opened, options = fm_index.load(index_of(CONTIGS), method="verify"), matching.MemOptions(12)
     writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
     make, written = partial(matching.Finder, opened, writer=writer), []
     for device in (workflow.Device(), workflow.Device("auto")):
-        finders = journey.make_finders(make, opened, options, device, Progress(quiet=True))
+        finders = pipeline.make_finders(make, opened, options, device, Progress(quiet=True))
         written.append(io.BytesIO())
-        journey.find_all(finders, spans.plan([READS], 300), written[-1])
+        pipeline.find_all(finders, spans.plan([READS], 300), written[-1])
     assert written[0].getvalue() == written[1].getvalue() != b""
     assert finders[0].sentence().startswith("GPUs for ")
 

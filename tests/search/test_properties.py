@@ -11,7 +11,7 @@ from texts import numbered
 import fmx
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.index.building.journey import IndexOptions, build_into
+from fmx.index.building.build import IndexOptions, build_into
 from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.input.chunks import literal_fasta

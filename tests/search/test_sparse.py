@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.index.building.journey import build_into
+from fmx.index.building.build import build_into
 from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions

@@ -9,8 +9,8 @@ from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
 from fmx.index.sparse.table import parse_sparse
 from fmx.machines.progress import Progress
-from fmx.tuning import journey
-from fmx.tuning.journey import KeptResults, Question, SearchPlace
+from fmx.tuning import trials
+from fmx.tuning.trials import KeptResults, Question, SearchPlace
 
 MB, GB = 10**6, 10**9
 PROGRESS = Progress(quiet=True)
@@ -22,11 +22,11 @@ def cache(tmp_path, monkeypatch):
     """An empty cache, a machine with a name, and few reads per trial."""
     monkeypatch.setenv("FMX_CACHE", str(tmp_path))
     monkeypatch.setattr("fmx.measure.timing.machine", lambda: "round machine")
-    monkeypatch.setitem(journey.N_READS, "cpu", 500)
+    monkeypatch.setitem(trials.N_READS, "cpu", 500)
 
 
 def choices(memory, n=100 * MB, kind="cpu"):
-    return list(journey.choices_of_reference([n], SearchPlace(kind, "here", memory)))
+    return list(trials.choices_of_reference([n], SearchPlace(kind, "here", memory)))
 
 
 def test_every_way_is_listed_with_the_lowest_sampling_that_fits():
@@ -39,7 +39,7 @@ def test_every_way_is_listed_with_the_lowest_sampling_that_fits():
     for way, sa_rate in small.items():
         assert plan.backward_bytes([100 * MB], way, sa_rate) <= 100 * MB
         if sa_rate > 1:
-            larger = journey.SA_RATES[journey.SA_RATES.index(sa_rate) - 1]
+            larger = trials.SA_RATES[trials.SA_RATES.index(sa_rate) - 1]
             assert plan.backward_bytes([100 * MB], way, larger) > 100 * MB
     assert max(small.values()) > 1
 
@@ -55,10 +55,10 @@ def test_less_memory_leaves_fewer_choices_and_none_is_refused(cache):
     assert not found
     question = Question(None, 100 * MB, 100, MB, "cpu", 1)
     with pytest.raises(UnsupportedError, match="raise --max-memory"):
-        journey.tune(question, plan_only=True, progress=PROGRESS)
+        trials.tune(question, plan_only=True, progress=PROGRESS)
 
 
-@pytest.mark.parametrize("way", journey.WAYS[2:])
+@pytest.mark.parametrize("way", trials.WAYS[2:])
 def test_every_way_is_a_layout(way):
     assert layouts.parse_name(way).family in layouts.REGISTRY
 
@@ -72,7 +72,7 @@ search by           engine              sa-rate  reads MB  million reads/s
 
 
 def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
-    monkeypatch.setattr(journey, "reads_per_second", None)
+    monkeypatch.setattr(trials, "reads_per_second", None)
     arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2", "--plan"]
     result = command(*arguments, "--max-memory", "4M")
     assert (result.code, result.err) == (0, "")
@@ -85,15 +85,15 @@ def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
 
 
 def test_trials_are_made_and_kept(cache, command, tmp_path, monkeypatch):
-    monkeypatch.setitem(journey.SAMPLE, "cpu", 50_000)
-    monkeypatch.setattr(journey, "WAYS", ("verify", "bvsfm-k2-d96"))
+    monkeypatch.setitem(trials.SAMPLE, "cpu", 50_000)
+    monkeypatch.setattr(trials, "WAYS", ("verify", "bvsfm-k2-d96"))
     arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2"]
     result = command(*arguments)
     assert (result.code, result.err) == (0, "")
     rows = [line.split() for line in result.out.decode().splitlines()[4:6]]
     assert sorted(row[0] for row in rows) == ["bvsfm-k2-d96", "verify"]
     assert float(rows[0][-1]) >= float(rows[1][-1]) > 0
-    monkeypatch.setattr(journey, "reads_per_second", None)
+    monkeypatch.setattr(trials, "reads_per_second", None)
     again = command(*arguments).out.decode()
     assert again.startswith(result.out.decode().rstrip())
     assert again.rstrip().endswith("to measure again")
@@ -104,14 +104,14 @@ def test_the_fastest_of_the_first_ways_is_chosen(cache, monkeypatch):
     """The first ways are tried; the others follow, in order, without a speed."""
     speeds = {"verify": 1e6, "sparse-k21-w16": 2e6, "cofi-k13": 3e6, "bvsfm-k3-d224": 5e5}
     monkeypatch.setattr(
-        journey, "reads_per_second", lambda path, choice, length, n_threads: {"cpu": speeds[choice.way]}
+        trials, "reads_per_second", lambda path, choice, length, n_threads: {"cpu": speeds[choice.way]}
     )
-    monkeypatch.setattr(journey, "build_index", lambda *arguments: None)
-    answer = journey.tune(Question(None, 100 * MB, 100, 10 * GB, "cpu", 2), progress=PROGRESS)
+    monkeypatch.setattr(trials, "build_index", lambda *arguments: None)
+    answer = trials.tune(Question(None, 100 * MB, 100, 10 * GB, "cpu", 2), progress=PROGRESS)
     ways = [row["way"] for row in answer["rows"]]
     assert ways[:4] == ["cofi-k13", "sparse-k21-w16", "verify", "bvsfm-k3-d224"]
     assert ways[4:] == [choice.way for choice in choices(10 * GB)[4:]]
-    assert "search by    fmx search --layout cofi-k13 --engine cpu READS" in journey.text(answer)
+    assert "search by    fmx search --layout cofi-k13 --engine cpu READS" in trials.text(answer)
 
 
 def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
@@ -139,7 +139,7 @@ def test_a_sparse_suffix_array_is_offered_and_tried(cache, command, tmp_path):
     tried = {}
     for length in (35, 36):
         question = Question(None, MB, length, GB, "cpu", 1)
-        tried[length] = journey.tune(question, PROGRESS, plan_only=True)["rows"]
+        tried[length] = trials.tune(question, PROGRESS, plan_only=True)["rows"]
     assert [any(parse_sparse(row["way"]) for row in tried[length]) for length in (35, 36)] == [False, True]
 
 

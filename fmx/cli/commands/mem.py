@@ -83,8 +83,8 @@ def command(given: SimpleNamespace) -> None:
     from ...input.reads import FORWARD, REVERSE
     from ...jobs import IndexChoice
     from ...jobs.mem import MemJob
-    from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
+    from ...mem.pipeline import MemOutput
     from ..dispatch import do_with_index
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD

@@ -73,7 +73,7 @@ def command(given: SimpleNamespace) -> None:
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     kind, formats = _format(given)
-    from ...align.journey import PairOptions, PairOutput
+    from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
     from ..dispatch import check_places, do, places_of

@@ -47,12 +47,12 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("give either INDEX or --bases, the size of a reference")
     from ... import workflow
     from ...machines.progress import Progress
-    from ...tuning import journey
+    from ...tuning import trials
 
     progress = Progress(given.quiet)
     workflow.tell_compiling(progress)
-    question = journey.Question(
+    question = trials.Question(
         find_index(index_path) if index_path else None,
         given.bases or 0, given.length, given.max_memory, given.engine, given.threads,
     )  # fmt: skip
-    click.echo(journey.text(journey.tune(question, progress, given.plan_only)))
+    click.echo(trials.text(trials.tune(question, progress, given.plan_only)))

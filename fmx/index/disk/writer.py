@@ -29,7 +29,7 @@ _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an ad
 class IndexSink(Protocol):
     """Takes the arrays of an index, one after another, and then meta.json: a context manager.
 
-    To add a sink: implement these methods, keep nothing that was not committed, and let building/journey.py
+    To add a sink: implement these methods, keep nothing that was not committed, and let building/build.py
     open it.  tests/index/test_sink_protocol.py tests all sinks.
     """
 

@@ -21,7 +21,7 @@ from ..compiler import private
 from ..errors import FmxError, UnsupportedError, shown
 from ..index import layouts, plan
 from ..index.arrays import part_arrays, part_sizes
-from ..index.building.journey import build_index
+from ..index.building.build import build_index
 from ..index.disk import store
 from ..index.fm_index import FMIndex, load
 from ..index.reference import MAX_SYMBOLS
