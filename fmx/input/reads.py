@@ -161,7 +161,7 @@ def pack_strands(batch, r, strands, code, patterns):
 
 @inlined
 def pack_read(data, start, length, code, words, first):
-    """Pack ``length`` bases of ``data`` from ``start``, all of them A C G T U, from word ``first`` on."""
+    """Pack ``length`` bases of ``data`` at ``start`` from word ``first`` on; other letters as any base."""
     for i in range(0, length, WORD):
         at, k = start + i, min(WORD, length - i)
         word = np.uint64(0)
@@ -171,7 +171,7 @@ def pack_read(data, start, length, code, words, first):
                 word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
         else:
             for j in range(at, at + k):
-                word = (word << np.uint64(2)) | np.uint64(code[data[j]])
+                word = (word << np.uint64(2)) | np.uint64(code[data[j]] & 3)
             word <<= np.uint64(2 * (WORD - k))
         words[first + (i >> 5)] = word
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type_or_this, compiled, inlined
+from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .dna import CODE, SETS, WORD, symbols
 from .reads import FORWARD, REVERSE, pack_read, pack_reverse
@@ -96,11 +96,112 @@ def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:
 @compiled
 def _look(batch, table, most, found):
     for r in range(found.size):
-        n, empty = batch.length[r], np.int64(0)
-        if not batch.searchable[r]:
-            for i in range(batch.start[r], batch.start[r] + n):
-                empty += table[batch.data[i]] == 0
-        found[r] = n > most and empty <= most
+        found[r] = can_occur(batch, r, table, most)
+
+
+@inlined
+def can_occur(batch, r, table, most):
+    """Return whether read r can occur with at most ``most`` mismatches, as in ``searched``."""
+    n, empty = batch.length[r], np.int64(0)
+    if not batch.searchable[r]:
+        for i in range(batch.start[r], batch.start[r] + n):
+            empty += table[batch.data[i]] == 0
+    return n > most and empty <= most
+
+
+@by_type
+def is_plain(sets, i):
+    """Return whether pattern i has only A C G T."""
+
+
+@by_type
+def first_word(sets, i):
+    """Return where in ``sets.words`` the packed symbols of a plain pattern i begin."""
+
+
+@by_type
+def set_at(sets, i, j):
+    """Return the set (uint8) of symbol j of a pattern i that is not plain."""
+
+
+@by_type
+def unmatched(sets, i, j, n, ours):
+    """Return the lower bits of the n symbols in ``ours``, the first highest, that pattern i does not match.
+
+    It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
+    """
+
+
+@is_plain.register(Sets)
+def _is_plain(sets, i):
+    return sets.first[i] < 0
+
+
+@first_word.register(Sets)
+def _first_word(sets, i):
+    return sets.plane[i] >> 2
+
+
+@set_at.register(Sets)
+def _set_at(sets, i, j):
+    return at(sets.sets, sets.first[i] + j)
+
+
+class ReadSets(NamedTuple):
+    """The reads of a ReadBatch and its Patterns as base sets: A C G T U, and others, which match nothing.
+
+    Pattern 2r is read r, pattern 2r + 1 its reverse complement. ``data``, ``start``, ``searchable``: of the
+    batch. ``words``, ``first``: of the Patterns, where other letters are any base. ``length``
+    int64[2 * n_reads]: symbols, 0 if not searched.
+    """
+
+    data: np.ndarray
+    start: np.ndarray
+    searchable: np.ndarray
+    words: np.ndarray
+    first: np.ndarray
+    length: np.ndarray
+
+
+@is_plain.register(ReadSets)
+def _is_read_plain(sets, i):
+    return sets.searchable[i >> 1]
+
+
+@first_word.register(ReadSets)
+def _first_word_of_read(sets, i):
+    return at(sets.first, i)
+
+
+@set_at.register(ReadSets)
+def _set_of_read(sets, i, j):
+    begin = sets.start[i >> 1]
+    if i & 1:
+        return reversed_bits(PLAIN[sets.data[begin + sets.length[i] - 1 - j]])
+    return PLAIN[sets.data[begin + j]]
+
+
+@unmatched.register(ReadSets)
+def _unmatched_of_read(sets, i, j, n, ours):
+    differ = ours ^ at(sets.words, at(sets.first, i) + (j >> 5))
+    found = (differ | differ >> np.uint64(1)) & np.uint64(_LOW)
+    if not is_plain(sets, i):
+        for k in range(n):
+            if set_at(sets, i, j + k) == 0:
+                found |= np.uint64(1) << np.uint64(62 - 2 * k)
+    return found
+
+
+@unmatched.register(Sets)
+def _unmatched(sets, i, j, n, ours):
+    plane = at(sets.plane, i) + (j >> 3)
+    low = ours & np.uint64(_LOW)
+    high = (ours >> np.uint64(1)) & np.uint64(_LOW)
+    of_a = ~high & ~low & at(sets.planes, plane)
+    of_c = ~high & low & at(sets.planes, plane + 1)
+    of_g = high & ~low & at(sets.planes, plane + 2)
+    of_t = high & low & at(sets.planes, plane + 3)
+    return np.uint64(_LOW) & ~(of_a | of_c | of_g | of_t)
 
 
 def make_sets(
@@ -171,14 +272,12 @@ def reversed_bits(own):
 @inlined
 def changes_at(words, position, sets, i, most):
     """The changes of pattern i at ``position`` of the packed text ``words``; NONE if more than ``most``."""
-    length, plane = at(sets.length, i), at(sets.plane, i)
+    length = at(sets.length, i)
     n, found, done = np.int64(0), np.int64(0), np.int64(0)
     while done < length:
         k = min(length - done, np.int64(WORD))
         ours = symbols(words, 0, position + done, k) << np.uint64(64 - 2 * k)
-        other = _unmatched(ours, sets.planes, plane) & ~(
-            (np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1)
-        )
+        other = unmatched(sets, i, done, k, ours) & ~((np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1))
         n += popcount(other)
         if n > most:
             return np.int64(NONE)
@@ -190,17 +289,4 @@ def changes_at(words, position, sets, i, most):
             n_before += 1
             other &= ~(np.uint64(1) << np.uint64(63 - zeros))
         done += WORD
-        plane += 4
     return found | n
-
-
-@inlined
-def _unmatched(ours, planes, plane):
-    """Return the lower bit of each of 32 symbols that is not in its set, in the planes from ``plane`` on."""
-    low = ours & np.uint64(_LOW)
-    high = (ours >> np.uint64(1)) & np.uint64(_LOW)
-    of_a = ~high & ~low & at(planes, plane)
-    of_c = ~high & low & at(planes, plane + 1)
-    of_g = high & ~low & at(planes, plane + 2)
-    of_t = high & low & at(planes, plane + 3)
-    return np.uint64(_LOW) & ~(of_a | of_c | of_g | of_t)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .gpu_session import GpuSession, GpuStream
 
 _SUM_THREADS = 1024
-_SLOTS = 32
+SLOTS = 32
 
 
 class KernelReport:
@@ -29,7 +29,7 @@ class KernelReport:
 
     def __init__(self, stream: "GpuStream") -> None:
         self._stream = stream
-        self.there, self.here = (arrays("report", _SLOTS, np.int64) for arrays in (stream.there, stream.here))
+        self.there, self.here = (arrays("report", SLOTS, np.int64) for arrays in (stream.there, stream.here))
         gpu.fill_zero(self.there, stream.handle)
 
     def __getitem__(self, slot: int) -> int:

@@ -104,7 +104,8 @@ def goes_all_the_way(
     tally: "ReadCounter | None",
 ) -> bool:  # fmt: skip
     """Return whether one GPU can do all stages, from bytes to records."""
-    reads_alone = not (options.near or options.pairing or options.collapse)
+    has_sets = options.near is not None and options.near.iupac
+    reads_alone = not (has_sets or options.pairing or options.collapse)
     can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
     return len(index.parts) == 1 and reads_alone and can_write and can_count
 

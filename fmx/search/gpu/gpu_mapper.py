@@ -26,7 +26,8 @@ from ...machines.gpu_jobs import KernelReport
 from ..mapper import Mapper, goes_all_the_way
 from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
 from ..near.near_mapper import NearMapper
-from . import gpu_hits, gpu_search
+from . import gpu_hits, gpu_near, gpu_search
+from .gpu_near import NearStages
 from .gpu_parts import ROOMS, bring_parts
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def make_mapper(
     """
     if not options.near:
         return GpuMapper(index, options, team, engine, writer, observers)
+    if goes_all_the_way(index, options, writer, observers.tally):
+        return GpuNearMapper(index, options, team, engine, writer, observers)
     there = bring_parts(index, team, engine, partial(_streams_for_batches, options), is_near=True)
     return NearMapper(there.parts, _for_batches(options), observers, tuple(there.streams))
 
@@ -95,20 +98,26 @@ class GpuMapper(Mapper):
         def streams_for(session: "GpuSession", resident: int) -> "GpuStreams":
             nonlocal options
             n, size = min(options.n_threads, N_STREAMS), CHUNK_SIZE
-            room = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK)
-            while size > LEAST_CHUNK and n * _BYTES * size > room:
+            room = memory_beside(session.memory, resident, self._n_bytes(LEAST_CHUNK))
+            while size > LEAST_CHUNK and n * self._n_bytes(size) > room:
                 size //= 2
-            streams = session.streams(n, resident, n_bytes=_BYTES * size, timed=clock is not None)
+            streams = session.streams(n, resident, n_bytes=self._n_bytes(size), timed=clock is not None)
             options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
             return streams
 
-        there = bring_parts(index, team, engine, streams_for, _BYTES * LEAST_CHUNK)
+        least = self._n_bytes(LEAST_CHUNK)
+        there = bring_parts(index, team, engine, streams_for, least, is_near=bool(options.near))
         super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
         ((session, self._streams),) = there.streams.items()
         self._device: Any = there.parts[0].device
         self._inflater = session.run(Inflater)
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
         self._makers: dict = {}
+
+    @staticmethod
+    def _n_bytes(size: int) -> int:
+        """Return the bytes of a stream for chunks of ``size`` bytes."""
+        return _BYTES * size
 
     @property
     def _rules(self) -> gpu_hits.SelectionRules:
@@ -151,12 +160,14 @@ class GpuMapper(Mapper):
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(stream, chunk, reading, report)
         stream.begin("search")
-        query, held, launch = self._device
-        occurrences = gpu_search.search(query, held, launch, stream, patterns, report.there)
-        chosen = gpu_hits.count(stream, batch, occurrences, self._rules, n_reads, report)
+        size = max(chunk.data.size, self.options.chunk_size)
+        found = self._find(stream, batch, patterns, n_reads, size, report)
+        if found is None:
+            return None
+        counted, occurrences = found
+        chosen = gpu_hits.count(stream, counted, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         report.read()
-        size = max(chunk.data.size, self.options.chunk_size)
         if report[PROBLEM] or report[_RECORDS] > _ROOM * size:
             return None
         if max(report[gpu_hits.HITS], report[gpu_hits.KEYS]) > _HITS * size:
@@ -164,8 +175,8 @@ class GpuMapper(Mapper):
         chosen = gpu_hits.with_room(stream, chosen, report)
         if self._gpu_tally:
             self._gpu_tally.count(stream, occurrences, chosen)
-        gpu_hits.choose(stream, batch, occurrences, self._rules, chosen)
-        summary = gpu_hits.summary_of(stream, self._rules, report)
+        chosen = self._choose(stream, batch, occurrences, chosen)
+        summary = self._summary_of(stream, report)
         loose = maker.write(stream, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
         records = maker.gather(stream, loose, n_reads, report, _RECORDS)
@@ -177,8 +188,56 @@ class GpuMapper(Mapper):
             self._gpu_tally.add(stream)
         return summary, records, total
 
+    def _find(
+        self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport
+    ) -> tuple[Any, Any] | None:
+        """Return (batch to count with, occurrences) of a chunk of ``size`` bytes; None: too many."""
+        query, held, launch = self._device
+        return batch, gpu_search.search(query, held, launch, stream, patterns, report.there)
+
+    def _choose(
+        self, stream: "GpuStream", batch: Any, occurrences: Any, chosen: Any
+    ) -> gpu_hits.SelectedHits:
+        """Launch the selection of hits; return them."""
+        gpu_hits.choose(stream, batch, occurrences, self._rules, chosen)
+        return chosen
+
+    def _summary_of(self, stream: "GpuStream", report: KernelReport) -> "Summary":
+        return gpu_hits.summary_of(stream, self._rules, report)
+
     def _maker_of(self, writer: Any) -> Any:
         """Return what makes a writer's records on this GPU."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
+
+
+class GpuNearMapper(GpuMapper, NearMapper):
+    """A GpuMapper of near matches, which one GPU does from bytes to records; otherwise a NearMapper."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._stages = self.sessions[0].run(NearStages, self.parts[0], self.options)
+
+    @staticmethod
+    def _n_bytes(size: int) -> int:
+        return (_BYTES + gpu_near.BYTES) * size + gpu_near.BYTES_OF_STREAM
+
+    def _find(
+        self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport
+    ) -> tuple[Any, Any] | None:
+        found = self._stages.find(stream, batch, patterns, n_reads, int(_HITS * size), report)
+        if found and self._rules.lengths:
+            self._stages.count_strata(stream, found[1], self._rules.at_most)
+        return found
+
+    def _choose(
+        self, stream: "GpuStream", batch: Any, occurrences: Any, chosen: Any
+    ) -> gpu_hits.SelectedHits:
+        return self._stages.choose(stream, batch, occurrences, self._rules, chosen)
+
+    def _summary_of(self, stream: "GpuStream", report: KernelReport) -> "Summary":
+        summary = super()._summary_of(stream, report)
+        if self._rules.lengths:
+            summary.mismatches = gpu_near.strata_here(stream).copy()
+        return summary

@@ -178,7 +178,7 @@ class GpuVerifier:
         self._streams = searcher.streams
         with gpu.errors():
             words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
-        self._text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
+        self.text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
 
     def of(self, found: Intervals) -> "GpuVerifier":
         """Return the verifier for the result of a search: this one, for any Intervals."""
@@ -215,7 +215,7 @@ class GpuVerifier:
             n = min(AT_ONCE, int(first[-1]) - begin)
             keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (stream.there, stream.here))
             stream.begin("compare")
-            stream.launch(compare_kernel, n, N_THREADS, self._text, there, lo, ends, begin, keys)
+            stream.launch(compare_kernel, n, N_THREADS, self.text, there, lo, ends, begin, keys)
             stream.receive([keys], [here])
             stream.wait()
             rows = np.flatnonzero(here >= 0)

@@ -335,10 +335,15 @@ def _rank(matches, strata, spare, counts, total, best):
     """
     for r in range(total.size):
         n, own = matches.first[r + 1] - matches.first[r], matches.keys[matches.first[r] :]
-        sort_keys(ByDigits(own, spare, counts), n)
-        n_best = _stratum_end(own, 0, n)
-        total[r] = n_best if strata else n
-        best[r] = n_best << 2 | (own[0] >> KEY_BITS if n else 0)
+        best[r] = rank_matches(ByDigits(own, spare, counts), n)
+        total[r] = best[r] >> 2 if strata else n
+
+
+@inlined
+def rank_matches(room, n):
+    """Sort the n keys of a read's matches (``room``: as for sort_keys); return its ``best`` of NearHits."""
+    sort_keys(room, n)
+    return _stratum_end(room.keys, 0, n) << 2 | (room.keys[0] >> KEY_BITS if n else 0)
 
 
 @inlined
@@ -353,19 +358,27 @@ def _stratum_end(keys, j, n):
 @compiled
 def _choose(matches, batch, start, hits, seed, best_first):
     for r in range(hits.total.size):
-        out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
-        own, total = matches.keys[matches.first[r] :], hits.total[r]
-        if seed >= 0 and 0 < n < total:
-            begin, end = np.int64(0), _stratum_end(own, 0, total)
-            while end < n:
-                begin, end = end, _stratum_end(own, end, total)
-            draw(own[begin:], end - begin, n - begin, hash_name(batch, start + r, seed))
-        if not best_first:
-            for j in range(n):
-                own[j] &= (np.int64(1) << KEY_BITS) - 1
-            sort(own, n)
+        choose_matches(matches.keys[matches.first[r] :], batch, start, hits, r, seed, best_first)
+
+
+@inlined
+def choose_matches(keys, batch, start, hits, r, seed, best_first):
+    """Fill in the hits of read start + r of the batch, except changes, by the sorted ``keys`` of its matches.
+
+    The order of ``keys`` changes.
+    """
+    out, n, total = hits.first[r], hits.first[r + 1] - hits.first[r], hits.total[r]
+    if seed >= 0 and 0 < n < total:
+        begin, end = np.int64(0), _stratum_end(keys, 0, total)
+        while end < n:
+            begin, end = end, _stratum_end(keys, end, total)
+        draw(keys[begin:], end - begin, n - begin, hash_name(batch, start + r, seed))
+    if not best_first:
         for j in range(n):
-            hits.position[out + j], hits.reverse[out + j] = position_in(own[j]), is_reverse(own[j])
+            keys[j] &= (np.int64(1) << KEY_BITS) - 1
+        sort(keys, n)
+    for j in range(n):
+        hits.position[out + j], hits.reverse[out + j] = position_in(keys[j]), is_reverse(keys[j])
 
 
 @compiled

@@ -19,6 +19,7 @@ Words come in pairs, for a read and for its reverse complement, so that a sparse
 once: the pieces of the reverse complement mirror those of the read.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,17 +28,19 @@ from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
 from ...input.dna import WORD, symbols
 from ...input.reads import Patterns, pack_reverse
+from ...input.sets import first_word, is_plain, set_at
 
 if TYPE_CHECKING:
     from ...input.sets import Sets
 
 MOST = 2  # mismatches
 LONGEST = 64  # symbols of a piece: two packed words
-_ROOM = LONGEST // WORD  # packed words per word
+ROOM = LONGEST // WORD  # packed words per word
 STRETCH = 64  # symbols of a pattern of sets that pieces are cut from
 _LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
 _LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
 _NEVER = 1e300
+_LONGEST_WAY = (MOST + 1) * LONGEST  # symbols; longer patterns are cut as these are
 
 # Columns of a piece: its symbols ``START`` to ``START + LENGTH``. Its words have ``LEAST`` to
 # ``MOST_CHANGED`` symbols changed, all between ``INNER`` and ``OUTER``.
@@ -87,8 +90,30 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n // 2, np.int64))
-    _plan(sets, v, lookups, np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
+    _plan(sets, v, lookups, ways_of(v, lookups), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
     return found
+
+
+@lru_cache
+def ways_of(v: int, lookups: Lookups) -> np.ndarray:
+    """Return how patterns of single bases are cut: width and kind by length, int64[2 * n]."""
+    ways = np.zeros(2 * (_LONGEST_WAY + 1), np.int64)
+    _fill_ways(v, lookups, ways)
+    return ways
+
+
+@compiled
+def _fill_ways(v, lookups, ways):
+    for length in range(1, _LONGEST_WAY + 1):
+        way = _best_plain(np.int64(length), v, lookups)
+        ways[2 * length], ways[2 * length + 1] = way.width, way.kind
+
+
+@inlined
+def way_of(ways, length):
+    """Return the Way of a pattern of single bases, without its cost, by a result of ``ways_of``."""
+    i = 2 * min(length, np.int64(_LONGEST_WAY))
+    return Way(0.0, np.int64(0), length, at(ways, i), at(ways, i + 1))
 
 
 @inlined
@@ -106,34 +131,34 @@ def first_column(i, j):
 
 
 @compiled
-def _plan(sets, v, lookups, counts, found):
+def _plan(sets, v, lookups, ways, counts, found):
     """Fill ``found`` with the pieces of all patterns.
 
-    ``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch.
+    ``ways``: result of ways_of. ``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch.
     """
-    plain, last_length = np.int64(0), np.int64(-1)
-    way = Way(0.0, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
     for r in range(found.words.size):
         i = pattern_of(sets, r)
-        length = sets.length[i]
-        if length == 0:
-            continue
-        if sets.first[i] >= 0:
-            way, last_length = _best_of_sets(sets, i, v, lookups, counts), np.int64(-1)
-        elif length != last_length:
-            way, last_length, plain = _best_plain(length, v, lookups), length, r
-        else:  # same length as the previous read of single bases: copy its pieces
-            start, last = first_column(2 * r, 0), first_column(2 * plain, 0)
-            for j in range(2 * MOST_PIECES * N_COLUMNS):
-                found.columns[start + j] = found.columns[last + j]
-            found.words[r] = found.words[plain]
-            continue
-        _cut(way, v, found, i)
-        for j in range(MOST_PIECES):
-            piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
-            if piece[LENGTH] > 0:
-                found.words[r] += _n_words(sets, i, piece)
-                _mirror(piece, length, found.columns[first_column(i ^ 1, j) : first_column(i ^ 1, j + 1)])
+        if sets.length[i] > 0:
+            way = way_of(ways, sets.length[i])
+            if not is_plain(sets, i):
+                way = _best_of_sets(sets, i, v, lookups, counts)
+            plan_read(sets, r, way, v, found)
+
+
+@inlined
+def plan_read(sets, r, way, v, found):
+    """Fill ``found`` with the pieces of read r and of its reverse complement, as a Way cuts them."""
+    i, n = pattern_of(sets, r), np.int64(0)
+    for j in range(2 * MOST_PIECES):
+        found.columns[first_column(2 * r, j) + LENGTH] = 0
+    _cut(way, v, found, i)
+    for j in range(MOST_PIECES):
+        piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
+        if piece[LENGTH] > 0:
+            n += _n_words(sets, i, piece)
+            other = found.columns[first_column(i ^ 1, j) : first_column(i ^ 1, j + 1)]
+            _mirror(piece, sets.length[i], other)
+    found.words[r] = n
 
 
 @inlined
@@ -162,7 +187,7 @@ def _cost(lookups, width):
 @inlined
 def _of_plain(width, n):
     """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
-    return 1.0 if n == 0 else 3.0 * width if n == 1 else 4.5 * width * (width - 1)
+    return np.int64(1) if n == 0 else 3 * width if n == 1 else 9 * width * (width - 1) // 2
 
 
 @inlined
@@ -256,9 +281,14 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 @inlined
 def _n_words(sets, i, piece):
     """Return the exact number of words of a piece."""
+    if is_plain(sets, i):
+        n = np.int64(0)
+        for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
+            n += _of_plain(piece[OUTER] - piece[INNER], changed)
+        return n
     zero, one, two = np.int64(1), np.int64(0), np.int64(0)
     for j in range(piece[START], piece[START] + piece[LENGTH]):
-        bases = popcount(np.uint64(sets.sets[sets.first[i] + j])) if sets.first[i] >= 0 else np.int64(1)
+        bases = popcount(np.uint64(set_at(sets, i, j)))
         others = 4 - bases if piece[INNER] <= j < piece[OUTER] else 0
         two = two * bases + one * others
         one = one * bases + zero * others
@@ -287,62 +317,69 @@ class Words(NamedTuple):
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """Return the words of reads start to stop."""
     n = 2 * int(pieces.words[start:stop].sum())
-    length, pattern, piece = (np.empty(n, np.int64) for _ in range(3))
-    packed = np.zeros(_ROOM * n + 1, np.uint64)
-    words = Words(Patterns(packed, np.arange(0, _ROOM * n, _ROOM), length), pattern, piece)
+    first, length, pattern, piece = (np.empty(n, np.int64) for _ in range(4))
+    words = Words(Patterns(np.empty(ROOM * n + 1, np.uint64), first, length), pattern, piece)
     _spell(sets, pieces, start, stop, words)
     return words
 
 
 @compiled
 def _spell(sets, pieces, start, stop, words):
-    packed, n = words.patterns.words, np.int64(0)
+    n = np.int64(0)
     for r in range(start, stop):
-        i = pattern_of(sets, r)
-        for j in range(MOST_PIECES):
-            piece = pieces.columns[first_column(i, j) : first_column(i, j + 1)]
-            if piece[LENGTH] > 0:
-                done = _spell_piece(sets, i, piece, packed, n)
-                for k in range(n, done):
-                    pack_reverse(packed, _place(k, i), _place(k, i ^ 1), piece[LENGTH])
-                    for row in range(2 * k, 2 * k + 2):
-                        other = 2 * r + (row & 1)
-                        words.pattern[row], words.piece[row] = other, j
-                        words.patterns.length[row] = min(piece[LENGTH], sets.length[other])
-                n = done
+        n = spell_read(sets, pieces, r, words, n)
+
+
+@inlined
+def spell_read(sets, pieces, r, words, n):
+    """Write the words of read r from pair n on; return the next n."""
+    packed, i = words.patterns.words, pattern_of(sets, r)
+    for j in range(MOST_PIECES):
+        piece = pieces.columns[first_column(i, j) : first_column(i, j + 1)]
+        if piece[LENGTH] > 0:
+            done = _spell_piece(sets, i, piece, packed, n)
+            for k in range(n, done):
+                pack_reverse(packed, _place(k, i), _place(k, i ^ 1), piece[LENGTH])
+                for row in range(2 * k, 2 * k + 2):
+                    other = 2 * r + (row & 1)
+                    words.pattern[row], words.piece[row] = other, j
+                    words.patterns.first[row] = ROOM * row
+                    words.patterns.length[row] = min(piece[LENGTH], sets.length[other])
+            n = done
+    return n
 
 
 @inlined
 def _place(n, i):
     """Return the first packed word of the word of pattern i in pair n."""
-    return _ROOM * (2 * n + (i & 1))
+    return ROOM * (2 * n + (i & 1))
 
 
 @inlined
 def _spell_piece(sets, i, piece, packed, n):
     """Write the words of a piece from pair n on; return the next n."""
-    first, is_plain = sets.first[i] + piece[START], sets.first[i] < 0
+    by_bases, start = is_plain(sets, i), piece[START]
     length, inner, outer = piece[LENGTH], piece[INNER] - piece[START], piece[OUTER] - piece[START]
     word = np.uint64(0), np.uint64(0)
-    if is_plain:
-        word = _plain_word(sets, i, piece[START], length)
+    if by_bases:
+        word = _plain_word(sets, i, start, length)
     for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
         a_stop = outer if changed > 0 else inner + 1
         for a in range(inner, a_stop):
             b_stop = outer if changed > 1 else a + 2
             for b in range(a + 1, b_stop):
-                if is_plain:
+                if by_bases:
                     n = _change(word, changed, (a, b), packed, n, i)
                 else:
                     where = a if changed > 0 else -1, b if changed > 1 else -1
-                    n = _spell_changed(sets, (first, length), where, packed, n, i)
+                    n = _spell_changed(sets, (start, length), where, packed, n, i)
     return n
 
 
 @inlined
 def _plain_word(sets, i, start, length):
     """Return symbols ``start`` onwards of a pattern of single bases, packed in two words."""
-    first, n = sets.plane[i] >> 2, min(length, np.int64(WORD))
+    first, n = first_word(sets, i), min(length, np.int64(WORD))
     word, rest = symbols(sets.words, first, start, n) << np.uint64(64 - 2 * n), np.uint64(0)
     if length > WORD:
         rest = symbols(sets.words, first, start + WORD, length - WORD) << np.uint64(2 * (LONGEST - length))
@@ -372,15 +409,16 @@ def _change_of(symbol, j):
 
 @inlined
 def _spell_changed(sets, span, changed, packed, n, i):
-    """Write all words of a span (first, length) with two symbols ``changed`` or -1; return the next n."""
-    first, length = span
+    """Write all words of a span (start, length) with two symbols ``changed`` or -1; return the next n."""
+    start, length = span
     total = np.int64(1)
     for j in range(length):
-        total *= popcount(np.uint64(_choice(sets, first, j, changed)))
+        total *= popcount(np.uint64(_choice(sets, i, start, j, changed)))
     for number in range(total):
         to, left = _place(n + number, i), np.int64(number)
+        packed[to] = packed[to + 1] = 0
         for j in range(length):
-            own = np.uint64(_choice(sets, first, j, changed))
+            own = np.uint64(_choice(sets, i, start, j, changed))
             bases = popcount(own)
             if bases > 1:
                 for _ in range(left % bases):
@@ -391,7 +429,7 @@ def _spell_changed(sets, span, changed, packed, n, i):
 
 
 @inlined
-def _choice(sets, first, j, changed):
-    """Return the bases that symbol j of a word may be."""
-    own = at(sets.sets, first + j)
+def _choice(sets, i, start, j, changed):
+    """Return the bases that symbol j of a word, which begins at ``start`` of pattern i, may be."""
+    own = set_at(sets, i, start + j)
     return np.uint8(15) ^ own if j == changed[0] or j == changed[1] else own
