@@ -4,7 +4,7 @@ count    number of hits of each read and of the keys that the selection needs, t
 choose   which occurrences are reported, and where they are
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class SelectionRules(NamedTuple):
 
 
 class SelectedHits(NamedTuple):
-    """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
+    """Hits, or NearHits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
 
-    hits: Hits
+    hits: Any
     first_key: np.ndarray
     keys: np.ndarray
 

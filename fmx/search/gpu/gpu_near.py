@@ -238,6 +238,7 @@ class NearStages:
     def __init__(self, part: "TextPart", options: "MapOptions") -> None:
         near = options.near
         assert near is not None
+        assert part.device is not None
         self._device, self._text, most = part.device, part.verify.text, near.mismatches
         self._rules = NearRules(most, options.strands, options.trim.least, near.strata, near.best_first)
         lookups = Lookups(float(self._text.n))
@@ -280,7 +281,7 @@ class NearStages:
         lo, hi = (stream.there(name, n, np.uint32)[:n] for name in Intervals._fields)
         for array in (lo, hi):
             gpu.fill_zero(array, stream.handle)
-        return SARows(*held, lo, hi)
+        return SARows(held[0], held[1], lo, hi)
 
     def _find(
         self, stream: "GpuStream", batch: "ReadBatch", found: NearFound, most: int, report: "KernelReport"
@@ -343,8 +344,9 @@ class NearStages:
     ) -> "SelectedHits":  # fmt: skip
         """Launch the selection of hits; return SelectedHits with NearHits."""
         there, n_reads = stream.there, found.n.size
-        changes = there("changes", chosen.hits.position.size, np.int64)
-        hits = NearHits(*chosen.hits, changes, there("best of read", n_reads, np.int64))
+        own = chosen.hits
+        changes, best = there("changes", own.position.size, np.int64), there("best", n_reads, np.int64)
+        hits = NearHits(own.first, own.position, own.reverse, own.total, changes, best)
         chosen = chosen._replace(hits=hits)
         stream.begin("choose")
         stream.launch(
