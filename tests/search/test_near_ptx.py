@@ -51,7 +51,7 @@ KERNELS = {
     "sizes": (gpu_near.sizes_kernel, (Intervals(ROWS, ROWS), NUMBERS)),
     "collect": (
         gpu_near.collect_kernel,
-        (NUMBERS, 0, (0, 1), NUMBERS, NUMBERS, True, FOUND, NUMBERS),
+        (NUMBERS, (0, 0, 1), NUMBERS, NUMBERS, True, FOUND, NUMBERS),
     ),
     "choose": (gpu_near.choose_kernel, (BATCH, FOUND, TEXT, RULES, -1, CHOSEN)),
     "strata": (gpu_near.strata_kernel, (FOUND, 1, NUMBERS)),

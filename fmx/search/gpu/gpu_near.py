@@ -43,15 +43,13 @@ from ..queries.near import (
     MOST_PIECES,
     N_COLUMNS,
     ROOM,
-    Lookups,
     Pieces,
     Words,
     pattern_of,
     plan_read,
     spell_read,
-    way_of,
-    ways_of,
 )
+from ..queries.ways import Lookups, way_of, ways_of
 from . import gpu_search
 from .gpu_parts import compare_kernel
 
@@ -127,10 +125,7 @@ def begin_kernel(batch, patterns, rules, sets, sought):
 
 @kernel
 def plan_kernel(batch, found, ways, most, pieces):
-    """Cut pieces of the reads without a hit, for ``most`` mismatches, one thread per read.
-
-    ``ways``: result of ways_of.
-    """
+    """Cut pieces of reads without a hit, for ``most`` mismatches, by ways_of; one thread per read."""
     r, sets = thread_index(), found.sets
     if r < found.n.size:
         pieces.words[r], length = 0, sets.length[pattern_of(sets, r)]
@@ -156,16 +151,17 @@ def sizes_kernel(intervals, sizes):
 
 
 @kernel
-def collect_kernel(words, start, reads, first_row, keys, strata, found, report):
-    """Sort the matches of ``reads`` (from, to) and count them, one warp per read.
+def collect_kernel(words, run, first_row, keys, strata, found, report):
+    """Sort the matches of reads and count them, one warp per read.
 
-    ``words``: prefix sums of words of reads; ``start``: the first read with words here. ``first_row``: prefix
-    sums of their rows. ``keys``: keys of the rows from the first one of these reads on. If found.keys has too
-    little room, report[_MATCHES] becomes larger than it, and the rest is undefined.
+    ``run``: the first read of those with words here, the first to do, and the end. ``words``: prefix sums of
+    words of reads. ``first_row``: prefix sums of their rows. ``keys``: keys of the rows from the first read
+    on. If found.keys has too little room, report[_MATCHES] becomes larger than it.
     """
-    r, lane = reads[0] + thread_index() // WARP, thread_in_block() % WARP
-    if r < reads[1]:
-        begin = first_row[2 * (words[reads[0]] - words[start])]
+    (start, first_read, end), lane = run, thread_in_block() % WARP
+    r = first_read + thread_index() // WARP
+    if r < end:
+        begin = first_row[2 * (words[first_read] - words[start])]
         row = first_row[2 * (words[r] - words[start])] - begin
         stop = first_row[2 * (words[r + 1] - words[start])] - begin
         n = first = np.int64(0)
@@ -334,7 +330,7 @@ class NearStages:
             )
             stream.launch(
                 collect_kernel, WARP * (b - a), gpu.block_size(_THREADS),
-                pieces.words, start, (a, b), rows, keys, strata, found, report.there,
+                pieces.words, (start, a, b), rows, keys, strata, found, report.there,
             )  # fmt: skip
         return True
 
@@ -376,10 +372,7 @@ def _here(stream: "GpuStream", name: str, array: Any, n: int) -> np.ndarray:
 
 
 def _runs(stream: "GpuStream", words: Any, n_reads: int, n_words: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, stop, words of both strands) of runs of reads with up to N_WORDS.
-
-    ``words``: prefix sums.
-    """
+    """Yield (start, stop, words of both strands) of runs of reads with up to N_WORDS; ``words``: sums."""
     if n_words <= N_WORDS:
         yield from [(0, n_reads, n_words)] * (n_words > 0)
         return
@@ -392,10 +385,7 @@ def _runs(stream: "GpuStream", words: Any, n_reads: int, n_words: int) -> Iterat
 def _runs_of_rows(
     stream: "GpuStream", words: Any, reads: Sequence[int], rows: Any, n_rows: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (start, stop, rows before, rows) of runs of ``reads`` (from, to) with up to N_ROWS.
-
-    ``words``, ``rows``: prefix sums.
-    """
+    """Yield (start, stop, rows before, rows) of runs of ``reads`` (from, to); ``words``, ``rows``: sums."""
     start, stop = reads
     if n_rows <= N_ROWS:
         yield start, stop, 0, n_rows

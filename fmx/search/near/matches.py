@@ -295,11 +295,8 @@ def _merge(hits, start, more, reads, both):
 def _copy_hits(hits, i, both, r):
     to = both.first[r]
     for hit in range(hits.first[i], hits.first[i + 1]):
-        both.position[to], both.reverse[to], both.changes[to] = (
-            hits.position[hit],
-            hits.reverse[hit],
-            hits.changes[hit],
-        )
+        both.position[to], both.reverse[to] = hits.position[hit], hits.reverse[hit]
+        both.changes[to] = hits.changes[hit]
         to += 1
 
 
@@ -315,14 +312,8 @@ def select(
     most = int(np.diff(matches.first).max(initial=1))
     _rank(matches, near.strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
     first = np.append(0, np.cumsum(policy.reported(total)))
-    hits = NearHits(
-        first,
-        np.empty(first[-1], np.int64),
-        np.empty(first[-1], np.bool_),
-        total,
-        np.empty(first[-1], np.int64),
-        best,
-    )
+    position, changes = np.empty((2, first[-1]), np.int64)
+    hits = NearHits(first, position, np.empty(first[-1], np.bool_), total, changes, best)
     _choose(matches, batch, start, hits, policy.seed, near.best_first)
     return hits
 

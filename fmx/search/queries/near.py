@@ -19,7 +19,6 @@ Words come in pairs, for a read and for its reverse complement, so that a sparse
 once: the pieces of the reverse complement mirror those of the read.
 """
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,36 +28,28 @@ from ...compiler.primitives import at, popcount, trailing_zeros
 from ...input.dna import WORD, symbols
 from ...input.reads import Patterns, pack_reverse
 from ...input.sets import first_word, is_plain, set_at
+from .ways import (
+    APART,
+    LONGEST,
+    MOST,
+    STRETCH,
+    TWO_ENDS,
+    Lookups,
+    best_of_sets,
+    n_plain_words,
+    way_of,
+    ways_of,
+)
 
 if TYPE_CHECKING:
     from ...input.sets import Sets
 
-MOST = 2  # mismatches
-LONGEST = 64  # symbols of a piece: two packed words
 ROOM = LONGEST // WORD  # packed words per word
-STRETCH = 64  # symbols of a pattern of sets that pieces are cut from
-_LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
-_LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
-_NEVER = 1e300
-_LONGEST_WAY = (MOST + 1) * LONGEST  # symbols; longer patterns are cut as these are
 
 # Columns of a piece: its symbols ``START`` to ``START + LENGTH``. Its words have ``LEAST`` to
 # ``MOST_CHANGED`` symbols changed, all between ``INNER`` and ``OUTER``.
 START, LENGTH, INNER, OUTER, LEAST, MOST_CHANGED, N_COLUMNS = range(7)
 MOST_PIECES = MOST + 1
-APART, TWO_ENDS, OVERLAPPING = range(3)
-
-
-class Lookups(NamedTuple):
-    """Which words can be looked up in a text of ``n_text`` symbols (float).
-
-    ``shortest``: symbols of the shortest word that a sparse suffix array finds, 0 without one.
-    ``any_length``: whether another method finds shorter words.
-    """
-
-    n_text: float
-    shortest: int = 0
-    any_length: bool = True
 
 
 class Pieces(NamedTuple):
@@ -73,47 +64,12 @@ class Pieces(NamedTuple):
     words: np.ndarray
 
 
-class Way(NamedTuple):
-    """How pieces of ``width`` symbols cover symbols ``start`` to ``stop`` of a pattern.
-
-    ``kind``: APART, TWO_ENDS or OVERLAPPING.
-    """
-
-    cost: float
-    start: int
-    stop: int
-    width: int
-    kind: int
-
-
 def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n // 2, np.int64))
     _plan(sets, v, lookups, ways_of(v, lookups), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
     return found
-
-
-@lru_cache
-def ways_of(v: int, lookups: Lookups) -> np.ndarray:
-    """Return how patterns of single bases are cut: width and kind by length, int64[2 * n]."""
-    ways = np.zeros(2 * (_LONGEST_WAY + 1), np.int64)
-    _fill_ways(v, lookups, ways)
-    return ways
-
-
-@compiled
-def _fill_ways(v, lookups, ways):
-    for length in range(1, _LONGEST_WAY + 1):
-        way = _best_plain(np.int64(length), v, lookups)
-        ways[2 * length], ways[2 * length + 1] = way.width, way.kind
-
-
-@inlined
-def way_of(ways, length):
-    """Return the Way of a pattern of single bases, without its cost, by a result of ``ways_of``."""
-    i = 2 * min(length, np.int64(_LONGEST_WAY))
-    return Way(0.0, np.int64(0), length, at(ways, i), at(ways, i + 1))
 
 
 @inlined
@@ -141,7 +97,7 @@ def _plan(sets, v, lookups, ways, counts, found):
         if sets.length[i] > 0:
             way = way_of(ways, sets.length[i])
             if not is_plain(sets, i):
-                way = _best_of_sets(sets, i, v, lookups, counts)
+                way = best_of_sets(sets, i, v, lookups, counts)
             plan_read(sets, r, way, v, found)
 
 
@@ -173,80 +129,6 @@ def _mirror(piece, length, other):
     other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
     other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
     other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
-
-
-@inlined
-def _cost(lookups, width):
-    """Return the cost of a pair of words of ``width`` symbols, with its rows in a text without repeats."""
-    rows = 2 * _ROW * lookups.n_text * 0.25**width
-    if 0 < lookups.shortest <= width:
-        return _LOOKUP_BOTH + rows
-    return 2 * _LOOKUP + rows if lookups.any_length else _NEVER
-
-
-@inlined
-def _of_plain(width, n):
-    """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
-    return np.int64(1) if n == 0 else 3 * width if n == 1 else 9 * width * (width - 1) // 2
-
-
-@inlined
-def _best_plain(length, v, lookups):
-    """Return the cheapest Way to cover a pattern of single bases."""
-    share = min(length // (v + 1), np.int64(LONGEST))
-    cost = (v + 1) * _cost(lookups, share) if share > 0 else _NEVER
-    best = Way(cost, np.int64(0), length, share, np.int64(APART))
-    if v > 0:
-        for width in range(1, min(length, LONGEST) + 1):
-            n, shared, kind = 0.0, max(2 * width - length, np.int64(0)), np.int64(TWO_ENDS)
-            for changed in range(v):
-                n += 2 * _of_plain(width, changed)
-            n += _of_plain(shared, v)
-            if v == 2 and 2 * width <= length <= 3 * width:
-                n, kind = 3.0 + _of_plain(3 * width - length, 1), np.int64(OVERLAPPING)
-            cost = n * _cost(lookups, width)
-            if cost < best.cost:
-                best = Way(cost, np.int64(0), length, np.int64(width), kind)
-    return best
-
-
-@inlined
-def _best_of_sets(sets, i, v, lookups, counts):
-    """Return the cheapest Way to cover a pattern of sets.
-
-    ``counts[a, w, e]``: number of words of w symbols from symbol a on, with e of them changed.
-    """
-    length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
-    for a in range(length):
-        counts[a, 0, 0], counts[a, 0, 1], counts[a, 0, 2] = 1.0, 0.0, 0.0
-        for w in range(1, min(length - a, LONGEST) + 1):
-            bases = np.float64(popcount(np.uint64(sets.sets[first + a + w - 1])))
-            before, now = counts[a, w - 1], counts[a, w]
-            now[0] = before[0] * bases
-            now[1] = before[1] * bases + before[0] * (4 - bases)
-            now[2] = before[2] * bases + before[1] * (4 - bases)
-    best = Way(_NEVER, np.int64(0), length, np.int64(0), np.int64(APART))
-    for a in range(length):
-        for b in range(a + 1, length + 1):
-            share = min((b - a) // (v + 1), LONGEST)
-            if share > 0:
-                cost = 0.0
-                for j in range(v + 1):
-                    n = counts[a + j * ((b - a) // (v + 1)), share, 0]
-                    cost += n * _cost(lookups, share)
-                if cost < best.cost:
-                    best = Way(cost, np.int64(a), np.int64(b), np.int64(share), np.int64(APART))
-            if v > 0:
-                for w in range(max(1, share), min(b - a, LONGEST) + 1):
-                    n, shared = 0.0, 2 * w - (b - a)
-                    for changed in range(v):
-                        n += counts[a, w, changed] + counts[b - w, w, changed]
-                    if shared > 0:  # the unchanged symbols around it are also spelled
-                        n += counts[b - w, shared, v] * counts[a, w - shared, 0]
-                    cost = n * _cost(lookups, w)
-                    if cost < best.cost:
-                        best = Way(cost, np.int64(a), np.int64(b), np.int64(w), np.int64(TWO_ENDS))
-    return best
 
 
 @inlined
@@ -284,7 +166,7 @@ def _n_words(sets, i, piece):
     if is_plain(sets, i):
         n = np.int64(0)
         for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
-            n += _of_plain(piece[OUTER] - piece[INNER], changed)
+            n += n_plain_words(piece[OUTER] - piece[INNER], changed)
         return n
     zero, one, two = np.int64(1), np.int64(0), np.int64(0)
     for j in range(piece[START], piece[START] + piece[LENGTH]):
