@@ -80,13 +80,13 @@ nightly: $(DEV)
 	$(MAKE) test-random mutants fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
 
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
-# taken. Compiled functions count where they are Python: in the CUDA simulator. ROOMS="output report" for these alone.
-ROOMS ?= .
+# taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.
+PACKAGES ?= .
 COVERED := $(BIN)/python -m coverage
 COVER := $(COVERED) run -m pytest -n auto --dist loadgroup
 coverage: $(DEV)
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
-	$(COVER) --ignore tests/packaging $(addprefix tests/,$(ROOMS))
+	$(COVER) --ignore tests/packaging $(addprefix tests/,$(PACKAGES))
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(COVER) tests/cuda
 	$(COVERED) combine --quiet
 	$(COVERED) report

@@ -1,4 +1,4 @@
-"""The documents tell no tale: commands parse, files, links and names are there, terms have one meaning."""
+"""The documents are correct: commands parse; files, links and names exist; terms have one definition."""
 
 import importlib
 import re
@@ -8,7 +8,7 @@ import shlex
 import click
 import pytest
 from conftest import ROOT
-from test_rooms import ROOMS, imports_of, room
+from test_rooms import PACKAGES, imports_of, package
 
 from fmx.cli.main import fmx
 
@@ -33,7 +33,7 @@ NOT_OURS = {
     "polars",
     "pandas",
     "duckdb",
-}  # what stands before a dot in other names
+}  # modules and variables before a dot that are not files of fmx
 
 
 def name_of(path) -> str:
@@ -47,19 +47,19 @@ def code_of(text) -> list:
 
 
 def inline_of(text) -> list:
-    """What stands in backticks within a paragraph, on one line."""
+    """Texts in backticks within paragraphs, each on one line."""
     text = re.sub(r"^```\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     return [" ".join(found.split()) for found in re.findall(r"`([^`]+)`", text)]
 
 
 def words_of(line) -> list:
-    """Arguments of the fmx command in a line, less comment, redirection and what stands before it."""
+    """Arguments of the fmx command in a line, without comment, redirection and other programs."""
     found = re.match(r"(?:taskset -c \S+ |python -m )?fmx (.*)", re.split(r"\s[>#|]|  ", line)[0])
     return shlex.split(found[1]) if found else []
 
 
 def wrong_with(words, whole) -> str:
-    """What is wrong with a command line; where it is not ``whole``, arguments and values may be missing."""
+    """Return the error of a command line, or ""; unless it is ``whole``, words may be missing."""
     command: click.Command = fmx
     context = click.Context(fmx, info_name="fmx")
     while isinstance(command, click.Group) and words and re.match("[a-z]", words[0]):
@@ -199,10 +199,10 @@ def test_the_figure_of_speeds_is_that_of_the_table():
     assert speed["PLACE"].read_text() == speed["drawn"]((ROOT / "README.md").read_text())
 
 
-def walks() -> list:
-    """(file that calls, file that is called, what is said of it) of the walk in docs/architecture.md."""
+def call_path() -> list:
+    """(file that calls, file that is called, remark) of the call path in docs/architecture.md."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    text = page.split("## The walk of a read")[1].split("## The rooms")[0]
+    text = page.split("## The call path of a read")[1].split("## The packages")[0]
     found, above = [], []
     for indent, name, said in re.findall(r"^ {4}( *)([\w/]+\.py) *(.*)$", text, re.MULTILINE):
         del above[len(indent) // 2 :]
@@ -213,12 +213,12 @@ def walks() -> list:
     return found
 
 
-@pytest.mark.parametrize(("caller", "called", "said"), walks())
-def test_a_walk_never_climbs_and_goes_where_the_code_does(caller, called, said):
-    floors = [name for name, _ in ROOMS]
+@pytest.mark.parametrize(("caller", "called", "said"), call_path())
+def test_a_call_goes_to_a_lower_package_that_the_caller_imports(caller, called, said):
+    order = [name for name, _ in PACKAGES]
     caller, called = ROOT / "fmx" / caller, ROOT / "fmx" / called
     assert called.exists()
-    assert floors.index(room(called)) <= floors.index(room(caller))
+    assert order.index(package(called)) <= order.index(package(caller))
     module = (
         called.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     )

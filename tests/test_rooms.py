@@ -1,4 +1,4 @@
-"""The house, held to its table in docs/architecture.md: who imports whom, the compiler, short files."""
+"""Structure of the code: imports follow the table in docs/architecture.md, files are short and typed."""
 
 import ast
 import re
@@ -9,22 +9,22 @@ import pytest
 from conftest import ROOT
 
 FILES = sorted((ROOT / "fmx").rglob("*.py"))
-CHOICES = ("index.layouts", "search.engines", "search.queries")  # joined by contracts: none knows another
+CHOICES = ("index.layouts", "search.engines", "search.queries")  # connected by contracts
 COMPILERS = {"numba", "llvmlite", "numba_cuda", "cuda"}
 
 
 def table() -> list:
-    """Rows of the table of rooms, from the ground up: (room, rooms that it does not know)."""
+    """Rows of the table, lowest package first: (package, packages that it must not import)."""
     text = (ROOT / "docs" / "architecture.md").read_text()
     rows = re.findall(r"^\| `([\w/.]+)` \|[^|]*\|([^|]*)\|$", text, re.MULTILINE)
-    return [(room.rstrip("/").removesuffix(".py"), set(re.findall(r"`(\w+)`", but))) for room, but in rows]
+    return [(name.rstrip("/").removesuffix(".py"), set(re.findall(r"`(\w+)`", but))) for name, but in rows]
 
 
-ROOMS = table()
+PACKAGES = table()
 
 
 def imports_of(path) -> set:
-    """Full names of all that a file of fmx imports, also inside functions."""
+    """Full names of everything that a file of fmx imports, inside functions too."""
     package = path.relative_to(ROOT).parts[:-1]
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -37,48 +37,48 @@ def imports_of(path) -> set:
     return found
 
 
-def room(path) -> str:
+def package(path) -> str:
     return path.relative_to(ROOT / "fmx").parts[0].removesuffix(".py")
 
 
-def rooms_of(path) -> set:
-    """Other rooms that a file imports from."""
+def packages_of(path) -> set:
+    """Other packages that a file imports from."""
     names = {name.split(".")[1] for name in imports_of(path) if name.startswith("fmx.")}
-    return names - {room(path)}
+    return names - {package(path)}
 
 
 def name_of(path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def test_the_reader_of_imports_sees_them():
+def test_imports_are_found():
     seen = imports_of(ROOT / "fmx" / "index" / "layouts" / "bvsfm.py")
     assert {"fmx.index.contracts.share", "fmx.compiler.primitives.at"} <= seen
     assert "numba" in imports_of(ROOT / "fmx" / "compiler" / "numba_cpu.py")
-    assert "index" in rooms_of(ROOT / "fmx" / "cli" / "commands" / "index.py")  # inside a function
+    assert "index" in packages_of(ROOT / "fmx" / "cli" / "commands" / "index.py")  # inside a function
 
 
-def test_the_table_has_a_row_for_each_room():
-    assert [name for name, _ in ROOMS] == list(dict.fromkeys(name for name, _ in ROOMS))
-    assert {name for name, _ in ROOMS} == {room(path) for path in FILES}
+def test_the_table_has_a_row_for_each_package():
+    assert [name for name, _ in PACKAGES] == list(dict.fromkeys(name for name, _ in PACKAGES))
+    assert {name for name, _ in PACKAGES} == {package(path) for path in FILES}
 
 
-def test_a_room_imports_only_rooms_below_it():
-    names, excluded = [name for name, _ in ROOMS], dict(ROOMS)
+def test_a_package_imports_only_packages_below_it():
+    names, excluded = [name for name, _ in PACKAGES], dict(PACKAGES)
     found = {}
     for path in FILES:
-        below = set(names[: names.index(room(path))])
-        if wrong := rooms_of(path) - (below - excluded[room(path)]):
+        below = set(names[: names.index(package(path))])
+        if wrong := packages_of(path) - (below - excluded[package(path)]):
             found[name_of(path)] = wrong
     assert found == {}
 
 
-def test_only_one_room_imports_the_compiler():
+def test_only_one_package_imports_the_compiler():
     outside = {path: {name.split(".")[0] for name in imports_of(path)} for path in FILES}
-    assert {room(path) for path, names in outside.items() if names & COMPILERS} == {"compiler"}
+    assert {package(path) for path, names in outside.items() if names & COMPILERS} == {"compiler"}
 
 
-def test_layouts_engines_and_queries_do_not_know_each_other():
+def test_layouts_engines_and_queries_do_not_import_each_other():
     found = []
     for path in FILES:
         own = name_of(path).removeprefix("fmx/").replace("/", ".")
@@ -89,8 +89,7 @@ def test_layouts_engines_and_queries_do_not_know_each_other():
     assert found == []
 
 
-def test_a_class_has_a_name_of_its_own():
-    """A name that two files give to two things is read wrongly in one of them."""
+def test_no_two_classes_have_the_same_name():
     where: dict = {}
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -99,8 +98,8 @@ def test_a_class_has_a_name_of_its_own():
     assert {name: files for name, files in where.items() if files[1:]} == {}
 
 
-def test_files_do_not_import_each_other():
-    """Whoever reads one of a circle must read all of it.  An import for types alone counts, too."""
+def test_there_are_no_import_cycles():
+    """Imports that are only for type annotations count too."""
     modules = {
         name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in FILES
     }
@@ -110,7 +109,7 @@ def test_files_do_not_import_each_other():
         found = {name if name in modules else name.rpartition(".")[0] for name in names}
         needs[module] = (found & modules.keys()) - {module}
     reached = {module: set(found) for module, found in needs.items()}
-    for middle in modules:  # Warshall: ways over one more file
+    for middle in modules:  # Warshall's algorithm: paths through one more file
         for module in modules:
             if middle in reached[module]:
                 reached[module] |= reached[middle]
@@ -124,19 +123,19 @@ def test_a_file_is_at_most_400_lines():
 
 
 def test_a_function_has_at_most_seven_parameters():
-    """More are a type that is missing.  What the library is asked names options, as commands do."""
+    """Group more into a class.  Keyword arguments of the library are options, and do not count."""
     found = []
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                options = [] if room(path) == "library" else node.args.kwonlyargs
+                options = [] if package(path) == "library" else node.args.kwonlyargs
                 names = [x.arg for x in (*node.args.posonlyargs, *node.args.args, *options)]
                 if len(names) - (names[:1] in (["self"], ["cls"])) > 7:
                     found.append(f"{name_of(path)}: {node.name}")
     assert found == []
 
 
-def test_modules_say_what_they_hold():
+def test_every_module_has_a_docstring():
     for path in FILES:
         assert ast.get_docstring(ast.parse(path.read_text())), path
 
@@ -177,7 +176,7 @@ def test_the_tests_that_a_document_names_are_there():
 
 
 def test_no_two_files_of_tests_have_one_name():
-    """Pytest would collect only one of them, but for those in packages."""
+    """Pytest would collect only one of them, unless they are in Python packages."""
     files = [
         path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()
     ]

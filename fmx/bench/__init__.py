@@ -11,7 +11,7 @@ paper_kernels                    kernels of the papers that fmx pairwise does no
 To add a command: write a function in one of the files, and add a line to COMMANDS.
 """
 
-COMMANDS = {  # name: file of this room, and function in it
+COMMANDS = {  # name: file of this package, and function in it
     "cluster": "cluster.cluster_command",
     "count": "count.count_command",
     "dask": "dask.dask_command",

@@ -1,8 +1,8 @@
 """Compiled functions, which Python calls, and the pieces they are made of.
 
-Only this room imports numba, and this module does so only to compile (numba_cpu.py).  Machine code is kept on
-disk (object_cache.py) and called (native.py) without numba, whose import and types would take half a second
-of each command.
+Only this package imports numba, and this module does so only to compile (numba_cpu.py).  Machine code is
+kept on disk (object_cache.py) and called (native.py) without numba, whose import and types would take half a
+second of each command.
 
     compiled     called from Python, without holding its global lock
     inlined      a piece of compiled functions, written in Python

@@ -193,7 +193,7 @@ def _without_literals(made: Any) -> Any:
 
 
 def intrinsic(module: str, name: str) -> Any:
-    """Make a primitive from the function of that name in a module of this room."""
+    """Make a primitive from the function of that name in a module of this package."""
     return getattr(import_module(f".{module}", __package__), name)
 
 

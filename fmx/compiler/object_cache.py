@@ -59,7 +59,7 @@ def keep_for_all() -> None:
 
 @functools.cache
 def _digest(processor_name: str) -> str:
-    """Return a name for code on disk from what all of it depends on: compiler, this room, processor.
+    """Return a name for code on disk from what all of it depends on: compiler, this package, processor.
 
     For Python and NumPy these are the bytecode and the layout of arrays.  Code with checked indices is kept
     separate from code without.
@@ -75,11 +75,11 @@ def _digest(processor_name: str) -> str:
 
 
 @functools.cache
-def sources_of(room: Path) -> bytes:
-    """Return a digest of the sources of a room of fmx, a folder."""
+def sources_of(package: Path) -> bytes:
+    """Return a digest of the sources of a package of fmx, a folder."""
     state = hashlib.sha256()
-    for path in sorted(room.rglob("*.py")):
-        state.update(path.relative_to(room).as_posix().encode())
+    for path in sorted(package.rglob("*.py")):
+        state.update(path.relative_to(package).as_posix().encode())
         state.update(path.read_bytes())
     return state.digest()
 

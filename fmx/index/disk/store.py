@@ -3,7 +3,7 @@
 For each checked array the seal has device, inode, size, mtime and ctime, and a digest for meta.json.  Only
 the kernel sets ctime, at every write.  Seals are kept with the machine code, in a folder that only the user
 can write (compiler/object_cache.py), so nobody else can make one.  A seal of another version of fmx, which
-may check more, is not accepted: the digest covers the sources of this room, too.
+may check more, is not accepted: the digest covers the sources of this package, too.
 """
 
 import functools
