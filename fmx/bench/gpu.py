@@ -108,23 +108,13 @@ def index_command(**given):
 @queries
 @length
 @click.option(
-    "--seed",
-    "seeds",
-    multiple=True,
-    type=click.IntRange(4, 16),
-    default=(15, 16),
-    show_default=True,
+    "--seed", "seeds", multiple=True, type=click.IntRange(4, 16), default=(15, 16), show_default=True,
     help="Symbols of a seed, besides those of an index.",
-)
+)  # fmt: skip
 @click.option(
-    "--block",
-    "blocks",
-    multiple=True,
-    type=click.IntRange(32, 256),
-    default=(32, 128),
-    show_default=True,
+    "--block", "blocks", multiple=True, type=click.IntRange(32, 256), default=(32, 128), show_default=True,
     help="Threads of a block.",
-)
+)  # fmt: skip
 def verify_command(**given):
     """Time seed and verify on a GPU."""
     gpu_index.run_seeds(given)

@@ -15,30 +15,10 @@ from ..machines import gpu
 GAINS = Scoring().gains
 
 
-def make_batch(
-    queries: Sequences,
-    targets: Sequences,
-    pair_query: np.ndarray,
-    pair_target: np.ndarray,
-    gains: tuple[int, int] = GAINS,
-) -> Batch:
-    """Copy a batch to the GPU."""
-    return Batch(
-        gpu.to_device(np.append(queries.codes, np.uint8(0))),
-        gpu.to_device(queries.starts),
-        gpu.to_device(np.append(targets.codes, np.uint8(0))),
-        gpu.to_device(targets.starts),
-        gpu.to_device(np.ascontiguousarray(pair_query, np.int32)),
-        gpu.to_device(np.ascontiguousarray(pair_target, np.int32)),
-        gpu.to_device(np.array(gains, np.int32)),
-    )
+class PairBatch:
+    """A ``batch`` of ``n`` pairs, int64 indices of queries and targets, on the GPU.
 
-
-class MatrixBatch:
-    """A ``batch`` of ``n`` pairs with room for whole matrices.
-
-    ``matrix`` int32: the matrix of a pair from ``starts`` int64[n + 1] on. ``longest``: (m, n) of the
-    sequences.
+    ``longest``: (m, n) of the sequences.
     """
 
     def __init__(
@@ -49,10 +29,26 @@ class MatrixBatch:
         pair_target: np.ndarray,
         gains: tuple[int, int] = GAINS,
     ) -> None:
-        m, n = queries.lengths(), targets.lengths()
         self.n, self.longest = len(pair_query), (queries.longest, targets.longest)
-        self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
-        starts = np.append(0, np.cumsum(m[pair_query] * n[pair_target])).astype(np.int64)
+        m, n = queries.lengths(), targets.lengths()
+        self.cells = m[pair_query] * n[pair_target]
+        arrays = [
+            np.append(queries.codes, np.uint8(0)), queries.starts,
+            np.append(targets.codes, np.uint8(0)), targets.starts,
+            pair_query.astype(np.int32), pair_target.astype(np.int32), np.array(gains, np.int32),
+        ]  # fmt: skip
+        self.batch = Batch._make(map(gpu.to_device, arrays))
+
+
+class MatrixBatch(PairBatch):
+    """A PairBatch with room for whole matrices.
+
+    ``matrix`` int32: the matrix of a pair from ``starts`` int64[n + 1] on.
+    """
+
+    def __init__(self, *pairs: Any) -> None:
+        super().__init__(*pairs)
+        starts = np.append(0, np.cumsum(self.cells)).astype(np.int64)
         self.starts = gpu.to_device(starts)
         self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
@@ -66,21 +62,12 @@ class MatrixBatch:
             run_rscan(self, block or 32, k, stream)
 
 
-class ColumnBatch:
-    """A ``batch`` of ``n`` pairs with room for a column of each, and for H, ``out`` int32[n] (LazyRScan)."""
+class ColumnBatch(PairBatch):
+    """A PairBatch with room for a column of each pair, and for H, ``out`` int32[n] (LazyRScan)."""
 
-    def __init__(
-        self,
-        queries: Sequences,
-        targets: Sequences,
-        pair_query: np.ndarray,
-        pair_target: np.ndarray,
-        gains: tuple[int, int] = GAINS,
-    ) -> None:
-        self.n = len(pair_query)
-        self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
-        self.column = gpu.empty(self.n * queries.longest, np.int32)
-        self.out = gpu.empty(self.n, np.int32)
+    def __init__(self, *pairs: Any) -> None:
+        super().__init__(*pairs)
+        self.column, self.out = (gpu.empty(size, np.int32) for size in (self.n * self.longest[0], self.n))
 
     def run(self, block: int, k: int) -> None:
         """Launch the kernel."""

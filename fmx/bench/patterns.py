@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import inlined
 from ..compiler.primitives import at
 from ..index import layouts, prefix_table, seed_table
 from ..index.building.bwt import invert
@@ -14,7 +14,7 @@ from ..index.building.suffix_array import make_suffix_array
 from ..index.contracts import on_device
 from ..index.reference import Blocks, make_blocks
 from ..input.dna import pack_text, symbols
-from ..input.reads import Patterns, pack_reverse
+from ..input.reads import Patterns
 from ..machines.jobs import choose, do
 from ..measure import gpu_timing
 from ..measure.texts import cut, draw
@@ -176,14 +176,6 @@ class DrawnPatterns:
         speed = self.positions.size * self.length / seconds / 1e9
         return {"wrong": self.n_wrong(intervals), "s": seconds, "Gbases/s": speed}
 
-    def both_strands(self) -> Patterns:
-        """Return the patterns, each followed by its reverse complement (on the CPU)."""
-        words, first, length = self.patterns
-        both = Patterns(np.append(words, np.zeros_like(words)), first, length)
-        _reverse(both, words.size)
-        first = np.stack([first, first + words.size], axis=1).ravel()
-        return Patterns(both.words, first, np.repeat(length, 2))
-
 
 def _aligned(array: Any) -> Any:
     """Return a copy of an array that begins at a cache line; anything else unchanged."""
@@ -194,10 +186,3 @@ def _aligned(array: Any) -> Any:
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
-
-
-@compiled
-def _reverse(patterns, n):
-    """Write the reverse complements of patterns, each n words after its pattern."""
-    for i in range(patterns.length.size):
-        pack_reverse(patterns.words, patterns.first[i], n + patterns.first[i], patterns.length[i])

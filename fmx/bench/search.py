@@ -77,7 +77,7 @@ def layouts(searches: Searches) -> list:
         else:
             parsed = parse_name(name, drawn.n)
             add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
-    _, both = searches.search(drawn.query("verify"), drawn.both_strands())
+    _, both = searches.search(drawn.query("verify"), texts.both_strands(drawn.backend, drawn.patterns))
     add("verify, both strands", None, both / 2)  # of reads
     base = next(row["Gbases/s"] for row in rows if row["layout"] == "bvsfm-k2-d64")
     return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]

@@ -15,13 +15,12 @@ from ..compiler.primitives import at
 from ..index.contracts import on_device
 from ..index.sparse.building_gpu import build_sparse
 from ..index.sparse.table import SparseName, bucket_bits, parse_sparse
-from ..input.reads import Patterns, pack_reverse
 from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
-from ..machines.jobs import choose, do
+from ..machines.jobs import choose
 from ..measure import gpu_timing, tables
-from ..measure.texts import make_codes
+from ..measure.texts import both_strands, make_codes
 from ..search import engines
 from ..search.gpu.gpu_search import upload
 from ..search.gpu.gpu_sparse import SparseFound
@@ -33,16 +32,6 @@ from .options import counts, length, only, output, queries, runs
 from .patterns import DrawnPatterns
 
 
-class BothStrands(NamedTuple):
-    """Job: write ``drawn`` and their reverse complements to ``both`` (Patterns).
-
-    Every second read is reversed.
-    """
-
-    drawn: Patterns
-    both: Patterns
-
-
 class Differing(NamedTuple):
     """Chooses the patterns whose numbers of occurrences differ in ``ours`` and ``theirs`` (as Intervals)."""
 
@@ -50,37 +39,11 @@ class Differing(NamedTuple):
     theirs: Any
 
 
-@do.register(BothStrands)
-def _strands(job, stretch, start, stop):
-    drawn, both = job.drawn, job.both
-    for i in range(start, stop):
-        n, source, reverse = drawn.length[i], drawn.first[i], i & 1
-        n_words = (n + 31) >> 5
-        first = 2 * n_words * i
-        for word in range(n_words):
-            both.words[first + word] = at(drawn.words, source + word)
-        pack_reverse(both.words, first, first + n_words, n)
-        both.first[2 * i + reverse], both.first[2 * i + 1 - reverse] = first, first + n_words
-        both.length[2 * i] = both.length[2 * i + 1] = n
-
-
 @choose.register(Differing)
 def _choose_differing(choice, i):
     ours = np.int64(at(choice.ours.hi, i)) - np.int64(at(choice.ours.lo, i))
     theirs = np.int64(at(choice.theirs.hi, i)) - np.int64(at(choice.theirs.lo, i))
     return np.int64(-1) if ours == theirs else np.int64(i)
-
-
-def both_strands(backend: Gpu, drawn: Patterns) -> Patterns:
-    """Return Patterns of one length as reads, each followed by its reverse complement."""
-    n, n_words = drawn.length.size, drawn.words.size - 1
-    both = Patterns(
-        backend.zeros(2 * n_words + 1, np.uint64),
-        backend.empty(2 * n, np.int64),
-        backend.empty(2 * n, np.int64),
-    )
-    backend.run(BothStrands(drawn, both), n)
-    return both
 
 
 def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_runs: int) -> list:

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
 from ..errors import FmxError
 from ..index.reference import Blocks
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns, pack_reverse
-from ..machines.jobs import do
+from ..machines.jobs import ONE_CORE, do
 from ..machines.threads import run_all, spans
 from ..search import sparse
 from ..search.engines import cpu
@@ -164,22 +165,37 @@ def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
     return patterns
 
 
-def both_strands(patterns: Patterns) -> Patterns:
-    """Return patterns of one length, each followed by its reverse complement."""
-    n, n_words = patterns.length.size, -(-int(patterns.length[0]) // WORD)
-    words = np.zeros(2 * n * n_words + 1, np.uint64)
-    both = Patterns(words, np.arange(2 * n) * n_words, np.repeat(patterns.length, 2))
-    _pack_both(patterns, both)
+class BothStrands(NamedTuple):
+    """Job: write ``patterns`` of one length, each beside its reverse complement, to ``both`` (Patterns).
+
+    Those of every second pattern are swapped.
+    """
+
+    patterns: Patterns
+    both: Patterns
+
+
+@do.register(BothStrands)
+def _strands(job, stretch, start, stop):
+    patterns, both = job.patterns, job.both
+    for i in range(start, stop):
+        n, source, reverse = patterns.length[i], patterns.first[i], i & 1
+        n_words = (n + WORD - 1) // WORD
+        first = 2 * n_words * i
+        for word in range(n_words):
+            both.words[first + word] = at(patterns.words, source + word)
+        pack_reverse(both.words, first, first + n_words, n)
+        both.first[2 * i + reverse], both.first[2 * i + 1 - reverse] = first, first + n_words
+        both.length[2 * i] = both.length[2 * i + 1] = n
+
+
+def both_strands(backend: Any, patterns: Patterns) -> Patterns:
+    """Return patterns of one length, each beside its reverse complement, on the backend."""
+    n, n_words = patterns.length.size, patterns.words.size - 1
+    words = backend.zeros(2 * n_words + 1, np.uint64)
+    both = Patterns(words, backend.empty(2 * n, np.int64), backend.empty(2 * n, np.int64))
+    backend.run(BothStrands(patterns, both), n)
     return both
-
-
-@compiled
-def _pack_both(patterns, both):
-    for i in range(patterns.length.size):
-        first, length = both.first[2 * i], patterns.length[i]
-        for word in range((length + WORD - 1) // WORD):
-            both.words[first + word] = patterns.words[patterns.first[i] + word]
-        pack_reverse(both.words, first, both.first[2 * i + 1], length)
 
 
 def some(patterns: Patterns, start: int, stop: int) -> Patterns:
@@ -218,7 +234,7 @@ def search_both(query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3)
     Return (Intervals as wide as the number of occurrences of the patterns and their reverse complements, half
     of the seconds).
     """
-    both, n = both_strands(patterns), patterns.length.size
+    both, n = both_strands(ONE_CORE, patterns), patterns.length.size
     stretches = spans(n, max(n_threads, n // _PIECE))
     pieces = [(query, some(both, 2 * start, 2 * stop)) for start, stop in stretches]
     found = run_all(sparse.search, pieces, n_threads)  # compiles

@@ -79,7 +79,19 @@ class MeasuredTables:
         return max(self.rows(name, **wanted), key=lambda row: row[column])
 
 
-Value = Callable[[MeasuredTables], Any]  # computes a value from the measured tables
+class Value:
+    """A value that ``of(found)`` computes from MeasuredTables.  Values can be divided by each other."""
+
+    def __init__(self, of: Callable[[MeasuredTables], Any]) -> None:
+        self.of = of
+
+    def __truediv__(self, other: "Value") -> "Value":
+        return Value(lambda found: self.of(found) / other.of(found))
+
+
+def value(function: Callable[..., Any]) -> Callable[..., Value]:
+    """Turn a function of MeasuredTables and other arguments into one of these that returns a Value."""
+    return lambda *given, **wanted: Value(lambda found: function(found, *given, **wanted))
 
 
 def papers() -> list:

@@ -2,62 +2,63 @@
 
 from ...index.layouts import parse_name
 from ..search import BVSFM_INTENSITY, search_intensity
-from .facts import MeasuredTables, Value
+from .facts import MeasuredTables, Value, value
 
 HUMAN = 3 * 10**9  # bases
-TASK, MEMORY = "cuda_task-improved", "cuda_memory"
+TASK, MEMORY, FULL = "cuda_task-improved", "cuda_memory", "cuda_full"
+_DS = (64, 192, 448, 960)
 
 
-def _speed(found: MeasuredTables, layout: str, *engines: str, table: str = "designs") -> float:
-    """Gbases/s of the fastest engine whose name starts with one of ``engines``."""
-    rows = [row for row in found.rows(table, layout=layout) if row["engine"].startswith(engines or "cuda")]
+@value
+def _speed(found: MeasuredTables, layout: str, *engines: str) -> float:
+    """Gbases/s of the fastest engine of a GPU whose name starts with one of ``engines``."""
+    rows = [
+        row for row in found.rows("designs", layout=layout) if row["engine"].startswith(engines or "cuda")
+    ]
     return max(row["Gbases/s"] for row in rows)
 
 
-def _full(found: MeasuredTables, layout: str, table: str = "designs") -> float:
-    return _speed(found, layout, "cuda_full", table=table)
+@value
+def _best_engine(found: MeasuredTables, layout: str) -> str:
+    name = found.row_of_most("designs", "Gbases/s", layout=layout)["engine"]
+    return name.removeprefix("cuda_").split("-")[0].replace("task", "task-parallel")
 
 
-def _best_engine(layout: str) -> Value:
-    def best(found: MeasuredTables) -> str:
-        name = found.row_of_most("designs", "Gbases/s", layout=layout)["engine"]
-        return name.removeprefix("cuda_").split("-")[0].replace("task", "task-parallel")
-
-    return best
+@value
+def _most(found: MeasuredTables, table: str, column: str, **wanted: object) -> float:
+    """The largest value of a column in the rows of a table with the values ``wanted``."""
+    return found.most(table, column, **wanted)
 
 
-def _speed_of(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
-    """Gbases/s of a layout in a table of CPU searches."""
-    return found.most(table, "Gbases/s", layout=layout)
+@value
+def _on_cpu(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
+    """Gbases/s of layouts whose name starts with ``layout``, in a table of CPU searches."""
+    return max(row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith(layout))
 
 
 def _over_cpu(found: MeasuredTables) -> list:
-    return [
-        _speed(found, f"sampled-k1-d{d}") / _speed_of(found, f"sampled-k1-d{d}", "cores")
-        for d in (64, 192, 448, 960)
-    ]
+    names = [f"sampled-k1-d{d}" for d in _DS]
+    return [(_speed(name) / _most("cores", "Gbases/s", layout=name)).of(found) for name in names]
 
 
 def _lf(found: MeasuredTables) -> list:
-    return [found.most("designs", "G LF/s", layout=f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
+    return [found.most("designs", "G LF/s", layout=f"sampled-k1-d{d}") for d in _DS]
 
 
+@value
 def _at_most_threads(found: MeasuredTables, layout: str, engine: str) -> float:
-    return max(found.rows("threads", layout=layout, engine=engine), key=lambda row: row["threads"])[
-        "Gbases/s"
-    ]
+    rows = found.rows("threads", layout=layout, engine=engine)
+    return max(rows, key=lambda row: row["threads"])["Gbases/s"]
 
 
-def _ratio_of_threads(layout: str, engine: str, base: str) -> Value:
-    return lambda found: _at_most_threads(found, layout, engine) / _at_most_threads(found, layout, base)
-
-
+@value
 def _enough_threads(found: MeasuredTables) -> int:
     rows = found.rows("threads", layout="sampled-k1-d64", engine="cuda_full")
     most = max(row["Gbases/s"] for row in rows)
     return min(row["threads"] for row in rows if row["Gbases/s"] >= 0.9 * most)
 
 
+@value
 def _of_its_best(found: MeasuredTables, engine: str, n_threads: int | None = None) -> float:
     rows = found.rows("threads", layout="sampled-k1-d64", engine=engine)
     n_threads = n_threads or max(row["threads"] for row in rows)
@@ -65,158 +66,142 @@ def _of_its_best(found: MeasuredTables, engine: str, n_threads: int | None = Non
     return at / max(row["Gbases/s"] for row in rows)
 
 
-def _by_size(found: MeasuredTables, layout: str) -> list:
-    """Gbases/s from the smallest reference to the largest."""
-    rows = sorted(found.rows("sizes", layout=layout), key=lambda row: row["reference Mb"])
-    return [row["Gbases/s"] for row in rows]
+@value
+def _at_size(found: MeasuredTables, d: int, megabases: float, family: str = "sampled-k1") -> float:
+    """Gbases/s of the reference whose size is nearest to ``megabases``."""
+    rows = found.rows("sizes", layout=f"{family}-d{d}")
+    return min(rows, key=lambda row: abs(row["reference Mb"] - megabases))["Gbases/s"]
 
 
-def _at_700(found: MeasuredTables) -> float:
-    """Speed of d = 192 divided by that of d = 64, at the size nearest to 700 Mb."""
-
-    def near(layout: str) -> dict:
-        return min(found.rows("sizes", layout=layout), key=lambda row: abs(row["reference Mb"] - 700))
-
-    return near("sampled-k1-d192")["Gbases/s"] / near("sampled-k1-d64")["Gbases/s"]
+SMALLEST, LARGEST = 0.0, float(10**9)  # sizes of references in Mb
 
 
+@value
 def _best_of_largest(found: MeasuredTables) -> str:
     largest = max(row["reference Mb"] for row in found.rows("sizes"))
     return found.row_of_most("sizes", "Gbases/s", **{"reference Mb": largest})["layout"]
 
 
+@value
 def _bandwidth(found: MeasuredTables, d: int) -> float:
     """GB/s of the fastest engine."""
     row = found.row_of_most("designs", "Gbases/s", layout=f"sampled-k1-d{d}")
     return row["G entries/s"] * row["entry B"]
 
 
-def _random(found: MeasuredTables, entry: int, column: str = "G entries/s") -> list:
-    """A column of the roofline of entries fetched by groups, from the smallest memory to the largest."""
-    rows = [
-        row for row in found.rows("roofline") if row["entry B"] == entry and row["threads"] == entry // 16
-    ]
-    return [row[column] for row in sorted(rows, key=lambda row: row["footprint GB"])]
+@value
+def _random(found: MeasuredTables, entry: int, number: int = -1, column: str = "G entries/s") -> float:
+    """A column of the roofline of entries fetched by groups; ``number``: of the memory, the smallest is 0."""
+    rows = found.rows("roofline", **{"entry B": entry, "threads": entry // 16})
+    return sorted(rows, key=lambda row: row["footprint GB"])[number][column]
 
 
 def _gigabytes(layout: str) -> Value:
-    return lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9
+    return Value(lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9)
 
 
 def _entry(layout: str) -> Value:
-    return lambda found: 16 * parse_name(layout, HUMAN).units
+    return Value(lambda found: 16 * parse_name(layout, HUMAN).units)
 
 
-def _instructions(layout: str, engine: str, k: int = 1) -> Value:
-    return lambda found: found.most("counters", "instructions", layout=layout, engine=engine) / k
+@value
+def _instructions(found: MeasuredTables, layout: str, engine: str, k: int = 1) -> float:
+    return found.most("counters", "instructions", layout=layout, engine=engine) / k
 
 
-def _energy(*families: str) -> Value:
-    return lambda found: max(
-        row["Mbases/J"] for row in found.rows("energy") if row["layout"].startswith(families)
-    )
+@value
+def _energy(found: MeasuredTables, *families: str) -> float:
+    return max(row["Mbases/J"] for row in found.rows("energy") if row["layout"].startswith(families))
 
 
 COOPERATIVE = {
     "figure 1": {
-        "speed at 2 to 3 Gb over that at 60 to 100 Mb (d = 64)": lambda found: (
-            _by_size(found, "sampled-k1-d64")[-1] / _by_size(found, "sampled-k1-d64")[0]
+        "speed at 2 to 3 Gb over that at 60 to 100 Mb (d = 64)": (
+            _at_size(64, LARGEST) / _at_size(64, SMALLEST)
         ),
-        "LF operations per second, queries of 100 bases over 32": lambda found: (
-            found.most("designs", "G LF/s", layout="sampled-k1-d64", engine=TASK)
-            / found.most("short", "G LF/s")
+        "LF operations per second, queries of 100 bases over 32": (
+            _most("designs", "G LF/s", layout="sampled-k1-d64", engine=TASK) / _most("short", "G LF/s")
         ),
         "entry size, d = 64": _entry("sampled-k1-d64"),
         "entry size, d = 448": _entry("sampled-k1-d448"),
     },
     "figure 3": {
-        "GPU, slowest d": lambda found: min(_lf(found)),
-        "GPU, fastest d": lambda found: max(_lf(found)),
-        "GPU over CPU, smallest": lambda found: min(_over_cpu(found)),
-        "GPU over CPU, largest": lambda found: max(_over_cpu(found)),
+        "GPU, slowest d": Value(lambda found: min(_lf(found))),
+        "GPU, fastest d": Value(lambda found: max(_lf(found))),
+        "GPU over CPU, smallest": Value(lambda found: min(_over_cpu(found))),
+        "GPU over CPU, largest": Value(lambda found: max(_over_cpu(found))),
     },
     "figure 4": {
-        "improved over naive": _ratio_of_threads("sampled-k1-d64", TASK, "cuda_task-naive"),
-        "improved over naive with 16-byte loads": _ratio_of_threads(
-            "sampled-k1-d64", TASK, "cuda_task-naive16"
-        ),
-        "threads for nine tenths of the best full-cooperative speed": _enough_threads,
+        **{
+            f"improved over {words}": _at_most_threads("sampled-k1-d64", TASK)
+            / _at_most_threads("sampled-k1-d64", engine)
+            for words, engine in (
+                ("naive", "cuda_task-naive"), ("naive with 16-byte loads", "cuda_task-naive16"),
+            )
+        },
+        "threads for nine tenths of the best full-cooperative speed": _enough_threads(),
     },
     "figure 5": {
         "best engine, d = 64": _best_engine("sampled-k1-d64"),
-        "improved over full-cooperative, d = 448": lambda found: (
-            _speed(found, "sampled-k1-d448", TASK) / _full(found, "sampled-k1-d448")
-        ),
-        "memory-cooperative over full-cooperative, d = 448": lambda found: (
-            _speed(found, "sampled-k1-d448", MEMORY) / _full(found, "sampled-k1-d448")
-        ),
+        **{
+            f"{words} over full-cooperative, d = 448": _speed("sampled-k1-d448", engine)
+            / _speed("sampled-k1-d448", FULL)
+            for words, engine in (("improved", TASK), ("memory-cooperative", MEMORY))
+        },
     },
     "figure 7": {
-        "improved over full-cooperative, most threads": _ratio_of_threads(
-            "sampled-k1-d448", TASK, "cuda_full"
-        ),
-        "memory-cooperative over full-cooperative, most threads": _ratio_of_threads(
-            "sampled-k1-d448", MEMORY, "cuda_full"
-        ),
+        f"{words} over full-cooperative, most threads": _at_most_threads("sampled-k1-d448", engine)
+        / _at_most_threads("sampled-k1-d448", FULL)
+        for words, engine in (("improved", TASK), ("memory-cooperative", MEMORY))
     },
     "figure 8": {
-        "bandwidth, d = 192 over d = 64": lambda found: _bandwidth(found, 192) / _bandwidth(found, 64),
-        "bandwidth, d = 448 over d = 192": lambda found: _bandwidth(found, 448) / _bandwidth(found, 192),
-        "bandwidth, d = 448": lambda found: _bandwidth(found, 448),
+        "bandwidth, d = 192 over d = 64": _bandwidth(192) / _bandwidth(64),
+        "bandwidth, d = 448 over d = 192": _bandwidth(448) / _bandwidth(192),
+        "bandwidth, d = 448": _bandwidth(448),
     },
-}
+}  # fmt: skip
 
+_ALTERNATE = _speed("alternate-k2-d64")
 K_STEP = {
     "figure 2": {
-        "2-step, d = 64, human": _gigabytes("kstep-k2-d64"),
-        "2-step, d = 192, human": _gigabytes("kstep-k2-d192"),
-        "alternate counters, d = 64, human": _gigabytes("alternate-k2-d64"),
-        "alternate counters, d = 192, human": _gigabytes("alternate-k2-d192"),
+        f"{words}, d = {d}, human": _gigabytes(f"{family}-k2-d{d}")
+        for words, family in (("2-step", "kstep"), ("alternate counters", "alternate"))
+        for d in (64, 192)
     },
     "figure 3": {
-        "rate of 64-byte entries over 32-byte entries": lambda found: (
-            _random(found, 64)[-1] / _random(found, 32)[-1]
-        ),
-        "rate of 128-byte entries over 32-byte entries": lambda found: (
-            _random(found, 128)[-1] / _random(found, 32)[-1]
-        ),
-        "rate of 32-byte entries, largest memory over 0.25 GB": lambda found: (
-            _random(found, 32)[-1] / _random(found, 32)[0]
-        ),
+        "rate of 64-byte entries over 32-byte entries": _random(64) / _random(32),
+        "rate of 128-byte entries over 32-byte entries": _random(128) / _random(32),
+        "rate of 32-byte entries, largest memory over 0.25 GB": _random(32) / _random(32, 0),
     },
     "figure 5": {
-        "best design of the paper, GPU": lambda found: _speed(found, "alternate-k2-d64"),
-        "best GPU over best CPU": lambda found: (
-            _speed(found, "alternate-k2-d64")
-            / max(
-                _speed_of(found, name, "cores")
-                for name in ("sampled-k1-d64", "kstep-k2-d64", "alternate-k2-d64")
+        "best design of the paper, GPU": _ALTERNATE,
+        "best GPU over best CPU": Value(
+            lambda found: (
+                _ALTERNATE.of(found)
+                / max(
+                    found.most("cores", "Gbases/s", layout=name)
+                    for name in ("sampled-k1-d64", "kstep-k2-d64", "alternate-k2-d64")
+                )
             )
         ),
-        "two steps over one, GPU": lambda found: (
-            _speed(found, "alternate-k2-d64") / _speed(found, "sampled-k1-d192")
-        ),
-        "two steps over one, CPU": lambda found: (
-            _speed_of(found, "kstep-k2-d64", "cores") / _speed_of(found, "sampled-k1-d64", "cores")
-        ),
-        "bvSFM, k = 3, GPU": lambda found: _speed(found, "bvsfm-k3-d224"),
-        "seed and verify, GPU": lambda found: _speed(found, "verify"),
+        "two steps over one, GPU": _ALTERNATE / _speed("sampled-k1-d192"),
+        "two steps over one, CPU": _on_cpu("kstep-k2-d64", "cores") / _on_cpu("sampled-k1-d64", "cores"),
+        "bvSFM, k = 3, GPU": _speed("bvsfm-k3-d224"),
+        "seed and verify, GPU": _speed("verify"),
     },
     "figure 6": {
-        "full-cooperative, 4,096 threads over its best": lambda found: _of_its_best(found, "cuda_full", 4096),
-        "improved, most threads over its best": lambda found: _of_its_best(found, TASK),
+        "full-cooperative, 4,096 threads over its best": _of_its_best(FULL, 4096),
+        "improved, most threads over its best": _of_its_best(TASK),
     },
     "figure 7": {f"best engine, d = {d}": _best_engine(f"sampled-k1-d{d}") for d in (64, 192, 448)},
     "figure 8": {
-        "d = 192 over d = 64, 700 Mb": _at_700,
-        "d = 448 over d = 64, 3 Gb": lambda found: (
-            _by_size(found, "sampled-k1-d448")[-1] / _by_size(found, "sampled-k1-d64")[-1]
-        ),
+        "d = 192 over d = 64, 700 Mb": _at_size(192, 700) / _at_size(64, 700),
+        "d = 448 over d = 64, 3 Gb": _at_size(448, LARGEST) / _at_size(64, LARGEST),
     },
     "figure 9": {
-        "best layout for the largest reference": _best_of_largest,
-        "alternate counters over 2-step, d = 192, largest reference": lambda found: (
-            _by_size(found, "alternate-k2-d192")[-1] / _by_size(found, "kstep-k2-d192")[-1]
+        "best layout for the largest reference": _best_of_largest(),
+        "alternate counters over 2-step, d = 192, largest reference": (
+            _at_size(192, LARGEST, "alternate-k2") / _at_size(192, LARGEST, "kstep-k2")
         ),
     },
     "table 2": {
@@ -228,10 +213,8 @@ K_STEP = {
         },
     },
     "figure 10": {
-        "128-byte entries, largest over smallest footprint": lambda found: (
-            _random(found, 128)[-1] / _random(found, 128)[0]
-        ),
-        "128-byte entries, bandwidth at 2 GB": lambda found: _random(found, 128, "GB/s")[3],
+        "128-byte entries, largest over smallest footprint": _random(128) / _random(128, 0),
+        "128-byte entries, bandwidth at 2 GB": _random(128, 3, "GB/s"),
     },
     "figure 11": {
         "best 1-step design": _energy("sampled"),
@@ -254,72 +237,75 @@ def _least(row: dict) -> int:
     return int(row["elements"].split("-")[0])
 
 
+@value
 def _share(found: MeasuredTables, from_: int, to: int = 10**12) -> float:
     """% of the steps of error-free reads, which meet each column in proportion to its elements."""
     rows = _columns(found)
-    some = [row["share of all elements"] for row in rows if from_ <= _least(row) < to]
-    return 100 * sum(some)
+    return 100 * sum(row["share of all elements"] for row in rows if from_ <= _least(row) < to)
 
 
+@value
 def _small(found: MeasuredTables) -> float:
     """% of the columns with 0 to 16 elements."""
     rows = _columns(found)
-    return (
-        100 * sum(row["columns"] for row in rows if _least(row) <= 16) / sum(row["columns"] for row in rows)
-    )
+    n_small = sum(row["columns"] for row in rows if _least(row) <= 16)
+    return 100 * n_small / sum(row["columns"] for row in rows)
 
 
+@value
 def _intensity(found: MeasuredTables) -> float:
-    return sum(row["share of all elements"] * row["LF per byte"] for row in _columns(found))
+    """Search intensity divided by that of bvSFM."""
+    rows = _columns(found)
+    return sum(row["share of all elements"] * row["LF per byte"] for row in rows) / BVSFM_INTENSITY
 
 
-def _switch(name: str) -> Value:
-    return lambda found: found.most("search-switches", "on / off", switch=name)
-
-
+@value
 def _slots(found: MeasuredTables) -> dict:
     return {row["patterns"]: row["cofi"] for row in found.rows("search-interleaving")}
 
 
-def _cofi(found: MeasuredTables, table: str = "search-layouts") -> float:
-    """Gbases/s of COFI at its default k."""
-    return max(row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith("cofi"))
+def _switch(name: str) -> Value:
+    return _most("search-switches", "on / off", switch=name)
 
 
-def _threads(found: MeasuredTables) -> int:
-    """Threads of the search by all cores, from the description of its machine."""
-    return int(found.tables["cores"].device.split(" threads;")[0].split()[-1])
+@value
+def _lf_on_cores(found: MeasuredTables, layout: str, is_per_thread: bool) -> float:
+    """G LF/s of a search by all cores; per thread by the description of its machine."""
+    n_threads = int(found.tables["cores"].device.split(" threads;")[0].split()[-1]) if is_per_thread else 1
+    return 2 * _on_cpu(layout, "cores").of(found) / n_threads
 
 
 COFI = {
     "figure 5": {
         "bvSFM, k = 2, d = 64, human": _gigabytes(BASE),
         "bvSFM, k = 3, d = 64, human": _gigabytes("bvsfm-k3-d64"),
-        "informative counters, k = 5, d = 64": lambda found: 100 * 64 / 4**5,
+        "informative counters, k = 5, d = 64": Value(lambda found: 100 * 64 / 4**5),
     },
     "figure 7": {
-        "changes, human": lambda found: 4 * HUMAN / 1e9,
-        "offsets, k = 15": lambda found: 4 * (4**K + 1) / 1e9,
+        "changes, human": Value(lambda found: 4 * HUMAN / 1e9),
+        "offsets, k = 15": Value(lambda found: 4 * (4**K + 1) / 1e9),
         "COFI, k = 15, human": _gigabytes("cofi-k15"),
     },
-    "figure 8": {"columns of 0 to 16 elements": _small},
+    "figure 8": {"columns of 0 to 16 elements": _small()},
     "figure 10": {
-        "bvSFM": lambda found: BVSFM_INTENSITY,
-        "COFI, k = 15, columns of 2 to 16": lambda found: search_intensity(K, 16),
-        "largest column that COFI reads in fewer bytes than bvSFM": lambda found: max(
-            n for n in (2**i for i in range(20)) if search_intensity(K, n) > BVSFM_INTENSITY
+        "bvSFM": Value(lambda found: BVSFM_INTENSITY),
+        "COFI, k = 15, columns of 2 to 16": Value(lambda found: search_intensity(K, 16)),
+        "largest column that COFI reads in fewer bytes than bvSFM": Value(
+            lambda found: max(
+                n for n in (2**i for i in range(20)) if search_intensity(K, n) > BVSFM_INTENSITY
+            )
         ),
     },
     "figure 11": {
-        "error-free reads: steps to columns above 1,024": lambda found: _share(found, 1025),
-        "error-free reads: steps to empty columns": lambda found: _share(found, 0, 1),
+        "error-free reads: steps to columns above 1,024": _share(1025),
+        "error-free reads: steps to empty columns": _share(0, 1),
     },
-    "figure 12": {"search intensity over bvSFM's": lambda found: _intensity(found) / BVSFM_INTENSITY},
+    "figure 12": {"search intensity over bvSFM's": _intensity()},
     "figure 13": {
-        "best number of interleaved sequences, COFI": lambda found: max(
-            (speed, n) for n, speed in _slots(found).items()
-        )[1],
-        "64 over 1, COFI": lambda found: _slots(found)[64] / _slots(found)[1],
+        "best number of interleaved sequences, COFI": Value(
+            lambda found: max((speed, n) for n, speed in _slots().of(found).items())[1]
+        ),
+        "64 over 1, COFI": Value(lambda found: _slots().of(found)[64] / _slots().of(found)[1]),
     },
     "figure 14": {
         "prefetching, COFI": _switch("cofi: prefetch"),
@@ -327,21 +313,16 @@ COFI = {
     },
     "figure 15": {"conditional moves, COFI": _switch("cofi: conditional moves")},
     "figure 16": {
-        "COFI over bvSFM (k = 2, d = 64), CPU": lambda found: _cofi(found) / _speed_of(found, BASE),
-        "COFI over bvSFM (k = 2, d = 96), GPU": lambda found: (
-            _speed_of(found, "cofi-k15", "designs") / _speed_of(found, "bvsfm-k2-d96", "designs")
-        ),
-        "seed and verify over bvSFM, CPU": lambda found: _speed_of(found, "verify") / _speed_of(found, BASE),
+        "COFI over bvSFM (k = 2, d = 64), CPU": _on_cpu("cofi") / _on_cpu(BASE),
+        "COFI over bvSFM (k = 2, d = 96), GPU": _speed("cofi-k15") / _speed("bvsfm-k2-d96"),
+        "seed and verify over bvSFM, CPU": _on_cpu("verify") / _on_cpu(BASE),
     },
     "figure 18": {
-        "COFI, share of the memory ceiling, GPU": lambda found: found.most(
-            "designs", "% of ceiling", layout="cofi-k15"
-        )
+        "COFI, share of the memory ceiling, GPU": _most("designs", "% of ceiling", layout="cofi-k15")
     },
     "table 4": {
-        "bvSFM, per thread": lambda found: 2 * _speed_of(found, BASE, "cores") / _threads(found),
-        "COFI, per thread": lambda found: 2 * _cofi(found, "cores") / _threads(found),
-        "bvSFM, whole machine": lambda found: 2 * _speed_of(found, BASE, "cores"),
-        "COFI, whole machine": lambda found: 2 * _cofi(found, "cores"),
+        f"{words}, {place}": _lf_on_cores(layout, place == "per thread")
+        for place in ("per thread", "whole machine")
+        for words, layout in (("bvSFM", BASE), ("COFI", "cofi"))
     },
 }

@@ -13,66 +13,57 @@ from .. import figures
 from ..figures import STAGES
 from ..options import only, output
 from . import fm_index
-from .facts import Figure, MeasuredTables, MissingError, Paper, Value, add, facts, make_all, papers
+from .facts import Figure, MeasuredTables, MissingError, Paper, Value, add, facts, make_all, papers, value
 
 
 def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
     return [row for row in found.rows("mem-stages", **wanted) if row["engine"].startswith("GPU")]
 
 
-def _sums(found: MeasuredTables, algorithm: str) -> dict:
-    """{(workload, least): seconds of all stages on the GPU}."""
-    rows = _on_gpu(found, algorithm=algorithm)
-    return {(row["workload"], row["least"]): sum(row[stage] for stage in STAGES) for row in rows}
-
-
 def _ratios(found: MeasuredTables) -> list:
-    default, paper = _sums(found, "seeds"), _sums(found, "mummergpu")
+    """Seconds of all stages of MUMmerGPU++ over those of the default, by workload and least length."""
+    default, paper = (
+        {(row["workload"], row["least"]): sum(row[stage] for stage in STAGES) for row in rows}
+        for rows in (_on_gpu(found, algorithm="seeds"), _on_gpu(found, algorithm="mummergpu"))
+    )
     return [paper[key] / default[key] for key in default]
 
 
-def _row(found: MeasuredTables, workload: str, algorithm: str = "mummergpu") -> dict:
-    """The row of the middle configuration of a workload on the GPU."""
-    return _on_gpu(found, workload=workload, algorithm=algorithm, configuration=2)[0]
+@value
+def _of_row(found: MeasuredTables, workload: str, column: str, algorithm: str = "mummergpu") -> float:
+    """A column of the middle configuration of a workload on the GPU; of stages in milliseconds."""
+    row = _on_gpu(found, workload=workload, algorithm=algorithm, configuration=2)[0]
+    return 1000 * row[column] if column in STAGES else row[column]
 
 
-def _stage(stage: str) -> Value:
-    return lambda found: 1000 * _row(found, "HS1")[stage]
+@value
+def _share(found: MeasuredTables, workload: str) -> float:
+    row = _on_gpu(found, workload=workload, algorithm="mummergpu", configuration=2)[0]
+    return 100 * row["match"] / sum(row[stage] for stage in STAGES)
 
 
-def _share(workload: str) -> Value:
-    def share(found: MeasuredTables) -> float:
-        row = _row(found, workload)
-        return 100 * row["match"] / sum(row[stage] for stage in STAGES)
-
-    return share
-
-
-def _times(algorithm: str) -> Value:
+@value
+def _times(found: MeasuredTables, algorithm: str) -> float:
     """CPU seconds of mummer without its index, divided by those of a whole fmx command."""
-
-    def times(found: MeasuredTables) -> float:
-        rows = found.rows("mem-commands", workload="HS2", configuration=2)
-        spent = {row["command"]: row["CPU s"] for row in rows}
-        if "mummer" not in spent:
-            raise MissingError("mummer")
-        return spent["mummer less index"] / spent[f"fmx {algorithm} cpu"]
-
-    return times
+    rows = found.rows("mem-commands", workload="HS2", configuration=2)
+    spent = {row["command"]: row["CPU s"] for row in rows}
+    if "mummer" not in spent:
+        raise MissingError("mummer")
+    return spent["mummer less index"] / spent[f"fmx {algorithm} cpu"]
 
 
 MUMMERGPU = {
     "figure 8": {
-        "default over MUMmerGPU++, smallest speed-up": lambda found: min(_ratios(found)),
-        "default over MUMmerGPU++, largest speed-up": lambda found: max(_ratios(found)),
+        "default over MUMmerGPU++, smallest speed-up": Value(lambda found: min(_ratios(found))),
+        "default over MUMmerGPU++, largest speed-up": Value(lambda found: max(_ratios(found))),
     },
-    "figure 9": {f"HS1: {stage}": _stage(stage) for stage in STAGES},
+    "figure 9": {f"HS1: {stage}": _of_row("HS1", stage) for stage in STAGES},
     "figure 10": {f"{name}: match, share of all stages": _share(name) for name in ("HS1", "HS2", "SUIS")},
     "table 3": {
         "HS2: MUMmer over MUMmerGPU++, time": _times("mummergpu"),
         "HS2: MUMmer over fmx's default, time": _times("seeds"),
-        "HS2: energy per query, MUMmerGPU++": lambda found: _row(found, "HS2")["mJ/query"],
-        "HS2: energy per query, fmx's default": lambda found: _row(found, "HS2", "seeds")["mJ/query"],
+        "HS2: energy per query, MUMmerGPU++": _of_row("HS2", "mJ/query"),
+        "HS2: energy per query, fmx's default": _of_row("HS2", "mJ/query", "seeds"),
     },
 }
 
@@ -80,26 +71,17 @@ MUMMERGPU = {
 # Truong et al. 2014: pairwise alignments on GPUs and clusters of them.
 
 
-def _speed(part: str, name: str, column: str = "pairs_per_s", **wanted: Any) -> Value:
-    return lambda found: found.most("pairwise", column, part=part, name=name, **wanted)
+@value
+def _speed(found: MeasuredTables, part: str, name: str, column: str = "pairs_per_s", **wanted: Any) -> float:
+    return found.most("pairwise", column, part=part, name=name, **wanted)
 
 
-def _ratio(above: Value, below: Value) -> Value:
-    return lambda found: above(found) / below(found)
-
-
-def _table_5(name: str) -> Value:
-    return _speed("table 5", name)
-
-
-def _lazy(block: int, k: int) -> Value:
-    return _speed("slices", "lazy", block=block, k=k)
-
-
+@value
 def _best_k(found: MeasuredTables) -> int:
     return found.row_of_most("pairwise", "pairs_per_s", part="slices", name="lazy")["k"]
 
 
+@value
 def _flat(found: MeasuredTables) -> float:
     """Speed of DScan's slowest batch of 128 pairs or more, divided by that of the fastest."""
     rows = [row for row in found.rows("pairwise", part="batches", name="dscan") if row["pairs"] >= 128]
@@ -107,54 +89,56 @@ def _flat(found: MeasuredTables) -> float:
     return min(speeds) / max(speeds)
 
 
+@value
 def _gpus(found: MeasuredTables, n: int) -> float:
     return found.most("gpus-pairwise", "M pairs/s", GPUs=n)
 
 
-def _cluster(name: str) -> Value:
-    return lambda found: found.most("nodes", "pairs/s", cluster=name)
+@value
+def _cluster(found: MeasuredTables, name: str) -> float:
+    return found.most("nodes", "pairs/s", cluster=name)
 
 
 PINNED, TWO = _speed("copies", "pinned"), _speed("copies", "double-buffered")
-TILED_1 = _speed("batches", "tiled", pairs=1)
+TILED_1, CPU = _speed("batches", "tiled", pairs=1), _speed("table 5", "CPU, every pair traced")
 
 PAIRWISE = {
-    "figure 6b": {"time saved by two buffers": lambda found: 100 * (1 - PINNED(found) / TWO(found))},
+    "figure 6b": {"time saved by two buffers": Value(lambda found: 100 * (1 - (PINNED / TWO).of(found)))},
     "figure 8": {
-        "TiledDScan, 64 pairs at a time over one": _ratio(_speed("batches", "tiled", pairs=64), TILED_1),
-        "DScan with 64 pairs over TiledDScan with one": _ratio(_speed("batches", "dscan", pairs=64), TILED_1),
+        "TiledDScan, 64 pairs at a time over one": _speed("batches", "tiled", pairs=64) / TILED_1,
+        "DScan with 64 pairs over TiledDScan with one": _speed("batches", "dscan", pairs=64) / TILED_1,
     },
     "figure 9": {
-        "RScan, 512 bases, over TiledDScan with one pair": _ratio(
-            _speed("kernels", "rscan", "gcells_per_s", length=512),
-            _speed("batches", "tiled", "gcells_per_s", pairs=1),
+        "RScan, 512 bases, over TiledDScan with one pair": (
+            _speed("kernels", "rscan", "gcells_per_s", length=512)
+            / _speed("batches", "tiled", "gcells_per_s", pairs=1)
         )
     },
     "figure 10a": {
-        "pinned over pageable memory": _ratio(PINNED, _speed("copies", "pageable")),
-        "two buffers over one": _ratio(TWO, PINNED),
+        "pinned over pageable memory": PINNED / _speed("copies", "pageable"),
+        "two buffers over one": TWO / PINNED,
         "DScan with its matrices copied": TWO,
     },
-    "figure 10b": {"DScan, slowest over fastest of 128 to 2,048 pairs": _flat},
+    "figure 10b": {"DScan, slowest over fastest of 128 to 2,048 pairs": _flat()},
     "table 4": {
         **{
-            f"{block} threads, k = {k}": _lazy(block, k)
+            f"{block} threads, k = {k}": _speed("slices", "lazy", block=block, k=k)
             for block, k in ((128, 18), (256, 18), (512, 18), (256, 8), (64, 37), (256, 37), (32, 75))
         },
-        "best k": _best_k,
+        "best k": _best_k(),
     },
     "figure 11": {
         "LazyRScan, best": _speed("slices", "lazy"),
         "the packed kernel, best": _speed("slices", "packed"),
     },
     "table 5": {
-        "CPU": _table_5("CPU, every pair traced"),
-        "DScan as the filter": _table_5("DScan"),
-        "LazyRScan as the filter": _table_5("LazyRScan"),
-        "the packed kernel as the filter": _table_5("LazyRScan packed"),
-        "LazyRScan over the CPU": _ratio(_table_5("LazyRScan"), _table_5("CPU, every pair traced")),
+        "CPU": CPU,
+        "DScan as the filter": _speed("table 5", "DScan"),
+        "LazyRScan as the filter": _speed("table 5", "LazyRScan"),
+        "the packed kernel as the filter": _speed("table 5", "LazyRScan packed"),
+        "LazyRScan over the CPU": _speed("table 5", "LazyRScan") / CPU,
     },
-    "figure 14": {"four GPUs over one": lambda found: _gpus(found, 4) / _gpus(found, 1)},
+    "figure 14": {"four GPUs over one": _gpus(4) / _gpus(1)},
     "figure 15": {"four unlike nodes": _cluster("four unlike nodes")},
     "figure 16": {"six alike nodes": _cluster("six alike nodes")},
 }
@@ -223,10 +207,10 @@ def _figure(paper: Paper, figure: Figure, found: MeasuredTables) -> list:
     return lines
 
 
-def _said(value: Value, found: MeasuredTables) -> str:
+def _said(wanted: Value, found: MeasuredTables) -> str:
     """A measured value as text, numbers with three digits."""
     try:
-        measured = value(found)
+        measured = wanted.of(found)
     except MissingError:
         return "not measured"
     if isinstance(measured, str):
