@@ -60,16 +60,12 @@ def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 
     if whole > n_bits:
         n_saved = ((m + n) // step + 2) * (m + n + 4 * PAD)
         whole = min(whole, max(n_bits, piece))
+    rows, columns = m + 2 * PAD, n + 2 * PAD
     return Work(
-        np.empty(m + 2 * PAD, np.uint8),
-        np.empty(n + 2 * PAD, np.uint8),
-        np.empty(m + 2 * PAD, dtype),
-        np.empty(n + 2 * PAD, dtype),
-        np.empty(whole, np.uint32),
-        np.empty(n_saved, dtype),
-        np.array([step], np.int64),
-        np.empty(m + n + 1, np.int64),
-    )
+        np.empty(rows, np.uint8), np.empty(columns, np.uint8),
+        np.empty(rows, dtype), np.empty(columns, dtype), np.empty(whole, np.uint32),
+        np.empty(n_saved, dtype), np.array([step], np.int64), np.empty(m + n + 1, np.int64),
+    )  # fmt: skip
 
 
 class Band(NamedTuple):

@@ -31,13 +31,9 @@ class Records(NamedTuple):
 
 def empty_records(n: int, n_runs: int) -> Records:
     """Return room for n pairs and n_runs runs."""
-    return Records(  # type: ignore[call-arg]
-        *(np.empty(n, np.int64) for _ in range(3)),
-        np.empty(n, np.float64),
-        *(np.empty(n, np.int64) for _ in range(2)),
-        np.zeros(n + 1, np.int64),
-        np.empty(n_runs, np.int64),
-    )
+    dtypes = (*[np.int64] * 3, np.float64, *[np.int64] * 2)
+    columns = (np.empty(n, dtype) for dtype in dtypes)
+    return Records(*columns, np.zeros(n + 1, np.int64), np.empty(n_runs, np.int64))  # type: ignore[call-arg]
 
 
 def first_of(records: Records, n: int) -> Records:

@@ -85,13 +85,8 @@ def _sizes(table: BenchTable) -> Iterator[tuple]:
 
 
 def _search_sizes(table: BenchTable) -> Iterator[tuple]:
-    lines = _columns(table.rows, "Mb")
-    yield (
-        "search-sizes",
-        tables.plot,
-        lines,
-        ("reference (Mb)", "Gbases / s", _title("Search by reference size", table)),
-    )
+    labels = "reference (Mb)", "Gbases / s", _title("Search by reference size", table)
+    yield "search-sizes", tables.plot, _columns(table.rows, "Mb"), labels
 
 
 def _search_layouts(table: BenchTable) -> Iterator[tuple]:

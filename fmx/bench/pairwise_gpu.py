@@ -56,11 +56,8 @@ def _lazy(part: str, n_pairs: int, length: int, block: int, k: int) -> dict:
 def _packed(part: str, length: int, k: int, registers: int | None, block: int, n_runs: int = 2) -> dict:
     """Return a row of the packed kernel at full occupancy, in two waves."""
     score, n = packed_kernel(k, registers), N_SEQUENCES // 2
-    queries, targets, tiny = (
-        random_sequences(n, length),
-        random_sequences(n, length, 2),
-        random_sequences(1, 8),
-    )
+    queries, targets = random_sequences(n, length), random_sequences(n, length, 2)
+    tiny = random_sequences(1, 8)
 
     def arguments(
         s: Sequences, t: Sequences, query: np.ndarray, target: np.ndarray, n_threads: int, n_rows: int
@@ -70,7 +67,7 @@ def _packed(part: str, length: int, k: int, registers: int | None, block: int, n
         arrays = (words, s.starts, np.append(t.codes, np.uint8(0)), t.starts, query, first, second)
         column = gpu.empty((n_rows + 1) * n_threads, np.uint32)
         out = gpu.empty(query.size, np.uint32)
-        return Doubles(*map(gpu.to_device, arrays)), np.uint32(GAINS[1]), column, out, query.size
+        return Doubles(*map(gpu.take, arrays)), np.uint32(GAINS[1]), column, out, query.size
 
     zeros = np.zeros(2, np.int64)
     score[1, block](*arguments(tiny, tiny, zeros, zeros, block, 8))

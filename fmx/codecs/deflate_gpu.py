@@ -184,10 +184,8 @@ def _head(codes, same, length, n, turn, lane):
     elif turn == 1 and lane == 0:
         value, bits = np.int64(_DYNAMIC), np.int32(17)
     elif turn == 1 and lane <= N_LENGTHS:
-        value, bits = (
-            np.int64(codes[N_COUNTS + np.int64(same[HEAD + lane - 1])] >> np.uint32(16)),
-            np.int32(3),
-        )
+        of_length = codes[N_COUNTS + np.int64(same[HEAD + lane - 1])]
+        value, bits = np.int64(of_length >> np.uint32(16)), np.int32(3)
     elif turn > 1 and (turn - 2) * WARP + lane < N_COUNTS:
         code = codes[N_COUNTS + np.int64(codes[(turn - 2) * WARP + lane] >> np.uint32(16))]
         value, bits = np.int64(code & np.uint32(0xFFFF)), np.int32(code >> np.uint32(16))

@@ -29,7 +29,7 @@ from ..compiler.warp import (
     sync_warp,
     take,
     thread_in_block,
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 from .bgzf import BLOCK
 from .crc32_gpu import LOW, crc32_of_warp
 from .huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS
@@ -117,12 +117,8 @@ def _best(words, at, before, low, high, run, room):
 def best_of_four(words, at, p0, p1, p2, p3, stop):
     """Return the longest copies to the four places from ``at`` on, a multiple of 4, up to ``stop``: for each
     length << LENGTH | distance, or 0.  ``p0`` to ``p3``: the last places with their hashes."""
-    i, one, two, three = (
-        np.uint32(at) >> np.uint32(2),
-        np.uint32(0x4321),
-        np.uint32(0x5432),
-        np.uint32(0x6543),
-    )
+    i, one = np.uint32(at) >> np.uint32(2), np.uint32(0x4321)
+    two, three = np.uint32(0x5432), np.uint32(0x6543)
     w0, w1, w2 = words[i], words[np.uint32(i + np.uint32(1))], words[np.uint32(i + np.uint32(2))]
     last = words[np.uint32(max(at - 4, 0)) >> np.uint32(2)]
     last = last if at > 0 else np.uint32(~w0 << np.uint32(24))  # nothing comes before the first

@@ -96,11 +96,8 @@ class Ranges:
         for start in range(self._start, self._file.size, self._step):
             told, more_told, more_sums = self._told, Future[Any](), Future[Any]()
             stop = min(start + self._step, self._file.size)
-            yield (
-                Range(self._file, (start, stop), self._size, (told, more_told), (sums, more_sums)),
-                None,
-                stop,
-            )
+            futures = (told, more_told), (sums, more_sums)
+            yield Range(self._file, (start, stop), self._size, *futures), None, stop
             self._told, sums = more_told, more_sums
 
     def rest(self) -> GzipStream | None:

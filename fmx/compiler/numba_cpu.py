@@ -126,15 +126,8 @@ def _array(builder: ir.IRBuilder, slot: ir.Value, item_size: int, ndim: int) -> 
     size = ir.Constant(_WORD, 1)
     for length in lengths:
         size = builder.mul(size, length)
-    return [
-        _NOTHING,
-        _NOTHING,
-        size,
-        ir.Constant(_WORD, item_size),
-        builder.inttoptr(data, _BYTES),
-        *lengths,
-        *steps,
-    ]
+    fixed = [_NOTHING, _NOTHING, size, ir.Constant(_WORD, item_size)]
+    return [*fixed, builder.inttoptr(data, _BYTES), *lengths, *steps]
 
 
 def _number(builder: ir.IRBuilder, slot: ir.Value, kind: Any) -> ir.Value:

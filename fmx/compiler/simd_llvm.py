@@ -1,5 +1,7 @@
 """LLVM instructions of the vectors in simd.py."""
 
+from functools import partial
+
 from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
@@ -62,36 +64,24 @@ def fill(builder, array, x):
     return _splat(builder, builder.trunc(x, element) if x.type.width > element.width else x)
 
 
-@instruction(lambda v, w: v(v, w))
-def maximum(builder, v, w):
-    greater = builder.icmp_unsigned if v.type.element.width == 8 else builder.icmp_signed
-    return builder.select(greater(">", v, w), v, w)
+def _lane_by_lane(operation):
+    """Return the instruction of an operation (a method of ir.IRBuilder) on the lanes of two vectors."""
+
+    @instruction(lambda v, w: v(v, w))
+    def emit(builder, v, w):
+        return operation(builder, v, w)
+
+    return emit
 
 
-@instruction(lambda v, w: v(v, w))
-def minimum(builder, v, w):
-    smaller = builder.icmp_unsigned if v.type.element.width == 8 else builder.icmp_signed
-    return builder.select(smaller("<", v, w), v, w)
+def _larger(builder, v, w, order=">"):
+    compare = builder.icmp_unsigned if v.type.element.width == 8 else builder.icmp_signed
+    return builder.select(compare(order, v, w), v, w)
 
 
-@instruction(lambda v, w: v(v, w))
-def plus(builder, v, w):
-    return builder.add(v, w)
-
-
-@instruction(lambda v, w: v(v, w))
-def minus(builder, v, w):
-    return builder.sub(v, w)
-
-
-@instruction(lambda v, w: v(v, w))
-def differ(builder, v, w):
-    return builder.xor(v, w)
-
-
-@instruction(lambda v, w: v(v, w))
-def common(builder, v, w):
-    return builder.and_(v, w)
+maximum, minimum = _lane_by_lane(_larger), _lane_by_lane(partial(_larger, order="<"))
+plus, minus = _lane_by_lane(ir.IRBuilder.add), _lane_by_lane(ir.IRBuilder.sub)
+differ, common = _lane_by_lane(ir.IRBuilder.xor), _lane_by_lane(ir.IRBuilder.and_)
 
 
 @instruction(lambda v, n: v(v, types.intp))

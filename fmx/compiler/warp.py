@@ -71,15 +71,6 @@ if SIMULATED:
 
     sync_block = sync_warp
 
-    def any_lane(condition):
-        me = _me()
-        votes = me._manager.__dict__.setdefault("votes", {})
-        votes[me.threadIdx.x] = bool(condition)
-        me.syncthreads()
-        result = any(votes.values())
-        me.syncthreads()
-        return result
-
     def ballot(condition):
         me = _me()
         votes = me._manager.__dict__.setdefault("votes", {})
@@ -88,6 +79,9 @@ if SIMULATED:
         found = sum(1 << lane for lane, vote in votes.items() if vote)
         me.syncthreads()
         return found
+
+    def any_lane(condition):
+        return ballot(condition) != 0
 
     def take(value, source):
         return _exchange(int(value), thread_in_block() // WARP * WARP + source)

@@ -272,16 +272,12 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
     if other := sequence.strip(_LETTERS):
         raise InputError(path, where, f"the sequence of {name} contains {shown(other[0])!r}, not a base")
     if not SHORTEST <= len(sequence) <= LONGEST:
-        what = (
-            f"the sequence of {name} has {n_of(len(sequence), 'base')}; a guide has {SHORTEST} to {LONGEST}"
-        )
+        has = n_of(len(sequence), "base")
+        what = f"the sequence of {name} has {has}; a guide has {SHORTEST} to {LONGEST}"
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
-        raise InputError(
-            path,
-            where,
-            f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences: use fewer codes",
-        )
+        what = f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences: use fewer codes"
+        raise InputError(path, where, what)
 
 
 def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None) -> Iterator[tuple]:

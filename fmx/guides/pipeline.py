@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,42 +34,41 @@ from .samples import Sample
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
 
 
+class _Counted:
+    """Base of summaries of a run; their numbers can be added up."""
+
+    things: ClassVar[str]
+    assigned: int
+
+    def seen(self) -> tuple[int, str]:
+        """Return (number, unit) for a rate."""
+        return getattr(self, self.things), self.things
+
+    def sentence(self, _: object = None) -> str:
+        """Return the summary in one line."""
+        n, things = self.seen()
+        share = f"{100 * self.assigned / max(n, 1):.2f} %"
+        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({share})"
+
+
 @dataclass(frozen=True)
-class CountSummary:
-    """Summary of a run; its numbers can be added up."""
+class CountSummary(_Counted):
+    """Summary of a run over reads."""
 
     reads: int
     assigned: int
 
     things = "reads"
 
-    def seen(self) -> tuple[int, str]:
-        """Return (number, unit) for a rate."""
-        return self.reads, "reads"
-
-    def sentence(self, _: object = None) -> str:
-        """Return the summary in one line."""
-        return _sentence(self.reads, "read", self.assigned)
-
 
 @dataclass(frozen=True)
-class PairCountSummary:
-    """Summary of a run over pairs; its numbers can be added up."""
+class PairCountSummary(_Counted):
+    """Summary of a run over pairs."""
 
     pairs: int
     assigned: int
 
     things = "pairs"
-
-    def seen(self) -> tuple[int, str]:
-        return self.pairs, "pairs"
-
-    def sentence(self, _: object = None) -> str:
-        return _sentence(self.pairs, "pair", self.assigned)
-
-
-def _sentence(n: int, unit: str, assigned: int) -> str:
-    return f"{n_of(n, unit)}: {assigned:,} assigned ({100 * assigned / max(n, 1):.2f} %)"
 
 
 def counted(seen: CountResult) -> CountSummary | PairCountSummary:

@@ -137,15 +137,11 @@ def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndar
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
     table = GuideTable(
-        np.array(lengths, np.int64),
-        np.cumsum([0, *n_slots[:-1]]).astype(np.int64),
-        np.array([64 - j for j in bits], np.uint64),
-        np.zeros(sum(n_slots), np.uint64),
-        np.full(sum(n_slots), NONE, np.int32),
-        np.zeros(1 << (mark_bits - 6), np.uint64),
-        np.uint64(64 - mark_bits),
-        _halves([], []),
-    )
+        np.array(lengths, np.int64), np.cumsum([0, *n_slots[:-1]]).astype(np.int64),
+        np.array([64 - j for j in bits], np.uint64), np.zeros(sum(n_slots), np.uint64),
+        np.full(sum(n_slots), NONE, np.int32), np.zeros(1 << (mark_bits - 6), np.uint64),
+        np.uint64(64 - mark_bits), _halves([], []),
+    )  # fmt: skip
     for which, (keys, guides) in enumerate(parts):
         _put(table, which, keys, guides)
     return table

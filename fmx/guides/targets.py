@@ -134,11 +134,8 @@ def add_hits(guide, assigned, mate, hits):
     """Count the offsets of guides of mates number ``mate`` (0 or 1) in reads with a ``guide`` int32[n]."""
     for r in range(guide.size):
         if guide[r] >= 0 and assigned.guide[r] >= 0:
-            row, offset = (
-                2 * mate + np.int64(assigned.reverse[r]),
-                min(np.int64(assigned.begin[r]), OFFSETS - 1),
-            )
-            hits[row, offset] += 1
+            offset = min(np.int64(assigned.begin[r]), OFFSETS - 1)
+            hits[2 * mate + np.int64(assigned.reverse[r]), offset] += 1
 
 
 # From the guides of two mates to the row that their pair is counted for, in compiled code.
@@ -251,11 +248,8 @@ def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
         raise InputError(library.path, "", "a library of pairs: give the files of both mates with -1 and -2")
     for each in libraries[1:]:
         if each.seconds or library.seconds:
-            raise InputError(
-                each.path,
-                "",
-                "one of two libraries has pairs: give one library of pairs, or two libraries of guides",
-            )
+            what = "one of two libraries has pairs: give one library of pairs, or two libraries of guides"
+            raise InputError(each.path, "", what)
     if len(libraries) > 1:
         return Targets(tuple(map(_guides, libraries)), make_pairs(EVERY), None)
     if not library.seconds:

@@ -215,18 +215,12 @@ def _part(
         )  # fmt: skip
     is_verify = method == "verify"
     return FMIndex(
-        path,
-        meta,
-        number,
-        reference,
-        method,
-        layout_name,
-        _load_layout(layout_name, arrays),
-        _load_sa(meta, number, arrays),
+        path, meta, number, reference, method, layout_name,
+        _load_layout(layout_name, arrays), _load_sa(meta, number, arrays),
         PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
         SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
         arrays.get("text_words"),
-    )
+    )  # fmt: skip
 
 
 def load_lcp(index: FMIndex, n_threads: int = 1) -> tuple:
@@ -288,9 +282,8 @@ def _is_wanted(array_name: str, ways: list, with_text: bool) -> bool:
 def _load_layout(layout_name: str | None, arrays: dict) -> Any:
     if layout_name is None:
         return None
-    fields = {
-        name.split(".")[1]: array for name, array in arrays.items() if name.startswith(f"{layout_name}.")
-    }
+    begin = f"{layout_name}."
+    fields = {name.removeprefix(begin): arrays[name] for name in arrays if name.startswith(begin)}
     return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 
@@ -318,10 +311,8 @@ _SUFFIX = r"\.fmx$"
 def join(indexes: Sequence) -> JoinedIndex:
     """Join several opened indexes, FMIndex or JoinedIndex, in their order."""
     references = [index.reference for index in indexes]
-    symbols, contigs = (
-        _ahead([own.n_text for own in references]),
-        _ahead([len(own.names) for own in references]),
-    )
+    symbols = _ahead([own.n_text for own in references])
+    contigs = _ahead([len(own.names) for own in references])
     columns = [
         (blocks.text_start + n, blocks.contig + c, blocks.contig_start, blocks.length)
         for blocks, n, c in zip([own.blocks for own in references], symbols, contigs, strict=True)

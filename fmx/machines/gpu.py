@@ -118,11 +118,6 @@ def _with_room(allocate: "Callable[[], CudaArray]") -> "CudaArray":
     return allocate()
 
 
-def to_device(array: np.ndarray) -> DeviceArray:
-    """Copy an array to device memory."""
-    return take(array)
-
-
 def take(value: Any) -> Any:
     """Copy an array, or a NamedTuple of arrays, to the device; return any other value unchanged."""
     copies: list[tuple[np.ndarray, DeviceArray]] = []

@@ -6,8 +6,9 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from threading import Lock
 from typing import Any, Protocol
 
@@ -42,14 +43,14 @@ class Clock:
         self.add(stage, time.perf_counter() - start)
 
 
-class Timed:
-    """A file whose writes are timed as the stage "write"."""
+class TimedFile:
+    """A file that is written to within the context that ``timed()`` returns."""
 
-    def __init__(self, clock: Clock, file: Writable) -> None:
-        self._clock, self._file = clock, file
+    def __init__(self, file: Writable, timed: Callable[[], AbstractContextManager]) -> None:
+        self._file, self._timed = file, timed
 
     def write(self, piece: Any) -> None:
-        with self._clock.timed("write"):
+        with self._timed():
             self._file.write(piece)
 
 
@@ -99,9 +100,9 @@ class Wall:
         self._is_over = True
         return sum(self.spent.values())
 
-    def written(self, sink: Writable) -> "Written":
+    def written(self, sink: Writable) -> TimedFile:
         """Wrap a file so that writing to it counts as the stage "writing"."""
-        return Written(self, sink)
+        return TimedFile(sink, partial(self.spending, "writing"))
 
     def in_words(self) -> str:
         """Describe the total and what it was spent on."""
@@ -116,17 +117,6 @@ class Wall:
     def rate(self, n: int, unit: str) -> str:
         """Return a rate in units per second."""
         return f"{n / max(self.over(), 1e-9):,.0f} {unit}/s"
-
-
-class Written:
-    """A file whose writes are counted by a Wall as the stage "writing"."""
-
-    def __init__(self, wall: Wall, file: Writable) -> None:
-        self._wall, self._file = wall, file
-
-    def write(self, piece: Any) -> None:
-        with self._wall.spending("writing"):
-            self._file.write(piece)
 
 
 # What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).
@@ -147,9 +137,9 @@ class Watch:
         for clock in self._clocks.values():
             clock.seconds.clear()
 
-    def timed(self, sink: Writable) -> Timed:
-        """Wrap a file so that its writes are timed."""
-        return Timed(self.clock, sink)
+    def timed(self, sink: Writable) -> TimedFile:
+        """Wrap a file so that its writes are timed as the stage "write"."""
+        return TimedFile(sink, partial(self.clock.timed, "write"))
 
     def facts(self, places: Any, summary: Any, found: Mapping[str, Any] | None = None) -> dict:
         """Return all facts of the run: ``places`` of work, its ``summary``, and what else was ``found``."""

@@ -22,7 +22,7 @@ rows is replaced by two wider ones, half as far apart, whose rows are found by b
     window P, wider, few rows            starts in (P - h, P]             l - h + 1 symbols wide
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,6 @@ from .windows import (
     rows_of,
     step_of,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _GROUP = 64  # windows that are looked up, and rows that are compared, at a time
 _AHEAD = 24  # anchors ahead whose rows are prefetched

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
-    from ..machines.progress import Timed, Written
+    from ..machines.progress import TimedFile
     from .mapper import FormatsHits, MapsSpans
 
 ANYWHERE = b"ACGT" * 8  # bases without too many near matches
@@ -179,7 +179,7 @@ def map_spans(
     mappers: "Sequence[MapsSpans]",
     source: Iterator,
     writer: "FormatsHits",
-    sink: "Timed | Written",
+    sink: "TimedFile",
     progress: Progress | None = None,
 ) -> Summary | PairSummary:
     """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""

@@ -25,7 +25,7 @@ def test_both_methods_are_timed_and_agree():
 
 def test_a_difference_is_noticed():
     backend = Gpu(GpuSession(0))
-    lo, hi = (gpu.to_device(np.array(x, np.uint32)) for x in ([1, 2, 3], [4, 5, 6]))
-    other = gpu.to_device(np.array([4, 6, 6], np.uint32))
+    lo, hi = (gpu.take(np.array(x, np.uint32)) for x in ([1, 2, 3], [4, 5, 6]))
+    other = gpu.take(np.array([4, 6, 6], np.uint32))
     differing = sparse.Differing(Intervals(lo, hi), Intervals(lo, other))
     assert int(backend.count(differing, 3)[-1]) == 1

@@ -77,10 +77,8 @@ def build_into(
         words = [pack_text(text[slice(*span)], Cores(n_threads)) for span in spans if options.sparse]
         if not options.layouts:
             del text
-        n_sorted, sparse = (
-            max(sizes) if options.layouts else 0,
-            options.sparse and (max(sizes), options.sparse),
-        )
+        n_sorted = max(sizes) if options.layouts else 0
+        sparse = options.sparse and (max(sizes), options.sparse)
         backend = choose_backend(
             device, n_threads, n_sorted, lambda where: progress.say(f"building on {where}"), sparse
         )
@@ -185,12 +183,7 @@ def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
 
 
 def _add_tables(
-    backend: Backend,
-    writer: IndexSink,
-    text: Any,
-    sa: Any,
-    lengths: tuple[int | None, int],
-    progress: Progress,
+    backend: Backend, writer: IndexSink, text: Any, sa: Any, lengths: tuple, progress: Progress
 ) -> None:
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
@@ -332,12 +325,7 @@ def add_layouts(
 
 
 def _add_sparse(
-    backend: Backend,
-    writer: IndexExtender,
-    path: str | os.PathLike,
-    name: SparseName,
-    n_threads: int,
-    progress: Progress,
+    backend: Backend, writer: IndexExtender, path: Any, name: SparseName, n_threads: int, progress: Progress
 ) -> None:
     """Make and write a sparse suffix array, as its SparseName states, for every part of an index."""
     meta = writer.meta

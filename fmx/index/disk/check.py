@@ -21,14 +21,10 @@ from ..sparse.table import SparseName, parse_sparse, sparse_named
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json
-    "n_text": (2, _LARGEST),
-    "n_contigs": (1, _LARGEST),
-    "n_bases": (1, _LARGEST),
-    "n_blocks": (1, _LARGEST),
-    "sa_rate": (0, 4096),
-    "prefix_length": (0, prefix_table.MAX_LENGTH),
+    "n_text": (2, _LARGEST), "n_contigs": (1, _LARGEST), "n_bases": (1, _LARGEST), "n_blocks": (1, _LARGEST),
+    "sa_rate": (0, 4096), "prefix_length": (0, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
-}
+}  # fmt: skip
 GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
 _LARGE = 255  # as in building/bwt.py
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")

@@ -177,7 +177,7 @@ class GpuVerifier:
     def __init__(self, searcher: GpuSearcher, located: GpuLocator, text: PartText) -> None:
         self._streams = searcher.streams
         with gpu.errors():
-            words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
+            words, blocks = gpu.take(text.words), gpu.take(text.blocks)
         self.text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
 
     def of(self, found: Intervals) -> "GpuVerifier":
