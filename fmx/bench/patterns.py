@@ -1,8 +1,9 @@
 """Patterns drawn from a text on a backend (the CPU's cores or a GPU), queries, and their check."""
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,39 +24,12 @@ from ..search.hits import Intervals
 from ..search.queries.exact import Exact
 from ..search.queries.verify import Verify
 
-
-class Separators(NamedTuple):
-    """Chooses the positions of separators."""
-
-    codes: Any
-
-
-class Draw(NamedTuple):
-    """Job: draw ``positions`` uint32 from which ``length`` symbols are in one block."""
-
-    codes: Any
-    seed: Any
-    length: int
-    positions: Any
-
-
-class Wrong(NamedTuple):
-    """Chooses the patterns with a wrong interval.
-
-    It is wrong if it is not exactly the rows that start with the pattern, or lacks the row of the position
-    that the pattern was drawn from; ``row_of`` uint32[n] by text position.
-    """
-
-    codes: Any
-    sa: Any
-    row_of: Any
-    patterns: Any
-    positions: Any
-    intervals: Any
+Separators = namedtuple("Separators", "codes")
 
 
 @choose.register(Separators)
 def _choose_separators(choice, i):
+    """Choose the positions of separators."""
     return i if at(choice.codes, i) == 0 else np.int64(-1)
 
 
@@ -67,8 +41,12 @@ def _has_separator(codes, start, stop):
     return i < stop
 
 
+Draw = namedtuple("Draw", "codes seed length positions")
+
+
 @do.register(Draw)
 def _draw(job, stretch, start, stop):
+    """Draw ``positions`` uint32 from which ``length`` symbols are in one block."""
     for i in range(start, stop):
         number, places = np.int64(i), job.codes.size - np.int64(job.length)
         position = draw(job.seed, number, places)
@@ -90,8 +68,13 @@ def _starts_with(choice, row, i):
     return True
 
 
+Wrong = namedtuple("Wrong", "codes sa row_of patterns positions intervals")
+
+
 @choose.register(Wrong)
 def _choose_wrong(choice, i):
+    """Choose the patterns with a wrong interval: it is not exactly the rows that start with the pattern, or
+    lacks the row of the position that it was drawn from.  ``row_of`` uint32[n] by text position."""
     lo, hi = np.int64(choice.intervals.lo[i]), np.int64(choice.intervals.hi[i])
     row = np.int64(at(choice.row_of, np.int64(choice.positions[i])))
     right = lo <= row and row < hi and _starts_with(choice, lo, i) and _starts_with(choice, hi - 1, i)

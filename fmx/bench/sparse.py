@@ -4,8 +4,8 @@ The text is made on the GPU, and reads are drawn from it, every second one from 
 search both strands of all reads and must agree on the number of occurrences on each.
 """
 
+from collections import namedtuple
 from functools import partial
-from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -31,16 +31,12 @@ from .gpu_index import TEXTS, clocked
 from .options import counts, length, only, output, queries, runs
 from .patterns import DrawnPatterns
 
-
-class Differing(NamedTuple):
-    """Chooses the patterns whose numbers of occurrences differ in ``ours`` and ``theirs`` (as Intervals)."""
-
-    ours: Any
-    theirs: Any
+Differing = namedtuple("Differing", "ours theirs")
 
 
 @choose.register(Differing)
 def _choose_differing(choice, i):
+    """Choose the patterns whose numbers of occurrences differ in ``ours`` and ``theirs`` (as Intervals)."""
     ours = np.int64(at(choice.ours.hi, i)) - np.int64(at(choice.ours.lo, i))
     theirs = np.int64(at(choice.theirs.hi, i)) - np.int64(at(choice.theirs.lo, i))
     return np.int64(-1) if ours == theirs else np.int64(i)

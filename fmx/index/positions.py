@@ -7,6 +7,7 @@ the last k positions of a block.  So 1/s of the positions are kept, plus these. 
 rows; the count before a row is the index of its position.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,21 +92,6 @@ def _prefetch_sampled(sa, row):
     prefetch(sa.marks, row // _D * _W)
 
 
-class SampledRows(NamedTuple):
-    """Chooses the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
-
-    sa: Any
-    bits: Any
-
-
-class Mark(NamedTuple):
-    """``marks`` of the chosen rows; ``before`` int64[stretches]: how many there are before each stretch."""
-
-    kept: Any
-    before: Any
-    marks: Any
-
-
 def n_mark_words(n: int) -> int:
     """Return the words of the marks of n rows."""
     return (n // _D + 1) * _W
@@ -142,16 +128,24 @@ def _keep_positions(n, block_starts, s, k, ahead, kept):
             kept[position >> 3] |= np.uint8(1 << (position & 7))
 
 
+SampledRows = namedtuple("SampledRows", "sa bits")
+
+
 @choose.register(SampledRows)
 def _choose_kept(choice, row):
+    """Choose the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
     if row >= choice.sa.size:
         return np.int64(-1)
     position = np.int64(choice.sa[row])
     return position if (choice.bits[position >> 3] >> np.uint8(position & 7)) & np.uint8(1) else np.int64(-1)
 
 
+Mark = namedtuple("Mark", "kept before marks")
+
+
 @do.register(Mark)
 def _mark(job, stretch, start, stop):
+    """Write ``marks`` of the chosen rows; ``before`` int64[stretches]: how many are before a stretch."""
     n_kept = job.before[stretch]
     for first in range(start, stop, _D):
         entry = first // _D
@@ -188,24 +182,6 @@ class WideRows(NamedTuple):
     rows: Any
 
 
-class Widen(NamedTuple):
-    """Makes ``rows`` uint64[n] of ``sa`` uint32[n], the packed text and Blocks, for seeds of s symbols."""
-
-    sa: Any
-    words: Any
-    blocks: Any
-    s: int
-    rows: Any
-
-
-class CutText(NamedTuple):
-    """Makes the ``sectors`` uint64[4 * n_sectors(n)] of a packed text of n symbols."""
-
-    words: Any
-    blocks: Any
-    sectors: Any
-
-
 def n_sectors(n: int) -> int:
     """Return the sectors of a text of n symbols: one for each position up to 32 beyond its end."""
     return (n + WORD - 1) // WORD + 1
@@ -233,8 +209,12 @@ def key_in(rows, row, k):
     return at(rows, row) >> np.uint64(64 - 2 * k)
 
 
+Widen = namedtuple("Widen", "sa words blocks s rows")
+
+
 @do.register(Widen)
 def _widen(job, part, start, stop):
+    """Make ``rows`` uint64[n] of ``sa`` uint32[n], packed text and Blocks, for seeds of s symbols."""
     for row in range(start, stop):
         position = np.int64(at(job.sa, row))
         length = block_end(job.blocks, position) - position
@@ -245,8 +225,12 @@ def _widen(job, part, start, stop):
         job.rows[row] = key << np.uint64(32) | np.uint64(position)
 
 
+CutText = namedtuple("CutText", "words blocks sectors")
+
+
 @do.register(CutText)
 def _cut_text(job, part, start, stop):
+    """Make the ``sectors`` uint64[4 * n_sectors(n)] of a packed text of n symbols."""
     last = job.words.size - 1
     for j in range(start, stop):
         for i in range(SECTOR):

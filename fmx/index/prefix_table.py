@@ -11,6 +11,7 @@ same symbols, so an interval of level L does not end where the next one starts, 
 read shorter than q, and the m mod k symbols that k-steps leave over, are looked up in their own level.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,14 +83,6 @@ def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
     return PrefixTable(pairs[0], q)
 
 
-class FindPairs(NamedTuple):
-    """Find the ``pairs`` of a prefix table by search in the suffix array."""
-
-    text: Any
-    sa: Any
-    pairs: Any
-
-
 def make_prefix_table(backend: Backend, text: Any, sa: Any, q: int) -> PrefixTable:
     """Make the table on the backend: counted in the text, or on a GPU by search in ``sa``."""
     if backend.serial:
@@ -99,8 +92,12 @@ def make_prefix_table(backend: Backend, text: Any, sa: Any, q: int) -> PrefixTab
     return PrefixTable(pairs, q)
 
 
+FindPairs = namedtuple("FindPairs", "text sa pairs")
+
+
 @do.register(FindPairs)
 def _find_pairs(job, stretch, start, stop):
+    """Find the ``pairs`` of a prefix table by search in the suffix array."""
     for pair in range(start, stop):
         length = np.int64(0)
         while level_start(length + 1) <= pair:

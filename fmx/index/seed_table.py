@@ -8,6 +8,7 @@ a separator within s symbols.  A search compares whole patterns and so excludes 
 just before w AA...A.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,15 +42,6 @@ def default_length(n_text: int) -> int:
 def longest_strings(n_text: int) -> int:
     """Return the longest strings for which a table or a layout may have an entry each: 10, or 4^s <= 4 n."""
     return max(10, (n_text.bit_length() + 1) // 2)
-
-
-class FindStarts(NamedTuple):
-    """Find ``starts`` uint32[4^s + 1] by search in the suffix array."""
-
-    text: Any
-    sa: Any
-    s: int
-    starts: Any
 
 
 def first_rows(backend: Backend, text: Any, sa: Any, s: int) -> Any:
@@ -90,8 +82,12 @@ def _lengthen(job, part, start, stop):
         job.starts[c] = low
 
 
+FindStarts = namedtuple("FindStarts", "text sa s starts")
+
+
 @do.register(FindStarts)
 def _find_starts(job, stretch, start, stop):
+    """Find ``starts`` uint32[4^s + 1] by search in the suffix array."""
     if stop - start == 1 or job.sa.size > _FAR * job.starts.size:
         for c in range(start, stop):
             job.starts[c] = _first_row_of(job, c)

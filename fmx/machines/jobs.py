@@ -5,9 +5,10 @@ stretch; stretches are independent of each other.  A backend chooses their size 
 to each CPU thread, gpu_jobs.Gpu one to each GPU thread.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,23 +26,12 @@ def choose(choice, i):
     """Return the value to keep for thing i, from 0 to 2^32 - 1, or -1 if it is not chosen."""
 
 
-class CountChosen(NamedTuple):
-    """``totals`` int64[stretches]: how many things of each stretch are chosen."""
-
-    choice: Any
-    totals: Any
-
-
-class PickChosen(NamedTuple):
-    """``picked`` uint32: the kept values; those of a stretch begin at ``starts`` int64[stretches]."""
-
-    choice: Any
-    starts: Any
-    picked: Any
+CountChosen = namedtuple("CountChosen", "choice totals")
 
 
 @do.register(CountChosen)
 def _count(job, stretch, start, stop):
+    """Set ``totals`` int64[stretches] to how many things of each stretch are chosen."""
     n = np.int64(0)
     for i in range(start, stop):
         if choose(job.choice, i) >= 0:
@@ -49,8 +39,12 @@ def _count(job, stretch, start, stop):
     job.totals[stretch] = n
 
 
+PickChosen = namedtuple("PickChosen", "choice starts picked")
+
+
 @do.register(PickChosen)
 def _pick(job, stretch, start, stop):
+    """Write the kept values to ``picked`` uint32; those of a stretch begin at ``starts`` int64[stretches]."""
     to = job.starts[stretch]
     for i in range(start, stop):
         kept = choose(job.choice, i)

@@ -9,7 +9,8 @@ one letter              a run of 2^16 A, or 1/100 of a small text
 24 contigs              a separator after each
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -28,20 +29,6 @@ from . import timing
 
 _CELL, _REPEATED = 512, 0.3  # symbols; fraction of a random text that is copied from elsewhere in it
 _LETTERS = np.frombuffer(b"NACGT", np.uint8)
-
-
-class Randomize(NamedTuple):
-    """Job: fill ``text`` uint8[n] with random symbols: separator 0, A C G T 1 to 4."""
-
-    text: Any
-    seed: Any
-
-
-class Repeat(NamedTuple):
-    """Job: fill ``text`` uint8[n] with the repeats of a genome: separator 0, A C G T 1 to 4."""
-
-    text: Any
-    seed: Any
 
 
 @inlined
@@ -79,8 +66,12 @@ def _symbol(seed, i):
     return draw(seed, i, 4)
 
 
+Repeat = namedtuple("Repeat", "text seed")
+
+
 @do.register(Repeat)
 def _repeat(job, stretch, start, stop):
+    """Fill ``text`` uint8[n] with the repeats of a genome: separator 0, A C G T 1 to 4."""
     n = job.text.size
     copied, run, contig = n // 50, min(1 << 16, n // 100), n // 24 + 1
     for i in range(start, stop):
@@ -89,8 +80,12 @@ def _repeat(job, stretch, start, stop):
         job.text[i] = 0 if (i + 1) % contig == 0 or i + 1 == n else symbol + 1
 
 
+Randomize = namedtuple("Randomize", "text seed")
+
+
 @do.register(Randomize)
 def _randomize(job, stretch, start, stop):
+    """Fill ``text`` uint8[n] with random symbols: separator 0, A C G T 1 to 4."""
     for i in range(start, stop):
         job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
 
@@ -134,16 +129,12 @@ def letters(codes: np.ndarray) -> np.ndarray:
 _PIECE = 8192  # patterns that a thread takes at a time
 
 
-class Cut(NamedTuple):
-    """Job: cut ``patterns`` of one length from the packed text ``words`` at ``positions``."""
-
-    words: Any
-    positions: Any
-    patterns: Any
+Cut = namedtuple("Cut", "words positions patterns")
 
 
 @do.register(Cut)
 def _cut(job, stretch, start, stop):
+    """Cut ``patterns`` of one length from the packed text ``words`` at ``positions``."""
     patterns = job.patterns
     for i in range(start, stop):
         position, length = np.int64(job.positions[i]), patterns.length[i]
@@ -165,18 +156,15 @@ def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
     return patterns
 
 
-class BothStrands(NamedTuple):
-    """Job: write ``patterns`` of one length, each beside its reverse complement, to ``both`` (Patterns).
-
-    Those of every second pattern are swapped.
-    """
-
-    patterns: Patterns
-    both: Patterns
+BothStrands = namedtuple("BothStrands", "patterns both")
 
 
 @do.register(BothStrands)
 def _strands(job, stretch, start, stop):
+    """Write ``patterns`` of one length, each beside its reverse complement, to ``both`` (Patterns).
+
+    Those of every second pattern are swapped.
+    """
     patterns, both = job.patterns, job.both
     for i in range(start, stop):
         n, source, reverse = patterns.length[i], patterns.first[i], i & 1

@@ -5,6 +5,7 @@ of the text), the row has no k-symbol: its code is NONE, and no column of an occ
 makes hi - lo the exact number of occurrences.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,31 +21,6 @@ from ..seed_table import first_rows
 MAX_K = 3  # 4^3 codes and NONE fit in a byte
 
 
-class Transform(NamedTuple):
-    """``text`` uint8[n] and ``sa`` uint32[n] to ``codes`` uint8[n], as kmer_bwt returns them."""
-
-    text: Any
-    sa: Any
-    k: int
-    codes: Any
-
-
-class CountCodes(NamedTuple):
-    """``totals`` int64[stretches, 4^k]: occurrences of each code in a stretch of ``codes``; initially
-    zero."""
-
-    codes: Any
-    totals: Any
-
-
-class FillRuns(NamedTuple):
-    """``codes`` to a ``layout``; ``before`` int64[stretches, 4^k]: C + Occ at the start of each stretch."""
-
-    layout: Any
-    codes: Any
-    before: Any
-
-
 def kmer_bwt(text: Any, sa: Any, k: int, backend: Backend = ONE_CORE) -> Any:
     """Return uint8[n]: the code of the k symbols before each suffix (first symbol highest), or NONE.
 
@@ -55,8 +31,12 @@ def kmer_bwt(text: Any, sa: Any, k: int, backend: Backend = ONE_CORE) -> Any:
     return codes
 
 
+Transform = namedtuple("Transform", "text sa k codes")
+
+
 @do.register(Transform)
 def _transform(job, stretch, start, stop):
+    """Make ``codes`` uint8[n], as kmer_bwt returns them, from ``text`` uint8[n] and ``sa`` uint32[n]."""
     text, sa, k = job.text, job.sa, job.k
     for row in range(start, stop):
         ahead = row + 32
@@ -76,16 +56,24 @@ def _transform(job, stretch, start, stop):
         job.codes[row] = code
 
 
+CountCodes = namedtuple("CountCodes", "codes totals")
+
+
 @do.register(CountCodes)
 def _count_codes(job, stretch, start, stop):
+    """Add the occurrences of each code in a stretch of ``codes`` to ``totals`` int64[stretches, 4^k]."""
     for row in range(start, min(stop, job.codes.size)):
         code = np.int64(job.codes[row])
         if code != NONE:
             job.totals[stretch, code] += 1
 
 
+FillRuns = namedtuple("FillRuns", "layout codes before")
+
+
 @do.register(FillRuns)
 def _fill_runs(job, stretch, start, stop):
+    """Fill a ``layout`` with ``codes``; ``before`` int64[stretches, 4^k]: C + Occ where a stretch starts."""
     fill(job.layout, job.codes, start, stop, job.before[stretch])
 
 
@@ -111,13 +99,6 @@ def fill_layout(
 # The rank array, the inverse of a suffix array: for each text position, the row of its suffix.
 
 
-class Invert(NamedTuple):
-    """``sa`` uint32[n] to ``row_of`` uint32[n]."""
-
-    sa: Any
-    row_of: Any
-
-
 def invert(backend: Backend, sa: Any) -> Any:
     """Return the rank array of ``sa`` (uint32[n], on the backend) as uint32[n]."""
     row_of = backend.empty(sa.size, np.uint32)
@@ -125,8 +106,12 @@ def invert(backend: Backend, sa: Any) -> Any:
     return row_of
 
 
+Invert = namedtuple("Invert", "sa row_of")
+
+
 @do.register(Invert)
 def _invert(job, stretch, start, stop):
+    """Make ``row_of`` uint32[n] from ``sa`` uint32[n]."""
     for row in range(start, stop):
         if row + 32 < stop:
             prefetch(job.row_of, np.int64(job.sa[row + 32]))

@@ -18,6 +18,7 @@ finds the rows of strings shorter than k:
 Size: 4 bytes per symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,15 +81,6 @@ def forms(k: int, d: int | None, n: int) -> dict:
     }
 
 
-class FindChanges(NamedTuple):
-    """``changes`` by text position."""
-
-    text: Any
-    row_of: Any
-    k: int
-    changes: Any
-
-
 def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
     """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) from its suffix array
     (uint32[n])."""
@@ -103,8 +95,12 @@ def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE
     return Cofi(first_rows(backend, text, sa, k), changes, k)
 
 
+FindChanges = namedtuple("FindChanges", "text row_of k changes")
+
+
 @do.register(FindChanges)
 def _find_changes(job, stretch, start, stop):
+    """Write ``changes`` by text position."""
     text, row_of, k = job.text, job.row_of, job.k
     length = np.int64(0)  # symbols from a position to the next separator, at most k
     while length < k and stop + length < text.size and text[stop + length] != 0:

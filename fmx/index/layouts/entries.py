@@ -9,8 +9,9 @@ There are about as many runs as rows, but at least some thousand, so that most r
 at once.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,12 @@ _BEYOND = ROW + 1  # rows after the last that may be requested: no entry is long
 _MIN_RUNS = 4096
 
 
-class WithoutSymbol(NamedTuple):
-    """Chooses the rows without k-symbol of ``codes``."""
-
-    codes: Any
+WithoutSymbol = namedtuple("WithoutSymbol", "codes")
 
 
 @choose.register(WithoutSymbol)
 def _choose_without_symbol(choice, row):
+    """Choose the rows without k-symbol of ``codes``."""
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 

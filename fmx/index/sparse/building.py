@@ -8,6 +8,7 @@ A part is PART_BITS bits of buckets, which fit a core's cache.  The rows do not 
 threads.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -46,28 +47,6 @@ class Text(NamedTuple):
     k: int
     w: int
     n_bits: int
-
-
-class SamplePositions(NamedTuple):
-    """``sampled`` uint64, initially zero: a bit for each position of a Text.
-
-    ``counts`` int64[stretches, parts]: their rows; ``room`` int32[stretches, ROOM].
-    """
-
-    text: Text
-    sampled: Any
-    counts: Any
-    room: Any
-
-
-class PlaceRows(NamedTuple):
-    """``rows`` uint64 and the low bits of their buckets, ``low`` uint16; ``to`` int64[stretches, parts]."""
-
-    text: Text
-    sampled: Any
-    to: Any
-    rows: Any
-    low: Any
 
 
 def build_sparse(
@@ -124,8 +103,15 @@ def _span_of(text, block, start, stop):
     return begin, end, max(begin, start), min(end - text.k, stop - 1)
 
 
+SamplePositions = namedtuple("SamplePositions", "text sampled counts room")
+
+
 @do.register(SamplePositions)
 def _sample(job, stretch, start, stop):
+    """Set a bit of ``sampled`` uint64 for each position of a Text, and count their rows.
+
+    ``counts`` int64[stretches, parts], both initially zero; ``room`` int32[stretches, ROOM].
+    """
     text, room, counts = job.text, job.room[stretch], job.counts[stretch]
     block, reach, most = find_block(text.blocks, start), text.w - 1, SPAN - 2 * text.w - text.k
     while block < text.blocks.length.size and at(text.blocks.text_start, block) < stop:
@@ -156,8 +142,15 @@ def _put_bits(bits, i, found):
         bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
 
 
+PlaceRows = namedtuple("PlaceRows", "text sampled to rows low")
+
+
 @do.register(PlaceRows)
 def _place(job, stretch, start, stop):
+    """Write ``rows`` uint64 and the low bits of their buckets, ``low`` uint16.
+
+    ``to`` int64[stretches, parts]: where those of a stretch begin.
+    """
     text, to = job.text, job.to[stretch]
     block = find_block(text.blocks, start)
     begin, end, _, _ = _span_of(text, block, start, stop)

@@ -5,6 +5,7 @@ buckets   the sampled positions, sorted by the buckets of their k-mers; their ro
 order     rows of large buckets: sorted by WORD symbols of the text; rows that are equal, by the next ones
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,104 +40,6 @@ class GpuText(NamedTuple):
     k: int
     w: int
     n_bits: int
-
-
-class Sampled(NamedTuple):
-    """Chooses the positions whose ``bits``, uint32, are set."""
-
-    bits: Any
-
-
-class FindBuckets(NamedTuple):
-    """``keys`` uint64: the buckets of the k-mers at ``positions``."""
-
-    text: GpuText
-    positions: Any
-    keys: Any
-
-
-class MakeRows(NamedTuple):
-    """``rows`` uint64 of ``positions``."""
-
-    text: GpuText
-    positions: Any
-    rows: Any
-
-
-class FindBucketStarts(NamedTuple):
-    """``starts`` uint32: the first of ``keys``, ascending, that is not less than each bucket."""
-
-    keys: Any
-    starts: Any
-
-
-class InLarge(NamedTuple):
-    """Chooses the rows that share a bucket, by ``keys``, with at least FEW others."""
-
-    keys: Any
-    starts: Any
-
-
-class FindGroups(NamedTuple):
-    """``groups`` uint64 of rows ``slots``: the first row of their bucket."""
-
-    keys: Any
-    starts: Any
-    slots: Any
-    groups: Any
-
-
-class ReadText(NamedTuple):
-    """``read`` uint64: text from ``depth`` on for rows ``slots``; ``order`` uint32: 0, 1, ..."""
-
-    text: GpuText
-    rows: Any
-    slots: Any
-    depth: Any
-    read: Any
-    order: Any
-
-
-class Take(NamedTuple):
-    """``taken[i] = source[order[i]]``, uint64."""
-
-    source: Any
-    order: Any
-    taken: Any
-
-
-class TakeRows(NamedTuple):
-    """``taken[i] = rows[slots[order[i]]]``."""
-
-    rows: Any
-    slots: Any
-    order: Any
-    taken: Any
-
-
-class PutRows(NamedTuple):
-    """``rows[slots[i]] = taken[i]``."""
-
-    taken: Any
-    slots: Any
-    rows: Any
-
-
-class Alike(NamedTuple):
-    """Chooses the rows that ``read`` the same as a neighbour in their group, and whose blocks go on."""
-
-    groups: Any
-    read: Any
-
-
-class Narrow(NamedTuple):
-    """The chosen ``slots``, each with the first row that reads the same as its new group."""
-
-    alike: Alike
-    slots: Any
-    chosen: Any
-    to_slots: Any
-    to_groups: Any
 
 
 @kernel
@@ -199,20 +102,32 @@ def _is_smallest(hashes, i, w, before, after):
     return left + right >= w - 1
 
 
+Sampled = namedtuple("Sampled", "bits")
+
+
 @choose.register(Sampled)
 def _choose_sampled(choice, i):
+    """Choose the positions whose ``bits``, uint32, are set."""
     return np.int64(i) if (np.int64(at(choice.bits, i >> 5)) >> (i & 31)) & 1 else np.int64(-1)
+
+
+FindBuckets = namedtuple("FindBuckets", "text positions keys")
 
 
 @do.register(FindBuckets)
 def _find_buckets(job, stretch, start, stop):
+    """Set ``keys`` uint64 to the buckets of the k-mers at ``positions``."""
     for i in range(start, stop):
         kmer, _ = canonical(job.text.words, 0, np.int64(at(job.positions, i)), job.text.k)
         job.keys[i] = bucket_of(kmer, job.text.n_bits)
 
 
+MakeRows = namedtuple("MakeRows", "text positions rows")
+
+
 @do.register(MakeRows)
 def _make_rows(job, stretch, start, stop):
+    """Make the ``rows`` uint64 of ``positions``."""
     text = job.text
     for i in range(start, stop):
         position = np.int64(at(job.positions, i))
@@ -223,8 +138,12 @@ def _make_rows(job, stretch, start, stop):
         job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
 
 
+FindBucketStarts = namedtuple("FindBucketStarts", "keys starts")
+
+
 @do.register(FindBucketStarts)
 def _find_starts(job, stretch, start, stop):
+    """Set ``starts`` uint32 to the first of ``keys``, ascending, that is not less than each bucket."""
     for i in range(start, stop):
         first = np.int64(at(job.keys, i - 1)) + 1 if i > 0 else np.int64(0)
         last = np.int64(at(job.keys, i)) if i < job.keys.size else np.int64(job.starts.size - 1)
@@ -232,21 +151,33 @@ def _find_starts(job, stretch, start, stop):
             job.starts[bucket] = i
 
 
+InLarge = namedtuple("InLarge", "keys starts")
+
+
 @choose.register(InLarge)
 def _choose_in_large(choice, i):
+    """Choose the rows that share a bucket, by ``keys``, with at least FEW others."""
     bucket = np.int64(at(choice.keys, i))
     n = np.int64(at(choice.starts, bucket + 1)) - np.int64(at(choice.starts, bucket))
     return np.int64(i) if n > FEW else np.int64(-1)
 
 
+FindGroups = namedtuple("FindGroups", "keys starts slots groups")
+
+
 @do.register(FindGroups)
 def _group(job, stretch, start, stop):
+    """Set ``groups`` uint64 of rows ``slots`` to the first row of their bucket."""
     for i in range(start, stop):
         job.groups[i] = at(job.starts, np.int64(at(job.keys, np.int64(at(job.slots, i)))))
 
 
+ReadText = namedtuple("ReadText", "text rows slots depth read order")
+
+
 @do.register(ReadText)
 def _read_text(job, stretch, start, stop):
+    """Set ``read`` uint64 to text from ``depth`` on for rows ``slots``, and ``order`` uint32 to 0, 1, ..."""
     text = job.text
     for i in range(start, stop):
         row = at(job.rows, np.int64(at(job.slots, i)))
@@ -254,20 +185,32 @@ def _read_text(job, stretch, start, stop):
         job.order[i] = i
 
 
+Take = namedtuple("Take", "source order taken")
+
+
 @do.register(Take)
 def _take(job, stretch, start, stop):
+    """Set ``taken[i] = source[order[i]]``, uint64."""
     for i in range(start, stop):
         job.taken[i] = at(job.source, np.int64(at(job.order, i)))
 
 
+TakeRows = namedtuple("TakeRows", "rows slots order taken")
+
+
 @do.register(TakeRows)
 def _take_rows(job, stretch, start, stop):
+    """Set ``taken[i] = rows[slots[order[i]]]``."""
     for i in range(start, stop):
         job.taken[i] = at(job.rows, np.int64(at(job.slots, np.int64(at(job.order, i)))))
 
 
+PutRows = namedtuple("PutRows", "taken slots rows")
+
+
 @do.register(PutRows)
 def _put_rows(job, stretch, start, stop):
+    """Set ``rows[slots[i]] = taken[i]``."""
     for i in range(start, stop):
         job.rows[np.int64(at(job.slots, i))] = at(job.taken, i)
 
@@ -280,16 +223,24 @@ def _is_alike(alike, i, j):
     return goes_on and own == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
 
 
+Alike = namedtuple("Alike", "groups read")
+
+
 @choose.register(Alike)
 def _choose_alike(choice, i):
+    """Choose the rows that ``read`` the same as a neighbour in their group, and whose blocks go on."""
     is_alike = i > 0 and _is_alike(choice, i, i - 1)
     if not is_alike:
         is_alike = i + 1 < choice.read.size and _is_alike(choice, i, i + 1)
     return np.int64(i) if is_alike else np.int64(-1)
 
 
+Narrow = namedtuple("Narrow", "alike slots chosen to_slots to_groups")
+
+
 @do.register(Narrow)
 def _narrow(job, stretch, start, stop):
+    """Take the chosen ``slots``, each with the first row that reads the same as its new group."""
     for i in range(start, stop):
         chosen = np.int64(at(job.chosen, i))
         group, first, last = at(job.alike.groups, chosen), np.int64(0), chosen

@@ -10,7 +10,8 @@ suffix sorting"), so repeats of m symbols end after log2(m / 21) rounds.  The ti
 the rank of a group is its first row: a sort by rank puts each suffix in a row of its group.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -29,75 +30,26 @@ _SAMPLE = 1 << 16  # suffixes by which the passes are cut
 _STANDING, _SORTED = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
 
 
-class InRange(NamedTuple):
-    """Chooses the suffixes whose first symbols are a key from ``low`` to ``high``, both included (uint64)."""
-
-    words: Any
-    low: Any
-    high: Any
-
-
-class FirstKeys(NamedTuple):
-    """The first symbols of suffixes: ``positions`` uint32 to ``keys`` uint64."""
-
-    words: Any
-    positions: Any
-    keys: Any
-
-
-class RowRange(NamedTuple):
-    """The rows from ``first`` on."""
-
-    first: Any
-
-
-class RowList(NamedTuple):
-    """A list of rows, uint32, ascending."""
-
-    rows: Any
-
-
-class RankKeys(NamedTuple):
-    """Keys of a round: the rank of each row's suffix and that of the suffix h further on, ``n_bits`` each."""
-
-    rows: Any
-    sa: Any
-    rank: Any
-    h: Any
-    n_bits: Any
-    positions: Any
-    keys: Any
-
-
-class PlaceSorted(NamedTuple):
-    """Sorted ``keys`` and ``positions`` of some rows to ``sa`` and ``rank``."""
-
-    keys: Any
-    positions: Any
-    rows: Any
-    sa: Any
-    rank: Any
-
-
-class Tied(NamedTuple):
-    """Chooses the rows whose key another row also has."""
-
-    keys: Any
-    rows: Any
-
-
 @by_type
 def row_of(rows, j):
     """Return the row of thing j."""
 
 
+RowRange = namedtuple("RowRange", "first")
+
+
 @row_of.register(RowRange)
 def _row_of_run(rows, j):
+    """The rows from ``first`` on."""
     return rows.first + j
+
+
+RowList = namedtuple("RowList", "rows")
 
 
 @row_of.register(RowList)
 def _row_of_listed(rows, j):
+    """A list of ``rows`` uint32, ascending."""
     return np.int64(at(rows.rows, j))
 
 
@@ -117,28 +69,44 @@ def _first_like(keys, j):
     return high
 
 
+InRange = namedtuple("InRange", "words low high")
+
+
 @choose.register(InRange)
 def _choose_in_range(choice, i):
+    """Choose the suffixes whose first symbols are a key from ``low`` to ``high``, both included (uint64)."""
     found = key_at(choice.words, i, PER_KEY)
     return i if choice.low <= found and found <= choice.high else np.int64(-1)
 
 
+Tied = namedtuple("Tied", "keys rows")
+
+
 @choose.register(Tied)
 def _choose_tied(choice, j):
+    """Choose the rows whose key another row also has."""
     keys = choice.keys
     before = j > 0 and at(keys, j - 1) == at(keys, j)
     after = j + 1 < keys.size and at(keys, j + 1) == at(keys, j)
     return row_of(choice.rows, j) if before or after else np.int64(-1)
 
 
+FirstKeys = namedtuple("FirstKeys", "words positions keys")
+
+
 @do.register(FirstKeys)
 def _first_keys(job, stretch, start, stop):
+    """Set ``keys`` uint64 to the first symbols of suffixes at ``positions`` uint32."""
     for j in range(start, stop):
         job.keys[j] = key_at(job.words, np.int64(at(job.positions, j)), PER_KEY)
 
 
+RankKeys = namedtuple("RankKeys", "rows sa rank h n_bits positions keys")
+
+
 @do.register(RankKeys)
 def _rank_keys(job, stretch, start, stop):
+    """Make keys of a round: the rank of each row's suffix and of that h further on, ``n_bits`` each."""
     for j in range(start, stop):
         position = np.int64(at(job.sa, np.int64(at(job.rows, j))))
         further = position + job.h
@@ -149,8 +117,12 @@ def _rank_keys(job, stretch, start, stop):
         job.positions[j] = position
 
 
+PlaceSorted = namedtuple("PlaceSorted", "keys positions rows sa rank")
+
+
 @do.register(PlaceSorted)
 def _place(job, stretch, start, stop):
+    """Write sorted ``keys`` and ``positions`` of some rows to ``sa`` and ``rank``."""
     for j in range(start, stop):
         position = at(job.positions, j)
         job.sa[row_of(job.rows, j)] = position
