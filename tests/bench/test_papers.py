@@ -6,7 +6,6 @@ import pytest
 from conftest import ROOT
 
 from fmx.bench.papers import facts, page
-from fmx.bench.papers import page as command_module
 from fmx.measure import tables
 
 RECORDED = ROOT / "docs" / "papers.json"
@@ -46,7 +45,7 @@ def test_what_is_measured_is_what_the_facts_are_of():
 
 def test_the_page_of_the_docs_is_what_the_command_makes():
     pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
-    made = page.papers_page(tables.read(RECORDED), pictures, quick=False)
+    made = page.papers_page(tables.read(RECORDED), pictures)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
     assert "| not measured |" not in made
     assert "| not run |" not in made
@@ -62,42 +61,15 @@ def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
             found.rows(name, **wanted)
 
 
-def test_every_run_is_a_command():
-    from click.testing import CliRunner
-
-    from fmx.cli.main import fmx
-
-    assert set(facts.RUNS) == {*command_module.ON_CPU, *command_module.ON_GPU}
-    for run in facts.RUNS.values():
-        words = ["bench", *run.words.split(), *run.quick.split(), "--help"]
-        assert CliRunner().invoke(fmx, words).exit_code == 0, words
-
-
-def test_runs_are_kept_with_what_is_known_and_failures_told(command, tmp_path, monkeypatch):
-    """A run's tables take the place of those of their name; one that fails leaves them."""
-    from fmx.errors import FmxError
-
-    calls = []
-
-    def run(words):
-        calls.append(words)
-        if "roofline" in words:
-            raise FmxError("no GPU")
-        rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
-        tables.write([tables.BenchTable("nodes", "c", "here", "2026-01-01", rows)], f"{words[-1]}/nodes.json")
-
-    monkeypatch.setattr(facts.timing, "run", run)
+def test_tables_take_the_place_of_those_of_their_name(command, tmp_path):
+    """A table alone in its file has the file's name."""
     known = [tables.BenchTable(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
-    tables.write(known, tmp_path / "known.json")
+    tables.write(known, tmp_path / "papers.json")
+    rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
+    tables.write([tables.BenchTable("t", "c", "here", "2026-01-01", rows)], tmp_path / "nodes.json")
     out = tmp_path / "out"
-    words = ["--run", "cluster", "--run", "roofline", "--device", 1, "-o", out]
-    done = command("bench", "papers", tmp_path / "known.json", *words)
+    done = command("bench", "papers", tmp_path / "papers.json", tmp_path / "nodes.json", "-o", out)
     assert done.code == 0, done.err
-    assert "roofline is not measured: no GPU" in done.err
-    assert [list(map(str, words))[3:-2] for words in calls] == [
-        ["bench", "cluster", "--no-merge", "--disk", "200G"],
-        ["bench", "roofline", "--largest", "16G", "--device", "1"],
-    ]
     kept = {table.table: table.device for table in tables.read(out / "papers.json")}
     assert kept == {"nodes": "here", "other": "there"}
     text = (out / "papers.md").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ CHOICES = (
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
-    sparse.BothStrands(PATTERNS, PATTERNS),
+    texts.BothStrands(PATTERNS, PATTERNS),
     building_gpu.FindBuckets(TEXT, ROWS, WORDS),
     building_gpu.MakeRows(TEXT, ROWS, WORDS),
     building_gpu.FindBucketStarts(WORDS, ROWS),

@@ -11,9 +11,9 @@ from ...measure import tables
 from ...measure.tables import BenchTable
 from .. import figures
 from ..figures import STAGES
-from ..options import only, output
+from ..options import output
 from . import fm_index
-from .facts import Figure, MeasuredTables, MissingError, Paper, Value, add, facts, make_all, papers, value
+from .facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
 
 
 def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
@@ -159,7 +159,7 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `fmx bench papers`{how}. A paper's value is listed with the section that states it. *Drawn* means
+Written by `fmx bench papers`. A paper's value is listed with the section that states it. *Drawn* means
 that the paper only plots it; an empty cell, that the paper does not have it. A figure without a table was not
 measured, for the reason given. The values of fmx come from these runs:
 
@@ -168,13 +168,13 @@ measured, for the reason given. The values of fmx come from these runs:
 """
 
 
-def papers_page(tables: Iterable[BenchTable], pictures: set[str], quick: bool) -> str:
+def papers_page(tables: Iterable[BenchTable], pictures: set[str]) -> str:
     """The page of all papers with the values of measured tables.
 
-    ``pictures``: names of the pictures to show; ``quick``: whether sizes were too small to measure speeds.
+    ``pictures``: names of the pictures to show.
     """
     found, all_papers = MeasuredTables(tables), papers()
-    lines = [HEAD.format(how=" with `--quick`, at sizes too small to measure speeds" if quick else "")[:-1]]
+    lines = [HEAD[:-1]]
     for name in dict.fromkeys(
         name for paper in all_papers for figure in paper.figures for name in figure.made_of
     ):
@@ -220,38 +220,25 @@ def _said(wanted: Value, found: MeasuredTables) -> str:
 
 # The command fmx bench papers: the figures and tables of the papers beside the values of fmx.
 
-ON_CPU = ("search", "cores", "columns", "mem", "cluster")
-ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
-
 
 @click.command(cls=options.Command)
-@click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @output("papers")
-@only("--run", "names", (*ON_CPU, *ON_GPU), "run")
-@click.option("--gpu", is_flag=True, help="Also make the runs on a GPU.")
-@options.device
-@click.option(
-    "--genes", type=click.Path(exists=True), help="16S genes to align (FASTA), for table 5 of Truong 2014."
-)
-@click.option("--genome", type=click.Path(exists=True), help="Genome (FASTA) for the columns of COFI.")
-@click.option("--quick", is_flag=True, help="Use small sizes, to test the runs rather than measure speeds.")
-@options.threads
-def papers_command(**given):
+def papers_command(results: tuple[str, ...], output: str) -> None:
     """Compare fmx with the papers that it builds on.
 
-    Runs other benches and writes papers.md: the values of each paper, those of fmx, and why they differ. The
-    measured tables are written to papers.json, the pictures to figures/. With RESULTS (papers.json of earlier
-    runs), the page is made from these files, and only the runs named by --run are made again.
+    Writes papers.md: the values of each paper, those of fmx, and why they differ. RESULTS are tables that
+    other benches wrote, or papers.json of an earlier run; a later one replaces those of the same name. A
+    table of a file of its own has the name of the file. All tables are written to papers.json, the pictures
+    to figures/.
     """
-
-    known: list = []
-    for path in given["results"]:
-        known = add(known, tables.read(path))
-    folder = Path(given["output"])
+    known: dict[str, BenchTable] = {}
+    for path in results:
+        found = tables.read(path)
+        known |= {Path(path).stem if len(found) == 1 else table.table: table for table in found}
+    folder, held = Path(output), [table._replace(table=name) for name, table in known.items()]
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    names = given["names"] or (() if known else ON_CPU + (ON_GPU if given["gpu"] else ()))
-    known = make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
-    tables.write(known, folder / "papers.json")
-    pictures = {path.stem for table in known for path in figures.draw(table, folder / "figures")}
-    (folder / "papers.md").write_text(papers_page(known, pictures, given["quick"]), encoding="utf-8")
-    click.echo(f"{folder / 'papers.md'}: {len(known)} tables")
+    tables.write(held, folder / "papers.json")
+    pictures = {path.stem for table in held for path in figures.draw(table, folder / "figures")}
+    (folder / "papers.md").write_text(papers_page(held, pictures), encoding="utf-8")
+    click.echo(f"{folder / 'papers.md'}: {len(held)} tables")
