@@ -187,16 +187,6 @@ def test_a_gpu_that_is_asked_for_is_one_line(line, fmx, work):
     assert not (work / "gpu.fmx").exists()
 
 
-@only_missing
-def test_a_benchmark_without_matplotlib_says_that_it_draws_no_figures(fmx, work):
-    done = fmx("fmx bench search --size 1 --only layouts --reads 1k --runs 1 -o figures")
-    assert done.returncode == 0
-    assert re.search(
-        r"^figures of search-layouts are not drawn: .*pip install matplotlib$", done.stderr, re.MULTILINE
-    )
-    assert not list((work / "figures").glob("*.png"))
-
-
 @pytest.mark.parametrize(("engine", "said"), [("cuda", "DeviceError"), ("auto", "48,502 bases")])
 def test_the_library(engine, said, fmx):
     program = f"import fmx; print(fmx.build('ref.fa.gz', 'library.fmx', engine='{engine}'))"

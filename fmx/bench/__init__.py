@@ -5,7 +5,6 @@ search, mem, pairwise            single stages on the CPU, and matching on GPUs
 gpu, sparse                      experiments on a GPU, by designs, gpu_index and pairwise_gpu
 papers/                          the papers' figures compared with measurements
 options, files, patterns         shared: options and tables, input files, patterns of a text
-figures                          drawings of tables
 paper_kernels                    kernels of the papers that fmx pairwise does not use
 
 To add a command: write a function in one of the files, and add a line to COMMANDS.

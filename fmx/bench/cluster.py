@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from .. import options
-from . import figures
+from ..measure import tables
 from .options import count, output
 
 
@@ -140,16 +140,15 @@ PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and
 def cluster_command(**given: Any) -> None:
     """Simulate a job on 1 to 1,000 machines.
 
-    Simulates 10^9 to 10^13 reads, with the best size of shards for each number of machines. Prints speed-ups
-    and draws them.
+    Simulates 10^9 to 10^13 reads, with the best size of shards for each number of machines. Prints speed-ups.
     """
 
     merging = 0.0 if given["no_merge"] else Site.merging
     site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)
     folder, rows = given["output"], _scaling(site)
     name = f"simulated: {site.rates[0] / 1e6:g} M reads/s per node, {site.disk / 1e9:g} GB/s of shared disk"
-    figures.keep(folder, "scaling", name, rows)
-    figures.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
+    tables.keep(folder, "scaling", name, rows)
+    tables.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
 
 
 def _scaling(site: Site) -> list:

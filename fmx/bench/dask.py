@@ -21,8 +21,8 @@ import click
 
 from .. import options
 from ..errors import FmxError
-from ..measure import timing
-from . import figures, files
+from ..measure import tables, timing
+from . import files
 from .options import output, runs
 
 PATIENCE = 60  # seconds to wait until the scheduler and the workers have started
@@ -216,7 +216,7 @@ def dask_command(
             for _ in range(given["n_runs"] + 1):  # the first may compile, and is not counted
                 tries.append((timing.run(alone), *measured(shared, cluster)))
     machine = f"{timing.machine()}; medians of {given['n_runs']} runs"
-    figures.keep(given["output"], "dask", machine, list(_rows(tries[1:], kinds)))
+    tables.keep(given["output"], "dask", machine, list(_rows(tries[1:], kinds)))
 
 
 def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:

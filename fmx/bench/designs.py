@@ -29,7 +29,6 @@ from ..search import engines
 from ..search.engines.cuda_groups import SHARED_BYTES
 from ..search.gpu.gpu_search import Launch
 from ..search.queries.exact import Exact
-from . import figures
 from .patterns import DrawnPatterns
 
 SECTOR = 32  # smallest unit that memory transfers, in bytes
@@ -296,7 +295,7 @@ def run(given: dict[str, Any]) -> None:
         return DrawnPatterns(backend, codes, given["queries"], given["length"], given["prefix"])
 
     def keep(experiment: str, rows: list[dict]) -> None:
-        figures.keep(output, experiment, name, rows)
+        tables.keep(output, experiment, name, rows)
 
     with gpu.errors():
         ceiling = roofline.Ceiling()

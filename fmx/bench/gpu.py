@@ -7,8 +7,8 @@ import click
 from .. import options
 from ..machines import gpu
 from ..machines.places import choose_place, in_words
-from ..measure import gpu_timing, roofline
-from . import designs, figures, gpu_index
+from ..measure import gpu_timing, roofline, tables
+from . import designs, gpu_index
 from .options import count, counts, length, only, output, queries, runs
 
 # fmx bench gpu: the papers' experiments on this GPU, with a random text made there.
@@ -34,10 +34,7 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @click.option("--engine", "engines", multiple=True, help="Only these GPU engines (designs, blocks).")
 @click.option("--energy/--no-energy", default=True, help="Also measure energy, with NVML.")
 def gpu_command(**given):
-    """Run the GPU experiments of the papers.
-
-    Writes tables and figures to a folder.
-    """
+    """Run the GPU experiments of the papers. Writes tables to a folder."""
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
 
@@ -138,4 +135,4 @@ def roofline_command(output, device, largest):
     name = gpu_timing.open_gpu(device)
     with gpu.errors():
         rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])
-    figures.keep(output, "roofline", name, rows)
+    tables.keep(output, "roofline", name, rows)

@@ -31,9 +31,10 @@ from ..mem.matching import ALGORITHMS, LARGE_TASK
 from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
 from ..mem.strands import Matches, Strands, collected, make_strands, seek, some_strands
 from ..mem.windows import Seeds
-from . import figures, files
-from .figures import STAGES
+from . import files
 from .options import count, only, output, runs, steps_of_gpus, work
+
+STAGES = ("copy in", "match", "copy out", "post-process")
 
 
 def read_strands(path: Path) -> Strands:
@@ -236,12 +237,12 @@ def mem_command(**given: Any) -> None:
         ways = list(product(given["algorithms"] or ALGORITHMS, places))
         if "stages" in asked:
             rows = stage_rows(index, work, ways, given)
-            figures.keep(given["output"], "mem-stages", machine, rows)
+            tables.keep(given["output"], "mem-stages", machine, rows)
         if "commands" in asked:
             rows = [
                 row for about, queries, _ in work for row in _commands(fasta, about, queries, ways, given)
             ]
-            figures.keep(given["output"], "mem-commands", machine, rows)
+            tables.keep(given["output"], "mem-commands", machine, rows)
 
 
 def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[str, Any]) -> list:

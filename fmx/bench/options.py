@@ -28,10 +28,10 @@ def counts(*names: str, default: tuple[str, ...], help: str) -> Decorator:
 
 
 def output(folder: str) -> Decorator:
-    """Return the option for the folder of tables and figures."""
+    """Return the option for the folder of tables."""
     return click.option(
         "-o", "--output", type=click.Path(), default=folder, show_default=True,
-        help="Folder for tables and figures.",
+        help="Folder for tables.",
     )  # fmt: skip
 
 

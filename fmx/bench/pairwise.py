@@ -18,8 +18,8 @@ from .. import options
 from ..align.jobs import AlignmentJob, cut
 from ..align.pipeline import compute
 from ..align.sequences import Scoring, Sequences
-from ..measure import timing
-from . import figures, files
+from ..measure import tables, timing
+from . import files
 from .files import LENGTH, random_sequences, work_folder, write_plain
 from .options import only, output, pair_row, runs
 
@@ -139,4 +139,4 @@ def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
                 rows += pairwise_gpu.table_5(first_genes(genes, folder / "genes.fa"), first)
         if genes and "gpus" in parts:
             rows += pairwise_gpu.gpus(genes, first, given["gpus"], threads, n_runs)
-    figures.keep(given["output"], "pairwise", machine, rows)
+    tables.keep(given["output"], "pairwise", machine, rows)

@@ -1,4 +1,4 @@
-"""fmx bench search: the papers' CPU experiments: search alone, tables and figures.
+"""fmx bench search: the papers' CPU experiments: search alone.
 
 Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
 conditional moves, COFI compared with bvSFM) and Chacon et al. 2015 (comparison of layouts, and of reference
@@ -22,11 +22,10 @@ from ..index.fasta import read_fasta
 from ..index.layouts import cofi, parse_name
 from ..input.reads import Patterns
 from ..machines.jobs import Cores
-from ..measure import texts, timing
+from ..measure import tables, texts, timing
 from ..measure.texts import random_codes
 from ..search.engines.cpu import N_SLOTS
 from ..search.queries.exact import Exact
-from . import figures
 from .options import count, length, only, output, runs
 from .patterns import DrawnPatterns
 
@@ -252,4 +251,4 @@ def search_command(**given: Any) -> None:
             rows, where = by_size(sizes, searches_of), machine
         else:
             rows, where = QUESTIONS[table](searches_of(sizes[-1])), f"{machine}; {sizes[-1]} Mb{name}"
-        figures.keep(given["output"], f"search-{table}", where, rows)
+        tables.keep(given["output"], f"search-{table}", where, rows)

@@ -1,7 +1,9 @@
 """fmx bench, what of it needs no device and no minutes."""
 
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -46,8 +48,7 @@ def test_simulated_pairs_are_proper(tmp_path):
     assert inserts == [[90]] * 20
 
 
-def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
+def test_a_table_is_told_and_kept(tmp_path, capsys):
     from fmx.measure import tables
 
     rows = [{"what": "a", "n": 1, "s": 0.123456}, {"what": "b", "n": 2, "s": 1234.5, "more": None}]
@@ -59,10 +60,6 @@ def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
     table = "| what | n | s | more |\n| --- | --- | --- | --- |\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
     assert table in shown.out
     assert table in (tmp_path / "new" / "t.md").read_text()
-    lines, limits = tables.lines_of(rows, "what", "n", "s"), {"most": ([1, 2], [3, 4], [False, True])}
-    tables.plot(tmp_path / "lines.png", lines, ("n", "s", "a title"), "xy", limits)
-    tables.bars(tmp_path / "bars.png", {"a": [1, 2], "b": [3, 4]}, ["x", "y"], "s", "a title")
-    assert all((tmp_path / name).stat().st_size > 1000 for name in ("lines.png", "bars.png"))
 
 
 def test_what_is_no_table_is_refused(tmp_path):
@@ -91,8 +88,9 @@ def test_a_table_tells_its_command_without_folders(given, told):
 def test_ceilings_that_are_interpolated_are_marked(tmp_path):
     """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
-    from fmx.bench import figures
     from fmx.measure.tables import BenchTable
+
+    figures = SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "site" / "figures.py")))
 
     entries = {"kstep-k2-d64": 96, "kstep-k2-d192": 160, "sampled-k1-d64": 32}
     rows = [

@@ -2,7 +2,7 @@
 
 from ...index.layouts import parse_name
 from ..search import BVSFM_INTENSITY, search_intensity
-from .facts import MeasuredTables, Value, value
+from .facts import MeasuredTables, MissingError, Value, value
 
 HUMAN = 3 * 10**9  # bases
 TASK, MEMORY, FULL = "cuda_task-improved", "cuda_memory", "cuda_full"
@@ -33,7 +33,10 @@ def _most(found: MeasuredTables, table: str, column: str, **wanted: object) -> f
 @value
 def _on_cpu(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
     """Gbases/s of layouts whose name starts with ``layout``, in a table of CPU searches."""
-    return max(row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith(layout))
+    speeds = [row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith(layout)]
+    if not speeds:
+        raise MissingError(table, layout)
+    return max(speeds)
 
 
 def _over_cpu(found: MeasuredTables) -> list:
@@ -271,8 +274,9 @@ def _switch(name: str) -> Value:
 @value
 def _lf_on_cores(found: MeasuredTables, layout: str, is_per_thread: bool) -> float:
     """G LF/s of a search by all cores; per thread by the description of its machine."""
-    n_threads = int(found.tables["cores"].device.split(" threads;")[0].split()[-1]) if is_per_thread else 1
-    return 2 * _on_cpu(layout, "cores").of(found) / n_threads
+    speed = 2 * _on_cpu(layout, "cores").of(found)
+    n_threads = int(found.tables["cores"].device.split(" threads;")[0].split()[-1])
+    return speed / n_threads if is_per_thread else speed
 
 
 COFI = {

@@ -9,8 +9,7 @@ import click
 from ... import options
 from ...measure import tables
 from ...measure.tables import BenchTable
-from .. import figures
-from ..figures import STAGES
+from ..mem import STAGES
 from ..options import output
 from . import fm_index
 from .facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
@@ -229,16 +228,16 @@ def papers_command(results: tuple[str, ...], output: str) -> None:
 
     Writes papers.md: the values of each paper, those of fmx, and why they differ. RESULTS are tables that
     other benches wrote, or papers.json of an earlier run; a later one replaces those of the same name. A
-    table of a file of its own has the name of the file. All tables are written to papers.json, the pictures
-    to figures/.
+    table of a file of its own has the name of the file. All tables are written to papers.json. The page shows
+    the pictures in figures/.
     """
     known: dict[str, BenchTable] = {}
     for path in results:
         found = tables.read(path)
         known |= {Path(path).stem if len(found) == 1 else table.table: table for table in found}
     folder, held = Path(output), [table._replace(table=name) for name, table in known.items()]
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     tables.write(held, folder / "papers.json")
-    pictures = {path.stem for table in held for path in figures.draw(table, folder / "figures")}
+    pictures = {path.stem for path in (folder / "figures").glob("*.png")}
     (folder / "papers.md").write_text(papers_page(held, pictures), encoding="utf-8")
     click.echo(f"{folder / 'papers.md'}: {len(held)} tables")
