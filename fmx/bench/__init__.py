@@ -3,7 +3,6 @@
 mapping, count, dask, cluster    whole commands, compared with other mappers and counters, and on clusters
 search, mem, pairwise            single stages on the CPU, and matching on GPUs
 gpu, sparse                      experiments on a GPU, by designs, gpu_index and pairwise_gpu
-papers/                          the papers' figures compared with measurements
 options, files, patterns         shared: options and tables, input files, patterns of a text
 paper_kernels                    kernels of the papers that fmx pairwise does not use
 
@@ -22,7 +21,6 @@ COMMANDS = {  # name: file of this package, and function in it
     "mem": "mem.mem_command",
     "modes": "mapping.modes_command",
     "pairwise": "pairwise.pairwise_command",
-    "papers": "papers.page.papers_command",
     "roofline": "gpu.roofline_command",
     "search": "search.search_command",
     "sparse": "sparse.sparse_command",

@@ -1,9 +1,8 @@
 """fmx bench, what of it needs no device and no minutes."""
 
 import re
-import runpy
+from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -85,12 +84,13 @@ def test_a_table_tells_its_command_without_folders(given, told):
     assert tables.command_line(["/some/where/fmx", *given]) == told
 
 
-def test_ceilings_that_are_interpolated_are_marked(tmp_path):
+def test_ceilings_that_are_interpolated_are_marked(tmp_path, monkeypatch):
     """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     from fmx.measure.tables import BenchTable
 
-    figures = SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "site" / "figures.py")))
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site" / "papers")
+    figures = import_module("drawings")
 
     entries = {"kstep-k2-d64": 96, "kstep-k2-d192": 160, "sampled-k1-d64": 32}
     rows = [

@@ -1,12 +1,16 @@
-"""fmx bench papers: all figures of the papers are there, and the page is what its command makes."""
+"""docs/papers.md: all figures of the papers are there, and the page is what its script makes."""
 
 import re
+import sys
+from importlib import import_module
 
 import pytest
 from conftest import ROOT
 
-from fmx.bench.papers import facts, page
 from fmx.measure import tables
+
+sys.path.insert(0, str(ROOT / "docs" / "site" / "papers"))
+facts, page = import_module("facts"), import_module("page")
 
 RECORDED = ROOT / "docs" / "papers.json"
 COUNTS = {  # figures and tables of each paper
@@ -43,7 +47,7 @@ def test_what_is_measured_is_what_the_facts_are_of():
     assert {fact[:2] for fact in facts.facts()} <= listed
 
 
-def test_the_page_of_the_docs_is_what_the_command_makes():
+def test_the_page_of_the_docs_is_what_the_script_makes():
     pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
     made = page.papers_page(tables.read(RECORDED), pictures)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
@@ -61,18 +65,9 @@ def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
             found.rows(name, **wanted)
 
 
-def test_tables_take_the_place_of_those_of_their_name(command, tmp_path):
-    """A table alone in its file has the file's name."""
-    known = [tables.BenchTable(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
-    tables.write(known, tmp_path / "papers.json")
+def test_a_page_without_a_table_says_so():
     rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
-    tables.write([tables.BenchTable("t", "c", "here", "2026-01-01", rows)], tmp_path / "nodes.json")
-    out = tmp_path / "out"
-    done = command("bench", "papers", tmp_path / "papers.json", tmp_path / "nodes.json", "-o", out)
-    assert done.code == 0, done.err
-    kept = {table.table: table.device for table in tables.read(out / "papers.json")}
-    assert kept == {"nodes": "here", "other": "there"}
-    text = (out / "papers.md").read_text(encoding="utf-8")
+    text = page.papers_page([tables.BenchTable("nodes", "c", "here", "2026-01-01", rows)], set())
     assert "| six alike nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
     assert "| roofline | not run | | |" in text
     assert "not measured" in text

@@ -1,18 +1,23 @@
-"""The page of the papers' figures, as Markdown; measured values for MUMmerGPU++ and pairwise alignment."""
+"""Writes docs/papers.md and the figures that it shows: python docs/site/papers/page.py [NEW.json ...]
 
+The tables in docs/papers.json are those that fmx bench wrote. A new one, in a file of its own, replaces that
+of the file's name. facts.tsv has the papers' values, a number a line; figures.toml every figure and table:
+the tables that it is made of, and why it differs, or why it is not made.
+"""
+
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import click
+import fm_index
+from facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
 
-from ... import options
-from ...measure import tables
-from ...measure.tables import BenchTable
-from ..mem import STAGES
-from ..options import output
-from . import fm_index
-from .facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
+from fmx.bench.mem import STAGES
+from fmx.measure import tables
+from fmx.measure.tables import BenchTable
+
+DOCS = Path(__file__).parent.parent.parent
 
 
 def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
@@ -158,9 +163,9 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `fmx bench papers`. A paper's value is listed with the section that states it. *Drawn* means
-that the paper only plots it; an empty cell, that the paper does not have it. A figure without a table was not
-measured, for the reason given. The values of fmx come from these runs:
+Written by `docs/site/papers/page.py`. A paper's value is listed with the section that states it. *Drawn*
+means that the paper only plots it; an empty cell, that the paper does not have it. A figure without a table
+was not measured, for the reason given. The values of fmx come from these runs:
 
 | run | command | machine | date |
 | --- | --- | --- | --- |
@@ -217,27 +222,15 @@ def _said(wanted: Value, found: MeasuredTables) -> str:
     return f"{measured:,.0f}" if abs(measured) >= 100 else f"{measured:.3g}"
 
 
-# The command fmx bench papers: the figures and tables of the papers beside the values of fmx.
+if __name__ == "__main__":
+    import drawings  # needs matplotlib
 
-
-@click.command(cls=options.Command)
-@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-@output("papers")
-def papers_command(results: tuple[str, ...], output: str) -> None:
-    """Compare fmx with the papers that it builds on.
-
-    Writes papers.md: the values of each paper, those of fmx, and why they differ. RESULTS are tables that
-    other benches wrote, or papers.json of an earlier run; a later one replaces those of the same name. A
-    table of a file of its own has the name of the file. All tables are written to papers.json. The page shows
-    the pictures in figures/.
-    """
-    known: dict[str, BenchTable] = {}
-    for path in results:
-        found = tables.read(path)
-        known |= {Path(path).stem if len(found) == 1 else table.table: table for table in found}
-    folder, held = Path(output), [table._replace(table=name) for name, table in known.items()]
-    folder.mkdir(parents=True, exist_ok=True)
-    tables.write(held, folder / "papers.json")
-    pictures = {path.stem for path in (folder / "figures").glob("*.png")}
-    (folder / "papers.md").write_text(papers_page(held, pictures), encoding="utf-8")
-    click.echo(f"{folder / 'papers.md'}: {len(held)} tables")
+    known = {table.table: table for table in tables.read(DOCS / "papers.json")}
+    for path in map(Path, sys.argv[1:]):
+        (table,) = tables.read(path)
+        known[path.stem] = table._replace(table=path.stem)
+    tables.write(known.values(), DOCS / "papers.json")
+    for table in known.values():
+        drawings.draw(table, DOCS / "figures")
+    pictures = {path.stem for path in (DOCS / "figures").glob("*.png")}
+    (DOCS / "papers.md").write_text(papers_page(known.values(), pictures), encoding="utf-8")

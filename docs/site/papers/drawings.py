@@ -1,9 +1,5 @@
-"""Draws docs/figures/*.png from the tables in docs/papers.json: python docs/site/figures.py.
+"""Drawings of the tables of fmx bench, for docs/figures."""
 
-Other tables of fmx bench, and another folder: python docs/site/figures.py TABLES.json FOLDER.
-"""
-
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,16 +7,14 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from facts import fact
 
 from fmx.bench.mem import STAGES
-from fmx.bench.papers.facts import fact
-from fmx.measure import tables
 from fmx.measure.tables import BenchTable
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-DOCS = Path(__file__).parent.parent
 FAMILIES = ("sampled", "kstep", "alternate")
 KERNELS = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "LazyRScan", "packed": "packed"}
 MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are interpolated
@@ -266,9 +260,3 @@ _FIGURES = {  # of each table: yields (name of a figure, plot or bars, its argum
     "search-cofi": _cofi, "genome-columns": _columns_of_cofi, "mem-stages": _mem_stages,
     "pairwise": _pairwise, "scaling": _scaling, "stages": _stages,
 }  # fmt: skip
-
-
-if __name__ == "__main__":
-    given, into = sys.argv[1:] or (DOCS / "papers.json", DOCS / "figures")
-    for table in tables.read(given):
-        draw(table, Path(into))

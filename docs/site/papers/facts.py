@@ -4,10 +4,10 @@ import csv
 import functools
 import tomllib
 from collections.abc import Callable, Iterable
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...measure import tables
+from fmx.measure import tables
 
 
 class Fact(NamedTuple):
@@ -112,4 +112,4 @@ def fact(paper: str, figure: str, what: str) -> Fact:
 
 
 def _text(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
