@@ -153,9 +153,10 @@ def test_the_bench_knows_a_wrong_interval(kind, backend):
 
 def test_the_bench_reverses_what_it_draws():
     drawn = DrawnPatterns(MACHINE, texts.random_codes(20_000), 200, 70)
-    patterns, codes = drawn.both_strands(), drawn.codes
+    patterns, codes = texts.both_strands(MACHINE, drawn.patterns), drawn.codes
     for i, position in enumerate(drawn.positions.tolist()):
         forward = codes[position : position + 70] - 1
-        for row, wanted in ((2 * i, forward), (2 * i + 1, 3 - forward[::-1])):
+        own = 2 * i + (i & 1)  # those of every second pattern are swapped
+        for row, wanted in ((own, forward), (own ^ 1, 3 - forward[::-1])):
             found = [int(dna.symbols(patterns.words, patterns.first[row], j, 1)) for j in range(70)]
             assert found == wanted.tolist()

@@ -13,7 +13,6 @@ from fmx.measure import texts
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     folder = tmp_path_factory.mktemp("bench")
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setitem(mem.WORKLOADS, "SUIS", mem.Workload(36, (15, 20)))
@@ -34,7 +33,7 @@ def test_stages_of_each_algorithm_have_a_row(tables):
     ]
     assert all(row["match"] > 0 and row["copy in"] == 0 for row in rows)
     assert all(row["matches"] > 0 for row in rows)
-    for name in ("mem-stages.png", "mem-shares.png", "mem-stages.md", "mem-commands.md"):
+    for name in ("mem-stages.md", "mem-commands.md"):
         assert (folder / name).stat().st_size > 100
 
 
