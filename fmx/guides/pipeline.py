@@ -34,7 +34,7 @@ from .samples import Sample
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
 
 
-class _Counted:
+class _CountTotals:
     """Base of summaries of a run; their numbers can be added up."""
 
     things: ClassVar[str]
@@ -52,7 +52,7 @@ class _Counted:
 
 
 @dataclass(frozen=True)
-class CountSummary(_Counted):
+class CountSummary(_CountTotals):
     """Summary of a run over reads."""
 
     reads: int
@@ -62,7 +62,7 @@ class CountSummary(_Counted):
 
 
 @dataclass(frozen=True)
-class PairCountSummary(_Counted):
+class PairCountSummary(_CountTotals):
     """Summary of a run over pairs."""
 
     pairs: int
