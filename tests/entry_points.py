@@ -107,7 +107,31 @@ OTHERS = [
     "count -l library.csv --anywhere --min-quality 5 reads.fq",
     "count -l library.csv -1 reads.fq -2 mates.fq",
     "inspect l.fmx --verify",
+    "inspect rate.fmx --verify",
+    "index twice.fa -o twice.fmx",
+    "index --add plain.fmx --layout kstep-k2-d64",
+    "search -x l.fmx reads.bgzf.gz -o out.sam",
+    "search -x l.fmx many.fq.gz -t 4 -o out.sam",
+    "search -x l.fmx reads.fq --mismatches 1 --report run.json -o out.sam",
+    "search -x l.fmx -1 reads.fq -2 mates.fq --report run.json -o out.sam",
+    "search -x two.fmx reads.fq -a --counts counts.tsv --counts-by group -o out.sam",
+    "locate -x two.fmx -p GATTACA --matrix counts -o out.npz",
+    "locate -x two.fmx -p GATTACA --mismatches 1 --matrix counts -o out.npz",
 ]  # fmt: skip
+LIBRARY = """
+import fmx
+reads = ["ACGTTGCA" * 4, "GATTACA"]
+with fmx.open("l.fmx") as index:
+    for found in (
+        index.search("reads.fq"), index.search(reads), index.search(reads, mismatches=1),
+        index.search_pairs("reads.fq", "mates.fq"), index.locate(reads),
+        index.mem("reads.fa"), index.mem(reads),
+    ):
+        [names[:] for names in found.names.values()]
+    index.count(reads)
+fmx.from_sequences({"a": "ACGT" * 50}).locate(["ACGT"])
+fmx.pairwise("reads.fa")
+"""
 ON_GPU = [
     "index tiny.fa -o t.fmx",
     "index tiny.fa -o many.fmx --layout bvsfm,sampled,kstep-k2-d64,cofi-k4 --sa-rate 4",
@@ -121,8 +145,13 @@ ON_GPU = [
     "search -x many.fmx --layout sampled few.fq -o out.bam",
     "search -x minimizers.fmx few.fq -o out.sam",
     "mem -x t.fmx few.fa",
+    "index tiny.fa -o lcp.fmx --with-lcp",
+    "mem -x lcp.fmx --algorithm mummergpu few.fa",
+    "index few.fa -o few.fmx",
+    "search -x t.fmx -x few.fmx few.fq -o out.sam",
 ]
-# What a command notes of each function: its name, kB of code, and the modules of contracts' bodies.
+# What a command, or a program of LIBRARY, notes of each function: its name, kB of code, and the modules of
+# contracts' bodies.
 PROGRAM = """
 import json, sys
 from fmx.cli import main
@@ -139,18 +168,34 @@ def note(compiled, kinds):
 
 functions.Compiled.code = note
 functions.work_alone()
-status = main.run(sys.argv[2:])
+status = exec(sys.argv[3], {}) if sys.argv[2] == "-c" else main.run(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 sys.exit(status)
 """
-# What a command on the simulator notes of each kernel: its name.
+# What a command on the simulator notes: the names of kernels, and of functions that Python calls.
 ON_GPU_PROGRAM = """
-import json, sys
+import json, sys, threading
+from functools import wraps
+from fmx.compiler import functions, native, object_cache
+found, called, state = set(), set(), threading.local()
+
+def noting(function):
+    @wraps(function)
+    def call(*arguments):
+        if is_new := not getattr(state, "within", False):
+            called.add(object_cache.plain_name(function, native.spread(arguments)[0]))
+        state.within = True
+        try:
+            return function(*arguments)
+        finally:
+            state.within = not is_new
+    return call
+
+functions.compiled = noting
 from fmx.cli import main
-from fmx.compiler import cuda, kernels, object_cache
+from fmx.compiler import cuda, kernels
 import fmx.compiler.warp
-found = set()
 
 def launch(kernel, how):
     def run(*arguments):
@@ -164,7 +209,7 @@ def launch(kernel, how):
 plain, cuda.InTurn.__getitem__ = cuda.InTurn.__getitem__, launch
 status = main.run([*sys.argv[2:], "--engine", "cuda"])
 with open(sys.argv[1], "w") as file:
-    json.dump(sorted(found), file)
+    json.dump([sorted(found), sorted(called)], file)
 sys.exit(status)
 """
 
@@ -175,7 +220,7 @@ def run(command: str, folder: Path) -> list:
 
 
 def run_on_gpu(command: str, folder: Path) -> list:
-    """The name of each kernel that a command launches, on the simulator."""
+    """Names of the kernels that a command launches on the simulator, and of the functions that it calls."""
     return noted(ON_GPU_PROGRAM, command, folder, NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
 
 
@@ -184,7 +229,7 @@ def noted(program: str, command: str, folder: Path, **variables: str) -> list:
     noted = folder / "noted.json"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     done = subprocess.run(
-        [sys.executable, "-c", program, noted, *command.split()],
+        [sys.executable, "-c", program, noted, *(["-c", command] if "\n" in command else command.split())],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
@@ -201,6 +246,7 @@ def make_data(folder: Path) -> None:
     reads = "\n".join(lines) + "\n"
     guides = sorted({line[:20] for line in lines[1::4]})
     (folder / "reads.fq").write_text(reads)
+    bases = (folder / "lambda.fa").read_text().split("\n", 1)[1].replace("\n", "")
     others = [*lines[4:], *lines[:4]]
     mates = (name if i % 4 == 0 else other for i, (name, other) in enumerate(zip(lines, others, strict=True)))
     (folder / "mates.fq").write_text("\n".join(mates) + "\n")
@@ -210,9 +256,15 @@ def make_data(folder: Path) -> None:
     (folder / "library.csv").write_text("".join(f"g{i},{s},gene\n" for i, s in enumerate(guides)))
     (folder / "primers.tsv").write_text("one\tGGGCGGCGACCTCGCGGGTT\tACCTGAGCGGCAATAGCTAA\n")
     (folder / "repeats.fa").write_text(">r\n" + "ACGT" * 5000 + "\n")
+    (folder / "twice.fa").write_text(f">whole\n{bases}\n>again\n{bases[:500]}\n")
+    (folder / "reads.bgzf.gz").write_bytes(bgzf((folder / "reads.fq").read_bytes()))
+    many = "".join(
+        f"@{i}\n{lines[4 * (i % 100) + 1]}\n+\n{lines[4 * (i % 100) + 3]}\n" for i in range(200_000)
+    )
+    (folder / "many.fq.gz").write_bytes(gzip.compress(many.encode(), 1))
     for name in ("lambda.fa", "reads.fq", "mates.fq"):
         (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
-    letters = (folder / "lambda.fa").read_text().split("\n", 1)[1].replace("\n", "")[:800]
+    letters = bases[:800]
     few = [(f"r{i}", letters[i : i + 40]) for i in range(0, 400, 80)]
     (folder / "tiny.fa").write_text(f">t\n{letters}\n")
     (folder / "few.fa").write_text("".join(f">{name}\n{bases}\n" for name, bases in few))
@@ -228,12 +280,17 @@ def functions(folder: Path) -> list:
     commands: dict = {}
     bodies: set = set()
     run("index lambda.fa -o l.fmx", folder)
-    for word, command in [*PLAIN.items(), *(("-", command) for command in OTHERS)]:
+    for word, command in [*PLAIN.items(), *(("-", command) for command in (*OTHERS, LIBRARY))]:
         print(command, file=sys.stderr)
         for found, size, modules in run(command, folder):
             sizes[found] = max(size, sizes.get(found, 0))
             commands.setdefault(found, set()).add(word)
             bodies.update(modules)
+    for command in ON_GPU:
+        print(command, "on a GPU", file=sys.stderr)
+        for found in set(run_on_gpu(command, folder)[1]) - sizes.keys():
+            sizes[found] = size_of(ahead.Entry(0, frozenset(), found, ""))
+            commands[found] = {"-"}
     lines = [" ".join(sorted(bodies))]
     for found in sorted(sizes):
         lines.append(f"{sizes[found]} {','.join(sorted(commands[found] - {'-'})) or '-'} {found}")
@@ -246,17 +303,18 @@ def kernels(folder: Path) -> list:
     names = {object_cache.plain_name(cuda_probe.read_all.function, kinds)}
     for command in ON_GPU:
         print(command, file=sys.stderr)
-        names.update(run_on_gpu(command, folder))
+        names.update(run_on_gpu(command, folder)[0])
     ahead.import_bodies()
     entries = [ahead.Entry(0, frozenset(), name, "sm_90") for name in sorted(names)]
     return [f"{size_of(entry)} - {entry.name}" for entry in entries]
 
 
 def size_of(entry: ahead.Entry) -> int:
-    """kB of the code of a kernel."""
+    """kB of the code of a kernel, or a function."""
     print(entry.name.split()[0], file=sys.stderr)
-    kernel, arguments = ahead.function_of(entry)
-    return -(-len(kernel.compile(arguments, (9, 0)).body) // 1000)
+    compiled, kinds = ahead.function_of(entry)
+    code = compiled.compile(kinds, (9, 0)) if entry.gpu else compiled.code(kinds)
+    return -(-len(code.body) // 1000)
 
 
 def main(which: list) -> None:
