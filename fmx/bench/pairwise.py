@@ -104,7 +104,7 @@ PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
 
 @click.command(cls=options.Command)
 @click.argument("genes", required=False, type=click.Path(exists=True))
-@click.option("--gpu", is_flag=True, help="Also the kernels, on a GPU.")
+@click.option("--gpu", is_flag=True, help="Also time the kernels on a GPU.")
 @options.gpus
 @only("--part", "parts", PARTS, "part")
 @output("pairwise")

@@ -227,7 +227,7 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
     if formats and suffix and suffix not in {end for each in formats for end in SUFFIXES.get(each, ())}:
         names = [name for name in formats if name != GZIP]
-        what = ", ".join([*names[:-2], " or ".join(names[-2:])])
+        what = ", ".join([*names[:-2], " or ".join(names[-2:])]).replace("PARQUET", "Parquet")
         choose = "choose another name or format" if option.startswith("-o") else "choose another name"
         raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
 

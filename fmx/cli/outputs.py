@@ -55,7 +55,7 @@ def reporting(kinds: Sequence[str]) -> Callable:
     *most, last = [words for kind, words in said.items() if kind in kinds]
     return click.option(
         "--report", "reports", type=ReportFile(kinds), multiple=True, metavar="FILE", callback=_one_of_each,
-        help=f"Write a report of the run: {', '.join(most)} or {last}; may be given for each.",
+        help=f"Write a report of the run: {', '.join(most)} or {last}; may be repeated.",
     )  # fmt: skip
 
 
@@ -165,16 +165,16 @@ writing = options.together(
         ),
         click.option(
             "--screen", type=click.Path(), metavar="FILE",
-            help="Write a table of reads per group or index; write hits as well only with -o or --format.  "
+            help="Write a table of reads per group or index, and hits only if -o or --format is given.  "
             "[default with several -x and no -o: standard output]",
         ),
         click.option(
             "--al", type=click.Path(), metavar="FILE",
-            help="Also write the mapped reads, unchanged; .gz compresses.",
+            help="Also write the mapped reads, unchanged; compressed if FILE ends with .gz.",
         ),
         click.option(
             "--un", type=click.Path(), metavar="FILE",
-            help="Also write the unmapped reads, unchanged; .gz compresses.",
+            help="Also write the unmapped reads, unchanged; compressed if FILE ends with .gz.",
         ),
         reporting(KINDS["search"]),
     ),

@@ -119,7 +119,7 @@ reading = group(
     click.option("--skip", type=COUNT, metavar="N", help="Skip the first N reads or pairs."),
     click.option("--first", type=COUNT, metavar="N", help="Map only N reads or pairs, after --skip."),
     click.option(
-        "--collapse", is_flag=True, help="Map identical reads once; NAME_xN is the first of N copies."
+        "--collapse", is_flag=True, help="Map identical reads once, as NAME_xN for N copies."
     ),
 )  # fmt: skip
 

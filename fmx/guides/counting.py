@@ -139,7 +139,7 @@ LEAST = 0.01  # least fraction of the guides found at an offset
 CHANCE = 5  # times the number expected by chance
 
 NOT_FOUND = (
-    "no guide found in the first {}: is it the right library? If guides are rare here, set their place "
+    "no guide found in the first {}: is it the right library? If guides are rare here, give their position "
     "with --offset, --after, --before or --anywhere"
 )
 OTHER_STRAND = {

@@ -126,7 +126,7 @@ def _by_place(
         unknown = [names[i] for name, i in in_order.items() if name not in found]
         as_what = ", ".join(name for name in in_order if name not in found)
         return in_order, f"{_listed(unknown)} taken for {as_what}, by their order; to change, use --columns"
-    what = f"cannot tell which column has the sequences of guides, of {_listed(names)}: name it, as in "
+    what = f"cannot tell which of the columns {_listed(names)} has the sequences of guides: name it, as in "
     raise InputError(path, where, f"{what}--columns id=1,sequence=2,gene=3, by name or number")
 
 

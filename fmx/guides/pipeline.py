@@ -222,8 +222,8 @@ def tell_samples(stats: list, progress: Progress) -> None:
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
         progress.say(
-            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} have a guide: is it the right library? Try "
-            "--anywhere and --mismatches 1; --report lists the most frequent unassigned sequences"
+            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} contain a guide: is it the right library? "
+            "Try --anywhere and --mismatches 1; --report lists the most frequent unassigned sequences"
         )
 
 

@@ -205,7 +205,7 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
         raise InputError(path, f"contig {missing[0]}", f"has no line in this table{more}: add one per contig")
     if others := len(found.keys() - set(contigs)):
         verb = "is" if others == 1 else "are"
-        tell(f"{path}: {others:,} of its contigs {verb} not in the reference, and ignored")
+        tell(f"{path}: {others:,} of its contigs {verb} not in the reference; ignored")
     return grouped(found[name] for name in contigs)
 
 
@@ -339,10 +339,10 @@ def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> Non
         if not _NAME.fullmatch(name):
             raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")
         if name in names:
-            what = "occurs twice; names must differ"
+            what = "occurs twice; contig names must be unique"
             if names[name] != path:
                 what = f"is also in {names[name]}; use --prefix-names to name it FILE#{name}"
-            raise InputError(path, f"contig {name}", what)
+            raise InputError(path, "", f"contig {name} {what}")
         names[name] = path
 
 

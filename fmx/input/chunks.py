@@ -100,6 +100,8 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
         if not os.access(path, os.R_OK):
             raise InputError(path, "", os.strerror(errno.EACCES))
         return
+    if os.path.isfile(os.path.join(path, "meta.json")):
+        raise InputError(path, "", "is an index, not sequences: give an index with -x")
     with Source(path) as source:
         if source.alignments:
             return source.alignments.check()

@@ -185,8 +185,12 @@ class PairSpan:
             if self._step == 1 and waiting[1 - i]:
                 n, other = waiting[1 - i][0].origin.number - 1, self._paths[1 - i]
                 where = f"record {n}" if n else ""
-                what = f"the last record, but {other} has more" if n else f"no reads, but {other} has some"
-                raise InputError(path, where, f"{what}: both files must have the same number of reads")
+                what = (
+                    f"this is the last record, but {other} has more"
+                    if n
+                    else f"no reads, but {other} has some"
+                )
+                raise InputError(path, where, f"{what}; both files must have the same number of reads")
 
     def _is_next(self, waiting: Sequence[Any]) -> bool:
         """Return whether these reads of mates 2 begin after the last wanted pair."""

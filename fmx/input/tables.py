@@ -111,7 +111,9 @@ def read_pairs(path: str | Path) -> list:
     for number, cells in rows:
         where = f"line {number}"
         if len(cells) < 3:
-            raise InputError(path, where, "expected name, forward and reverse primer, separated by tabs")
+            raise InputError(
+                path, where, "expected name, forward primer and reverse primer, separated by tabs or commas"
+            )
         pair = Pair(*(cells[columns[name]] for name in COLUMNS))
         pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
         _check(path, where, pair)

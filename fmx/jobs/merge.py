@@ -34,7 +34,7 @@ def manifests(folder: str | Path) -> list:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
     if not names:
         raise OutputError(
-            f"{folder}: no shards; write the first of 8 with 'fmx search --shard 1/8 -o {folder} ...'"
+            f"{folder}: contains no shards; 'fmx search --shard 1/8 -o {folder} ...' writes the first of 8"
         )
     found = [read_manifest(folder / name) for name in names]
     counts = {shard.count for shard in found}

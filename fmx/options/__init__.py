@@ -55,7 +55,11 @@ class Number(click.ParamType):
         except ValueError:
             self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number", param, ctx)
         if not self.least <= number <= self.most:
-            self.fail(f"{value} is not in the range {self.least} to {self.most}", param, ctx)
+            is_bounded = self.most < 1 << 31 or number > self.most
+            limit = (
+                f"not in the range {self.least} to {self.most}" if is_bounded else f"less than {self.least}"
+            )
+            self.fail(f"{value} is {limit}", param, ctx)
         return number
 
 
@@ -196,7 +200,7 @@ indexes = group(
 index_again = click.option("-x", "--index", "index_path", type=click.Path(), help="Same as INDEX.")
 layout = click.option(
     "--layout", metavar="NAME", callback=no_empty_name,
-    help="Search the index by this layout only; auto chooses the fastest.",
+    help="Search with this layout only; auto chooses the fastest.",
 )  # fmt: skip
 
 

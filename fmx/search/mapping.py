@@ -158,6 +158,6 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
         r, start = short[0], batch.name_start[short[0]]
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
         raise UnsupportedError(
-            f"read {name} has {n_of(batch.length[r], 'base')}, and this index finds only reads of {least} or "
-            f"more: build one that finds shorter reads with --layout sparse,{layouts.DEFAULT}"
+            f"{name} has {n_of(batch.length[r], 'base')}, but this index finds only sequences of {least} or "
+            f"more: for shorter ones, build one with 'fmx index --layout sparse,{layouts.DEFAULT}'"
         )

@@ -35,6 +35,14 @@ def test_a_pattern_with_anything_but_letters_is_refused(bad, byte, folder, index
     assert result.err == f"fmx: error: {said}\n"
 
 
+def test_a_sequence_without_p_is_recognized(folder, index_of, command):
+    result = command("locate", "-x", index_of(GENOME), "GATTACA")
+    assert (result.code, result.err) == (
+        2,
+        "fmx: error: no file GATTACA; to search for a sequence, use -p GATTACA\n",
+    )
+
+
 @pytest.mark.parametrize("bad", ["N", "ACGTN", "ACR", ""])
 def test_a_pattern_that_cannot_occur_is_told(bad, folder, index_of, command):
     index = index_of(GENOME)

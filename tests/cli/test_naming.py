@@ -44,6 +44,7 @@ def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
         ("yaest.fmx", "yaest.fmx: no index here; did you mean yeast.fmx?"),
         ("yest", "yest: no index here; did you mean yeast.fmx?"),
         ("yeast.v2", "yeast.v2: no index here; did you mean yeast.fmx?"),
+        ("toad.fmx", "toad.fmx: no index here; build one with 'fmx index REFERENCE.fa -o toad.fmx'"),
         ("mouse", "mouse: no index here; build one with 'fmx index REFERENCE.fa -o mouse'"),
         ("alone.fa", "alone.fa: a reference, not its index: build one with 'fmx index alone.fa'"),
         ("r.fq", "r.fq: a file, not an index: name the folder that 'fmx index' wrote"),
@@ -55,6 +56,11 @@ def test_what_is_no_index_is_told(name, message, home, command):
     with pytest.raises(fmx.errors.IndexFileError) as error:
         fmx.open(name)
     assert str(error.value) == message
+
+
+def test_an_index_instead_of_reads_is_recognized(home, command):
+    error = "fmx: error: yeast.fmx: is an index, not sequences: give an index with -x"
+    assert complaint(command("search", "-x", "yeast", "yeast.fmx", "r.fq")) == error
 
 
 def test_one_index_by_two_names_is_refused(home, command):

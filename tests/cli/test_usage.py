@@ -38,8 +38,9 @@ def said(result) -> str:
 
 
 MESSAGES = [
-    ("search", "missing argument '[READS]...'; see 'fmx search --help'"),
-    ("search -k 0 r.fq", "invalid value for '-k': 0 is not in the range 1 to 4611686018427387904"),
+    ("search", "missing argument READS; see 'fmx search --help'"),
+    ("mem", "missing argument QUERIES; see 'fmx mem --help'"),
+    ("search -k 0 r.fq", "invalid value for '-k': 0 is less than 1"),
     ("search r.fq -k", "option '-k' requires an argument"),
     ("search r.fq --thread 4", "no option --thread in 'fmx search': did you mean --threads?"),
     ("search r.fq --unheard-of", "no option --unheard-of in 'fmx search'; see 'fmx search --help'"),

@@ -44,7 +44,7 @@ CASES = {
     "count -l l.csv --offset 0": (["reads.fq"], [
         "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "
         "0.000; guides at no offset",
-        "fmx: hint: few reads of reads have a guide: is it the right library? Try --anywhere and "
+        "fmx: hint: few reads of reads contain a guide: is it the right library? Try --anywhere and "
         "--mismatches 1; --report lists the most frequent unassigned sequences",
         "fmx: 120 reads: 0 assigned (0.00 %)",
     ]),

@@ -111,7 +111,7 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.err.endswith(
         "standard input: no guide found in the first 3,000 reads: is it the right library? If guides are "
-        "rare here, set their place with --offset, --after, --before or --anywhere\n"
+        "rare here, give their position with --offset, --after, --before or --anywhere\n"
     )
 
 
@@ -140,7 +140,7 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
-        (["r.fq", "-o", "x.sam"], 2, "the output is TSV or PARQUET, not .sam"),
+        (["r.fq", "-o", "x.sam"], 2, "the output is TSV or Parquet, not .sam"),
         (["no.fq"], 1, "no.fq: No such file"),
         (["r.fq", "-l", "no.csv"], 1, "no.csv: No such file"),
         (["cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
@@ -195,7 +195,7 @@ def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
     told = command("count", "-l", "l.csv", "r.fa").err
-    assert "fmx: hint: few reads of r have a guide: is it the right library? Try --anywhere and " in told
+    assert "fmx: hint: few reads of r contain a guide: is it the right library? Try --anywhere and " in told
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
 

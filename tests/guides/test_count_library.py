@@ -212,8 +212,8 @@ def test_columns_of_pairs_may_be_said(tmp_path):
     [
         (
             "id,gene,oligo\na,G,ACGTA\n", (),
-            "line 1: cannot tell which column has the sequences of guides, of 'id', 'gene', 'oligo': name "
-            "it, as in --columns id=1,sequence=2,gene=3, by name or number",
+            "line 1: cannot tell which of the columns 'id', 'gene', 'oligo' has the sequences of guides: "
+            "name it, as in --columns id=1,sequence=2,gene=3, by name or number",
         ),
         (
             "id,seq\na,ACGTA\n", (("gene", "locus"),),

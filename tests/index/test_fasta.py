@@ -75,7 +75,7 @@ BAD = {
     b">x\nAC\rGT\n": r"line 2: CR inside a line",
     b">x\nAC\n>\nACGT\n": "contig number 2: has no name",
     b">x\nAC\n>y\n>z\nA\n": "contig y: has no sequence",
-    b">x\nAC\n>y z\nA\n>x a\nT\n": "contig x: occurs twice",
+    b">x\nAC\n>y z\nA\n>x a\nT\n": "contig x occurs twice",
     b">x\nNNN\n": "has no A, C, G or T",
 }
 

@@ -84,7 +84,7 @@ def test_names_of_files_precede_those_of_contigs(home, command):
     result = command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx")
     assert (
         result.err
-        == "fmx: error: b/two.fa.gz: contig c0: is also in two.fa; use --prefix-names to name it FILE#c0\n"
+        == "fmx: error: b/two.fa.gz: contig c0 is also in two.fa; use --prefix-names to name it FILE#c0\n"
     )
     assert command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx", "--prefix-names").code == 0
     stems = ["two", "b/two"]
@@ -123,7 +123,7 @@ def test_a_table_may_have_names_of_columns_and_lines_of_others():
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x: is also in two.fna.xz"),
+        (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x is also in two.fna.xz"),
         (["two.fna.xz", "two.fna.xz", "-o", "x.fmx"], 1, "two.fna.xz: the file is given twice"),
         (["two.fna.xz", "strain.one.fa"], 2, "several references need -o NAME"),
         (["--add", "a.fmx", "b.fmx", "--groups", "groups.tsv"], 2, "--add needs one index and --layout"),

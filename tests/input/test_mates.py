@@ -118,10 +118,12 @@ def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeyp
 def test_a_file_with_fewer_mates_is_named(n1, n2, size, folder):
     paths = write(folder, "1.fq", fastq(named([9] * n1))), write(folder, "2.fq", fastq(named([9] * n2)))
     few, more, n = (*paths, n1) if n1 < n2 else (*paths[::-1], n2)
-    what = f"record {n}: the last record, but {more} has more" if n else f"no reads, but {more} has some"
+    what = (
+        f"record {n}: this is the last record, but {more} has more" if n else f"no reads, but {more} has some"
+    )
     assert (
         fault(PairedFiles(paths[:1], paths[1:]), size)
-        == f"{few}: {what}: both files must have the same number of reads"
+        == f"{few}: {what}; both files must have the same number of reads"
     )
 
 

@@ -146,7 +146,7 @@ def test_lists_of_different_lengths(valid):
             index.search_pairs(["GATTACA"] * first, ["GATTACA"] * second)
         one, other = ("reads2", "reads1") if first > second else ("reads1", "reads2")
         assert str(found.value) == (
-            f"given {one}: record {MANY - 1}: the last record, but given {other} has more: "
+            f"given {one}: record {MANY - 1}: this is the last record, but given {other} has more; "
             "both files must have the same number of reads"
         )
 

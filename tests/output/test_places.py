@@ -204,11 +204,11 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("locate q.fq -o x.vcf", "-o x.vcf: the output is SAM, TSV, BED or PARQUET, not .vcf"),
+        ("locate q.fq -o x.vcf", "-o x.vcf: the output is SAM, TSV, BED or Parquet, not .vcf"),
         ("mem q.fq -o m.vcf", "-o m.vcf: the output is MUMmer's format, SAM, TSV, PAF or BED, not .vcf"),
         ("pairwise q.fa -o x.bam", "-o x.bam: the output is TSV or PAF, not .bam"),
         ("locate --pairs p.txt -o x.bam", "-o x.bam: the output is TSV, BED or FASTA, not .bam"),
-        ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or PARQUET, not .xlsx"),
+        ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or Parquet, not .xlsx"),
         ("search q.fq --format sam -o x.bam", "-o x.bam: the output is SAM, not .bam"),
         ("search q.fq --al x.bam", "--al x.bam: the output is FASTA or FASTQ, not .bam"),
     ],

@@ -32,7 +32,7 @@ def _checked(context: click.Context, option: click.Parameter, value: str | None)
     metavar="NAMES",
     callback=_checked,
     help="Compile for all processors with AVX2 (x86-64-v3) or AVX-512 (x86-64-v4) instead of this one; "
-    "or compile the kernels for GPUs, wherever they are: sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, comma-"
+    "or compile GPU kernels, with or without a GPU: sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, comma-"
     "separated.",
 )
 @options.threads

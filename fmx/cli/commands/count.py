@@ -79,7 +79,7 @@ class Offsets(click.ParamType):
         type=LibraryColumnNames(),
         default=(),
         metavar="id=A,sequence=B,gene=C",
-        help="Columns of the library, by name or number from 1.  [default: found by their usual names]",
+        help="Columns of the library, by name or number from 1.  [default: recognized by their usual names]",
     ),
 )
 @options.group(
@@ -110,7 +110,7 @@ class Offsets(click.ParamType):
         "offsets",
         type=Offsets(),
         metavar="N,M,...",
-        help="Bases before the guide; for mates as in 22/3.  [default: found from the reads]",
+        help="Number of bases before the guide; 22/3 for mates 1 and 2.  [default: found from the reads]",
     ),
     click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
     click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
@@ -121,7 +121,7 @@ class Offsets(click.ParamType):
         type=options.Number(0, 1),
         default=0,
         show_default=True,
-        help="With 1, a read without an exact guide counts for the guide with one mismatch, if it is alone.",
+        help="With 1, a read without an exact guide counts for the only guide with one mismatch.",
     ),
     click.option(
         "--min-quality",

@@ -23,7 +23,7 @@ from ... import limits, options
         "--groups",
         type=click.Path(),
         metavar="TABLE",
-        help="Table of contigs and their groups, to count by.  [default: one group per file]",
+        help="Table of contigs and their groups, for counts per group.  [default: one group per file]",
     ),
     click.option(
         "--prefix-names", is_flag=True, help="Prefix the names of contigs with their file: FILE#CONTIG."
@@ -36,8 +36,8 @@ from ... import limits, options
         "layout_names",
         metavar="NAME[,NAME]",
         callback=options.no_empty_name,
-        help="Layouts to build. auto chooses one by --max-memory; sparse is built fastest and is small, "
-        "for reads of 36 bases or more.  [default: bvsfm-k2-d96]",
+        help="Layouts to build. auto chooses one that fits in --max-memory; sparse is built fastest and is "
+        "small, for reads of 36 bases or more.  [default: bvsfm-k2-d96]",
     ),
     options.max_memory_of(
         "Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. Building may take more."

@@ -14,7 +14,7 @@ from ...options import find_indexes
 @options.command
 @click.argument("arguments", metavar="[INDEX]...", nargs=-1)
 @click.option("-x", "--index", "index_paths", type=click.Path(), multiple=True, help="Same as INDEX.")
-@click.option("--verify", is_flag=True, help="Verify every checksum, and that the arrays agree.")
+@click.option("--verify", is_flag=True, help="Verify every checksum, and that the arrays are consistent.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON; a list if there are several indexes.")
 @options.threads
 def command(given: SimpleNamespace) -> None:

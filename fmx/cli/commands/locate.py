@@ -1,5 +1,6 @@
 """fmx locate: every occurrence of patterns, or the products of pairs of primers."""
 
+import os
 from types import SimpleNamespace
 
 import click
@@ -54,7 +55,12 @@ def amplify(given: SimpleNamespace) -> None:
 @options.group(
     "Patterns",
     click.option(
-        "-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="Pattern to search; repeatable."
+        "-p",
+        "--pattern",
+        "literal",
+        multiple=True,
+        metavar="SEQUENCE",
+        help="Pattern to search for; may be repeated.",
     ),
     click.option(
         "--iupac", is_flag=True, help="Match IUPAC codes of patterns, such as N or R, to their bases."
@@ -117,6 +123,9 @@ def command(given: SimpleNamespace) -> None:
     for pattern in given.literal:
         if pattern.isdecimal():
             raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
+    for name in given.patterns:
+        if name.isalpha() and not os.path.exists(name):
+            raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
     kind, formats = _format(given)

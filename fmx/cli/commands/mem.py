@@ -36,8 +36,8 @@ from ..outputs import report_of, report_places, reporting
             type=click.Choice(["seeds", "mummergpu"]),
             default="seeds",
             show_default=True,
-            help="seeds is the fastest; mummergpu, by MUMmerGPU++, finds the same matches and needs an index "
-            "built --with-lcp.",
+            help="seeds is the fastest; mummergpu, as in MUMmerGPU++, finds the same matches and needs an "
+            "index built --with-lcp.",
         ),
     ),
 )

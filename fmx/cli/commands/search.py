@@ -31,7 +31,9 @@ from ..reads import files, pairing, pairing_of, reading, reading_of, reads, warn
     click.option("--strata", is_flag=True, help="Report only the hits with the fewest mismatches."),
     options.rare(
         click.option(
-            "--seed", type=options.Number(*limits.SEED), help="Choose hits at random, reproducibly per seed."
+            "--seed",
+            type=options.Number(*limits.SEED),
+            help="Choose the reported hits at random; the same seed, the same hits.",
         )
     ),
     options.strands,

@@ -29,13 +29,16 @@ from ...options import find_index, one_index
     "Search on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto).", default="auto"
 )
 @click.option(
-    "--plan", "plan_only", is_flag=True, help="Only list the ways that fit into memory; time nothing."
+    "--plan",
+    "plan_only",
+    is_flag=True,
+    help="Only list the search methods that fit into memory; time nothing.",
 )
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Find the fastest index and search method for this machine.
 
-    The command lists the ways to search that fit into memory, and times all of INDEX, or the first four on a
+    The command lists the search methods that fit into memory, and times all of INDEX, or the first four on a
     random reference. It prints the commands to use and stores the result for later runs.
 
     Examples:

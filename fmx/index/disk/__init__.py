@@ -28,11 +28,11 @@ def what_is_there(path: Path) -> str:
     if path.is_file():
         return "a file, not an index: name the folder that 'fmx index' wrote"
     try:
-        names = [each.name for each in path.parent.iterdir() if each.suffix == ".fmx"]
+        names = [each.stem for each in path.parent.iterdir() if each.suffix == ".fmx"]
     except OSError:
         names = []
-    if meant := get_close_matches(path.name, names, 1) or get_close_matches(f"{path.name}.fmx", names, 1):
-        return f"no index here; did you mean {path.parent / meant[0]}?"
+    if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
+        return f"no index here; did you mean {path.parent / meant[0]}.fmx?"
     return f"no index here; build one with 'fmx index REFERENCE.fa -o {path}'"
 
 
