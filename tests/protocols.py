@@ -6,7 +6,9 @@ import inspect
 def missing(protocol, made) -> list:
     """Names of what an object lacks, or has with parameters that a caller of the protocol cannot know."""
     found = []
-    for name, asked in vars(protocol).items():
+    bases = [base for base in reversed(protocol.__mro__) if getattr(base, "_is_protocol", False)]
+    members = {name: asked for base in bases for name, asked in vars(base).items()}
+    for name, asked in members.items():
         if name.startswith("_") and name not in ("__enter__", "__exit__"):
             continue
         own = getattr(made, name, None)
@@ -16,8 +18,8 @@ def missing(protocol, made) -> list:
                 found.append(name)
         elif not hasattr(made, name):
             found.append(name)
-    asked_for = getattr(protocol, "__annotations__", {})
-    return found + [name for name in asked_for if not hasattr(made, name)]
+    asked_for = {name for base in bases for name in vars(base).get("__annotations__", {})}
+    return found + sorted(name for name in asked_for if not hasattr(made, name))
 
 
 def takes(function, n) -> bool:

@@ -16,44 +16,8 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 
-class RecordWriter(Protocol):
-    """Formats hits; one instance serves all threads.
-
-    To add one, derive from hits.BatchWriter and write ``format``, or give hits.HitWriter a form (records.py),
-    whose records a GPU can make as well.  tests/output/test_writer_protocol.py tests all of them.
-    """
-
-    is_sam: bool
-    on_gpu: bool  # whether a GPU can make its records; if so it has ``made_on_gpu``, as HitWriter
-    takers: tuple
-
-    def allow(self, changes: int) -> None:
-        """Let hits have up to this many changes (input/sets.py)."""
-
-    def format(self, batch: Any, hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
-        """Format a piece: the records of reads from ``start`` on, for hits first_hit to last_hit."""
-
-    def split(self, batches: Any, is_hit: Any) -> Any:
-        """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
-
-    def of(self, span: Any) -> "RecordWriter":
-        """Return the writer for the reads of a span."""
-
-    def owns(self, piece: Any) -> bool:
-        """Return whether a piece is the beginning of an array of this writer."""
-
-    def written(self, piece: Any) -> None:
-        """Release a piece that has been written."""
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-
-    def end(self) -> bytes:
-        """Return the bytes after the last record."""
-
-
 class Sink(Protocol):
-    """Receives the pieces of a RecordWriter in order: a file, samtools, rows of Parquet or of a matrix.
+    """Receives the pieces of a hits.RecordWriter in order: a file, samtools, rows of Parquet or of a matrix.
 
     To add one, write a context manager that opens it for a path, and let run.container choose it.
     """

@@ -1,16 +1,41 @@
 """Formats hits of reads as records."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from ..compiler.functions import compiled
+from ..search import FormatsHits
 from .records import Buffers, Window, put_read, room_of_read, widest
 
 if TYPE_CHECKING:
+    from ..input import SpanLike
     from ..input.reads import ReadBatch
+    from ..search.hits import Hits
+    from ..search.near.matches import NearHits
     from .hits_gpu import GpuHitWriter
+
+
+class RecordWriter(FormatsHits, Protocol):
+    """Formats hits; one instance serves all threads.
+
+    To add one, derive from BatchWriter and write ``format``, or give HitWriter a form (records.py), whose
+    records a GPU can make as well.  ``on_gpu`` states whether it can; if so, there is ``made_on_gpu``.
+    tests/output/test_writer_protocol.py tests all of them.
+    """
+
+    def allow(self, changes: int) -> None:
+        """Let hits have up to this many changes (input/sets.py)."""
+
+    def owns(self, piece: Any) -> bool:
+        """Return whether a piece is the beginning of an array of this writer."""
+
+    def refusals(self) -> set:
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
+
+    def end(self) -> bytes:
+        """Return the bytes after the last record."""
 
 
 class BatchWriter:
@@ -33,7 +58,7 @@ class BatchWriter:
 
         return split(self.takers, batches, is_hit)
 
-    def of(self, span: Any) -> Self:
+    def of(self, span: "SpanLike") -> Self:
         """Return the writer for the reads of a span: this one."""
         return self
 
@@ -80,7 +105,7 @@ class HitWriter(BatchWriter, Buffers):
         self.widest = widest(self.form, changes)
 
     def format(
-        self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int
+        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
     ) -> bytes | np.ndarray:
         """Return the format the records of reads from ``start`` on, for hits first_hit to last_hit."""
         if not self.is_sam:
@@ -169,7 +194,7 @@ class Writers:
         self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
         self.on_gpu = self._all[0].on_gpu
 
-    def of(self, span: Any) -> HitWriter:
+    def of(self, span: "SpanLike") -> HitWriter:
         """Return the writer for a span's file; any one for reads without a file."""
         return self._of_path.get(span.path, self._all[0])
 

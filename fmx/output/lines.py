@@ -14,6 +14,8 @@ from .records import Buffers, Record, put_head, put_record, widest
 if TYPE_CHECKING:
     from ..index.reference import PackedLetters
     from ..input.reads import ReadBatch
+    from ..input.tables import Pair
+    from ..search.products import Products
 
 
 class MatchWriter(Buffers):
@@ -140,13 +142,15 @@ def head_of(kind: str) -> bytes:
     return HEAD if kind == "tsv" else b""
 
 
-def absent(pair: Any) -> bytes:
+def absent(pair: "Pair") -> bytes:
     """Return the TSV line for a pair without a product."""
     return "\t".join([pair.name, *"*******", "0\n"]).encode()
 
 
-def lines_of(kind: str, pair: Any, products: Any, names: Sequence[str], letters: "PackedLetters") -> bytes:
-    """Products of a pair as lines; ``names``: of contigs; ``letters``: an index.letters.PackedLetters."""
+def lines_of(
+    kind: str, pair: "Pair", products: "Products", names: Sequence[str], letters: "PackedLetters"
+) -> bytes:
+    """Products of a pair as lines; ``names``: of contigs; ``letters``: of the reference."""
     put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
     rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -33,6 +33,9 @@ from .records import (
 if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.pair_spans import PairSpan
+    from ..search.hits import Hits
+    from ..search.pairs.pair_mapper import PairHits
+    from ..search.pairs.proper import ProperPairs
 
 ALL = 2**60
 
@@ -57,7 +60,9 @@ class MateWriter:
         """Return the writer for the reads of a span: this one."""
         return self
 
-    def format(self, mates: "Mates", hits: Any, start: int, first: int, last: int) -> bytes | np.ndarray:
+    def format(
+        self, mates: "Mates", hits: "PairHits", start: int, first: int, last: int
+    ) -> bytes | np.ndarray:
         """Return the format pairs from ``start`` on by their PairHits (search/pairs/pair_mapper.py).
 
         Of a single pair without proper pairs, only its records ``first`` to ``last``.
@@ -74,8 +79,8 @@ class MateWriter:
 class Side(NamedTuple):
     """Mates 1 or 2 of pairs: their ReadBatch, their separate Hits, and ``flag``, FIRST or SECOND."""
 
-    reads: tuple
-    hits: tuple
+    reads: ReadBatch
+    hits: "Hits"
     flag: int
 
 
@@ -92,7 +97,7 @@ class Pairs(NamedTuple):
 
     one: Side
     two: Side
-    proper: tuple
+    proper: "ProperPairs"
     start: int
     first: int
     last: int

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..index.reference import Reference
     from ..input.pair_shards import PairShardPlan
     from ..input.shards import ShardPlan
+    from ..search.summary import PairSummary, Summary
     from .search_output import RecordOutput, SearchOutput, Taker
 
 
@@ -77,7 +78,9 @@ class ScreenTable:
     total: int
 
     @classmethod
-    def of(cls, combinations: Mapping[tuple[str, ...], int], summary: Any) -> "ScreenTable":
+    def of(
+        cls, combinations: Mapping[tuple[str, ...], int], summary: "PairSummary | Summary"
+    ) -> "ScreenTable":
         """Return the table of a Screen and a Summary."""
         n, what = summary.seen()
         return cls([{"groups": list(names), "reads": n} for names, n in combinations.items()], what, n)

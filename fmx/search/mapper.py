@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
+from . import FormatsHits
 from .engines import cpu
 from .hits import Hits, Intervals, Locator, at_hand, count, occurrences_of, select
 from .mapping import (
@@ -28,7 +29,7 @@ from .mapping import (
     refuse_shorter,
     shortest,
 )
-from .summary import PairSummary, Summary
+from .summary import Summary
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -39,46 +40,6 @@ if TYPE_CHECKING:
     from .counts.tally import ReadCounter
 
 SLICE_HITS = 1 << 17  # occurrences that are located, and hits that are formatted, at a time
-
-
-class MapsSpans(Protocol):
-    """Interface of what maps spans of reads: Mapper, NearMapper, PairMapper and GpuMapper.
-
-    To add one: write ``map``, which up to ``options.n_threads`` threads call at the same time, and create it
-    in mappers.py. tests/search/test_mapper_protocols.py runs over all of them.
-    """
-
-    options: MapOptions
-    tally: "ReadCounter | None"
-    sessions: "Sequence[GpuSession]"
-
-    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
-        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
-
-
-class FormatsRecords(Protocol):
-    """Interface of what formats the hits of a batch as pieces of output."""
-
-    is_sam: bool
-
-    def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
-        """Return a piece: the records of reads from ``start`` on that hits first to last belong to."""
-
-    def split(self, batches: Any, is_hit: Any) -> Any:
-        """Yield pieces for the files of mapped and unmapped reads, in their original format."""
-
-
-class FormatsHits(FormatsRecords, Protocol):
-    """Interface of an output's RecordWriter. ``on_gpu``: whether a GPU can format its records."""
-
-    on_gpu: bool
-    takers: tuple
-
-    def of(self, span: Any) -> "FormatsHits":
-        """Return the writer for the reads of a span."""
-
-    def written(self, piece: Any) -> None:
-        """Note that a piece has been written."""
 
 
 def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
     from ..machines.progress import TimedFile
-    from .mapper import FormatsHits, MapsSpans
+    from . import FormatsHits, MapsSpans
 
 ANYWHERE = b"ACGT" * 8  # bases without too many near matches
 AUTO_CHUNK = 1 << 24  # bytes of a span, for the CPU or a GPU: suits both

@@ -8,9 +8,9 @@ import pytest
 from fmx.index.fasta import read_fasta
 from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
-from fmx.output import FORMATS, RecordWriter, Sink, kinds_of, module_of
+from fmx.output import FORMATS, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
-from fmx.output.hits import BatchWriter, Buffers, HitWriter, Writers
+from fmx.output.hits import BatchWriter, Buffers, HitWriter, RecordWriter, Writers
 from fmx.output.mates import MateWriter
 from fmx.output.search_output import RecordOutput
 from fmx.search.hits import Hits

@@ -5,11 +5,12 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.index import fm_index
+from fmx.search import MapsSpans
 from fmx.search.counts.tally import ReadCounter, Screen, Tally, Together
 from fmx.search.engines import cpu
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import Near
-from fmx.search.mapper import Mapper, MapsSpans
+from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 from fmx.search.near.near_mapper import NearMapper

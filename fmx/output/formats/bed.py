@@ -12,19 +12,20 @@ from ..records import LINED, contigs_of, put_place, put_record
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ..search_output import RecordOutput
 
 Bed = static_type("Bed", LINED, __name__)
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, nothing)."""
     return MatchWriter(Bed(*contigs_of(reference))), b""

@@ -25,6 +25,9 @@ from ..hits import BatchWriter, named_by_letters
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
+    from ...search.hits import Hits
+    from ...search.near.matches import NearHits
+    from ..search_output import RecordOutput
 
 FORMS = "tsv", "rtab", "npz"
 _CELLS = 1 << 23  # approximate number per chunk
@@ -71,7 +74,9 @@ class MatrixWriter(BatchWriter):
         self._blocks, self._n = blocks_by_group(reference), len(reference.groups.names)  # type: ignore[union-attr]
         self._most = 1 if is_presence else np.iinfo(np.int64).max
 
-    def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
+    def format(
+        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
+    ) -> Any:
         """Lines of the patterns from ``start`` on, written with their first hits."""
         if first_hit > 0:
             return b""
@@ -88,7 +93,7 @@ class MatrixWriter(BatchWriter):
         return Rows(lines, size, *(x[:n] for x in entries)).packed()
 
 
-def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, bytes]:
+def open_matrix(reference: "Reference", output: "RecordOutput") -> tuple[MatrixWriter, bytes]:
     """Return (MatrixWriter, header line)."""
     head = "\t".join(["Gene" if output.kind == "rtab" else "pattern", *reference.groups.names])  # type: ignore[union-attr]
     as_text = output.kind != "npz"
@@ -96,7 +101,7 @@ def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, byte
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)
@@ -153,7 +158,7 @@ class _Pieces(NamedTuple):
             self.held.append(piece)
 
 
-def container(reference: "Reference", output: Any) -> SparseMatrix:
+def container(reference: "Reference", output: "RecordOutput") -> SparseMatrix:
     """Return the container of an npz file."""
     return SparseMatrix(list(reference.groups.names), output.matrix == "presence")  # type: ignore[union-attr]
 

@@ -8,18 +8,23 @@ from ..hits import BatchWriter
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
+    from ...search.hits import Hits
+    from ...search.near.matches import NearHits
+    from ..search_output import RecordOutput
 
 
 class NoHits(BatchWriter):
     """Writes nothing."""
 
-    def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> bytes:
+    def format(
+        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
+    ) -> bytes:
         """Return no bytes."""
         return b""
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (NoHits, nothing)."""
     return NoHits(), b""

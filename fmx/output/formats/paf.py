@@ -15,6 +15,7 @@ from .sam import quality_of
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ..search_output import RecordOutput
 
 _PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))
 MATCH, EQUAL = b"M="  # operations of a CIGAR
@@ -37,14 +38,14 @@ class PafPairs(NamedTuple):
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""

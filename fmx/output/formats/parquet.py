@@ -21,6 +21,7 @@ from .tsv import HITS, NEAR
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ..search_output import RecordOutput
 
 with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
     import pyarrow
@@ -42,7 +43,7 @@ def _schema(columns: Sequence[str]) -> Any:
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     encode = partial(_table_of, _schema(container(output).columns), reference.names)
@@ -94,7 +95,7 @@ class ParquetTable:
             rows.end()
 
 
-def container(output: Any) -> ParquetTable:
+def container(output: "RecordOutput") -> ParquetTable:
     """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 

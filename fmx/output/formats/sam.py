@@ -34,6 +34,7 @@ from ..records import (
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ..lines import MatchWriter
+    from ..search_output import RecordOutput
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NUMBER, _TEXT = map(put.as_bytes, (":i:", ":Z:"))
@@ -96,7 +97,7 @@ SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_grou
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
-def form_of(kind: Any, reference: "Reference", output: Any) -> Any:
+def form_of(kind: Any, reference: "Reference", output: "RecordOutput") -> Any:
     """SamHits, or another ``kind`` with its fields, for a RecordOutput."""
     groups = output.groups
     group = put.as_bytes(groups.name)
@@ -104,7 +105,7 @@ def form_of(kind: Any, reference: "Reference", output: Any) -> Any:
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, header)."""
     form = form_of(SamHits, reference, output)
@@ -112,7 +113,7 @@ def open_hits(
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
 ) -> tuple["MatchWriter", bytes]:
     """Return (MatchWriter, header)."""
     from ..lines import MatchWriter  # not needed for a search

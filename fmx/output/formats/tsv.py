@@ -15,6 +15,8 @@ from .matrix import open_matrix
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ...search.counts.owners import Owners
+    from ..search_output import RecordOutput
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
@@ -38,7 +40,7 @@ class TsvPairs(NamedTuple):
 
 
 def open_hits(
-    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (HitWriter, header line)."""
     if output.matrix:
@@ -109,7 +111,7 @@ def _put_pair(form, out, at, records, r):
     return put.field(out, put.field(out, at, records.length[r]), records.matches[r])
 
 
-def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
+def counts(owners: "Owners", table: np.ndarray, by_group: bool = False) -> bytes:
     """Return the table of counts: one line per contig or group; ``table``: counts of a Tally."""
     lines = ["group" if by_group else "contig", "\tlength\treads\thits\tunique\t", "shared\t" * by_group]
     lines.append("fractional\n")

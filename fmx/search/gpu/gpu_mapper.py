@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...input.chunks import Chunk
     from ...input.spans import Span
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from ..mapper import FormatsHits
+    from .. import FormatsHits
     from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, fewer if memory is short

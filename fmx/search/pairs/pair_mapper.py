@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
     from ...input.pair_spans import PairSpan
+    from .. import FormatsRecords
     from ..counts.tally import ReadCounter
     from ..hits import Located
-    from ..mapper import FormatsRecords, Mapper
+    from ..mapper import Mapper
     from .proper import Rule
 
 _MATES = 2
