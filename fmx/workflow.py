@@ -21,9 +21,9 @@ from .index.arrays import own_sizes, part_sizes
 from .index.disk import default_index_path
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
+from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
 from .index.reference import Reference
-from .index.sparse.table import parse_sparse
 from .input.read_range import InputShare
 from .machines.places import CPU, Auto, Device, at_once
 from .machines.progress import Progress, Watch

@@ -34,7 +34,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import functions  # noqa: E402
 from fmx.index import layouts  # noqa: E402
-from fmx.machines.threads import available_cores  # noqa: E402
+from fmx.system.process import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
 IN_CI = os.environ.get("CI") == "true"

@@ -18,7 +18,7 @@ BUILDING = ("fmx.index.building.build", "fmx.index.disk.writer")
 OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "search": (["search", "few.fq", "-x", "{}"], 80, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
     "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
     "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
     "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 67, NO_INDEX),

@@ -19,7 +19,7 @@ from ..input.dna import pack_text
 from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
-from ..machines.threads import run_all, spans
+from ..machines.jobs import run_all, spans
 from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, Repeat, make_codes
 from ..search import engines

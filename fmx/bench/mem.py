@@ -24,7 +24,7 @@ from ..index import fm_index
 from ..index.fm_index import FMIndex
 from ..input import reads
 from ..input.spans import read_chunks
-from ..machines.threads import run_all, spans
+from ..machines.jobs import run_all, spans
 from ..measure import gpu_timing, tables, timing
 from ..measure.texts import random_fasta
 from ..mem.matching import ALGORITHMS, LARGE_TASK

@@ -13,8 +13,8 @@ import numpy as np
 from .. import options
 from ..compiler.primitives import at
 from ..index.contracts import on_device
+from ..index.layouts import SparseName, bucket_bits, parse_sparse
 from ..index.sparse.building_gpu import build_sparse
-from ..index.sparse.table import SparseName, bucket_bits, parse_sparse
 from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession

@@ -3,14 +3,12 @@
 import gc
 import importlib
 import os
-import pkgutil
 import re
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -37,7 +35,8 @@ class Modules(click.Group):
 
     def __init__(self, *arguments: Any, package: ModuleType, functions: Any = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        names = (module.name for module in pkgutil.iter_modules(package.__path__))
+        files = sorted(os.listdir(package.__path__[0]))
+        names = [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
         self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -56,6 +55,8 @@ class Modules(click.Group):
         word, names = args[0], self.list_commands(ctx)
         if word in names or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        from difflib import get_close_matches  # only for errors
+
         other = _ELSEWHERE.get(word)
         meant = [other] if other in names else get_close_matches(word, names, 1)
         advice = f": did you mean {meant[0]}?" if meant else f"; the commands are {', '.join(names)}"

@@ -16,8 +16,7 @@ from .. import options
 from .._version import __version__
 from ..errors import shown
 from ..output import kinds_of
-from ..report.facts import Report, command_line
-from ..report.kinds import KINDS, MULTIQC, SUFFIXES, kind_of
+from ..report.facts import KINDS, MULTIQC, SUFFIXES, Report, command_line, kind_of
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob

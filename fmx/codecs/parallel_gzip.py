@@ -21,7 +21,7 @@ import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
-from ..machines.threads import settle, settled
+from ..machines.jobs import settle, settled
 from . import inflate
 from .huffman import find_block, make_codes
 from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State

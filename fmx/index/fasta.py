@@ -25,8 +25,8 @@ from ..input.read_range import InputShare
 from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
-from ..machines import threads
-from ..machines.threads import run_all
+from ..machines import jobs
+from ..machines.jobs import run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
 
 SPAN = CHUNK_SIZE
@@ -261,7 +261,7 @@ def read_fasta(
         files += lengths.size * [stem]
     joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
     del letters
-    digests = threads.start(n_threads, _digests, joined, borders, n_threads)
+    digests = jobs.start(n_threads, _digests, joined, borders, n_threads)
     columns, text = _cut_blocks(joined, borders, n_threads)
     md5 = digests()
     if text.size == 0:
@@ -302,7 +302,7 @@ def _stems(paths: Any) -> list:
 
 def _digests(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> np.ndarray:
     """Return uint8[n, 16]: the MD5 of each contig."""
-    cut = threads.spans(starts.size - 1, 16 * n_threads)
+    cut = jobs.spans(starts.size - 1, 16 * n_threads)
     found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
     return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
 
@@ -313,7 +313,7 @@ def _digest(letters: np.ndarray, starts: np.ndarray, first: int, last: int) -> b
 
 def _cut_blocks(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> tuple[tuple, np.ndarray]:
     """Return (the four columns of Blocks, the text) of contigs that begin at ``starts``."""
-    cut = threads.spans(letters.size, n_threads)
+    cut = jobs.spans(letters.size, n_threads)
     nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
     counts = run_all(
         _cut, [(letters, starts, CODE, span, BasesBefore(0, 0), *nowhere) for span in cut], n_threads

@@ -14,14 +14,15 @@ from . import layouts, plan
 from .arrays import of_reference, own_name, part_arrays, part_sizes, part_span
 from .disk import store
 from .disk.check import check_reference
+from .layouts import parse_sparse, sparse_named
 from .positions import FullSA, SampledSA, reach_of
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
 from .seed_table import SeedTable
-from .sparse.table import SparseTable, parse_sparse, sparse_named
 
 if TYPE_CHECKING:
     from .disk.writer import MemoryIndex
+    from .sparse.table import SparseTable
 
 
 ANY_LENGTH = "any length"  # a method: "auto", but not a sparse suffix array
@@ -50,7 +51,7 @@ class FMIndex:
     prefix: PrefixTable | None
     seeds: SeedTable | None
     text_words: np.ndarray | None
-    sparse: SparseTable | None = None
+    sparse: "SparseTable | None" = None
     shorter: "FMIndex | None" = None
 
     @property

@@ -14,8 +14,8 @@ from ..errors import UnsupportedError
 from ..system import process
 from . import layouts, prefix_table, seed_table
 from .arrays import of_reference, own_sizes
+from .layouts import SparseName, parse_sparse
 from .reference import MAX_SYMBOLS
-from .sparse.table import DEFAULT, SparseName, parse_sparse
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
@@ -103,7 +103,7 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
         reason = f"seed and verify needs {_megabytes(needed)} of {_megabytes(limit)}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
     too_large = f"seed and verify would need {_megabytes(needed)}, more than {_megabytes(limit)}"
-    sparse = SparseName(*DEFAULT)
+    sparse = SparseName()
     smaller = sparse_bytes(sizes, sparse)
     if smaller <= limit:
         reason = (

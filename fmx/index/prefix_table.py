@@ -20,8 +20,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..limits import PREFIX_LENGTH
-from ..machines.jobs import Backend, do
-from ..machines.threads import run_all, spans
+from ..machines.jobs import Backend, do, run_all, spans
 from .seed_table import first_row
 
 MIN_LENGTH, MAX_LENGTH = PREFIX_LENGTH

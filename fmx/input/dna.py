@@ -13,8 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, load_two_bits, quotient, swap_bytes
-from ..machines.jobs import ONE_CORE, do
-from ..machines.threads import run_all, spans
+from ..machines.jobs import ONE_CORE, do, run_all, spans
 
 if TYPE_CHECKING:
     from ..machines.jobs import Backend

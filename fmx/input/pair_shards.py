@@ -13,8 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 from . import pair_spans, spans
-from .chunks import NEWLINE, count, find_border, skip_blank
-from .mates import numbered_mate
+from .chunks import NEWLINE, count, find_border, numbered_mate, skip_blank
 from .read_range import ReadRange
 from .shards import GUESS, Border, Cuts, ShardPlan, ShardStretch, before_cut
 from .spans import Before

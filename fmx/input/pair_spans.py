@@ -15,9 +15,10 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError, StalledError
-from ..machines.threads import settle, settled
+from ..machines.jobs import settle, settled
 from . import spans
-from .mates import Mates, Origin, are_mates, check_names
+from .chunks import are_mates
+from .mates import Mates, Origin, check_names
 from .read_range import ReadRange
 from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from ..machines.threads import settle, settled
+from ..machines.jobs import settle, settled
 from .chunks import Chunk, count, find_border
 from .spans import NOT_READ, SpanBuffer
 

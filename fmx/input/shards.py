@@ -25,7 +25,7 @@ import numpy as np
 from ..codecs.bgzf import blocks, find_block
 from ..codecs.readers import PlainRange, after
 from ..errors import InputError
-from ..machines.threads import settled
+from ..machines.jobs import settled
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
 from .read_range import n_records_of
 from .reads import parse

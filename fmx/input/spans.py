@@ -11,7 +11,7 @@ import numpy as np
 from ..codecs.bgzf import blocks
 from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
-from ..machines.threads import run_all, settle, settled
+from ..machines.jobs import run_all, settle, settled
 from . import Reader
 from .chunks import (
     BLANK_LINE,

@@ -14,11 +14,11 @@ import xxhash
 
 from ..errors import OutputError
 from ..machines.progress import Wall
-from ..machines.threads import available_cores
 from ..output.run import RunTable, beside, from_fields
 from ..output.search_output import Taker
 from ..report.facts import Report, added
-from ..report.kinds import rendered
+from ..report.page import rendered
+from ..system.process import available_cores
 from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
 from .shard import FRAME
 

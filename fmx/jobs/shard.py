@@ -20,7 +20,7 @@ from ..input.streams import Source
 from ..machines.progress import Wall
 from ..output.run import PLAIN, Container, RunTable, Sinks, as_fields
 from ..output.search_output import Taker
-from ..report.kinds import as_json
+from ..report.facts import as_json
 from ..system.files import DraftFolder
 from . import WorkerCache
 from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest

@@ -15,12 +15,12 @@ from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import parse
 from ..input.streams import GivenBytes
-from ..machines.threads import available_cores
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
 from ..search.hits import Near
 from ..search.mapping import BOTH, FORWARD, REVERSE
 from ..search.pairs.proper import ORIENTATIONS, Pairing
+from ..system.process import available_cores
 
 Path = str | os.PathLike[str]
 # What reads, patterns and sequences can be: a path, a list of sequences, or a dict of sequences by name.

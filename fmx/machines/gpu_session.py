@@ -15,8 +15,8 @@ import numpy as np
 
 from . import gpu
 from .gpu import memory_beside
+from .jobs import Pool
 from .progress import Clock
-from .threads import Pool
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

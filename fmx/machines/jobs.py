@@ -1,19 +1,88 @@
-"""Jobs: the steps of building an index, written once and run on CPU cores or a GPU.
+"""Threads of the CPU, and jobs: the steps of building an index, written once, for CPU cores or a GPU.
 
 A job is a NamedTuple of arrays.  An overload of ``do`` for its type processes the things [start, stop), a
 stretch; stretches are independent of each other.  A backend chooses their size and runs them: Cores gives one
 to each CPU thread, gpu_jobs.Gpu one to each GPU thread.
 """
 
-from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections import deque, namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..compiler.functions import by_type, compiled
-from .threads import run_all
+
+T = TypeVar("T")
+
+
+# Threads run compiled functions in parallel, without Python's global lock.
+
+
+def spans(n: int, n_parts: int, multiple: int = 1) -> list:
+    """Cut range(n) into at most n_parts (start, stop) at multiples of ``multiple``."""
+    n_units = -(-n // multiple)
+    cuts = sorted({n_units * part // n_parts * multiple for part in range(n_parts)} | {n})
+    return [(start, min(stop, n)) for start, stop in pairwise(cuts)]
+
+
+def run_all(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], n_threads: int) -> list:
+    """Return ``[function(*a) for a in arguments]``, computed by n_threads threads."""
+    if n_threads == 1 or len(arguments) == 1:
+        return [function(*a) for a in arguments]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda a: function(*a), arguments))
+
+
+def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Start a function in a second thread if n_threads allows it; call what it returns for the result."""
+    if n_threads == 1:
+        return lambda: function(*arguments)
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(function, *arguments)
+    pool.shutdown(wait=False)
+    return future.result
+
+
+class Pool(Generic[T]):
+    """Objects such as buffers, each used by one thread at a time; ``make()`` creates one if none is idle."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self.idle: deque[T] = deque()
+
+    def take(self) -> T:
+        """Take an object that nobody uses."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return self._make()
+
+    def give_back(self, thing: T) -> None:
+        """Return an object to the pool."""
+        self.idle.append(thing)
+
+
+# Futures that pass a result from one piece of an input to the next, possibly in another thread.
+
+
+def settled(result: Any) -> Future:
+    """Return a Future that has a result."""
+    future: Future = Future()
+    future.set_result(result)
+    return future
+
+
+def settle(future: Future, result: Any = None) -> None:
+    """Set the result of a Future unless it has one; None means that its waiter need not go on."""
+    if not future.done():
+        future.set_result(result)
+
+
+# Jobs.
 
 
 @by_type

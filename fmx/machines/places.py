@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..compiler import SIMULATED
 from ..errors import DeviceError, FmxError
-from .threads import run_all
 
 if TYPE_CHECKING:
     from .gpu_session import GpuSession
@@ -84,6 +83,7 @@ def _open(device: Device) -> list:
     """Open the GPUs of a Device and return their GpuSessions."""
     from . import gpu
     from .gpu_session import GpuSession
+    from .jobs import run_all
 
     n_gpus = max(gpu.n_devices() - device.first, 1) if device.n_gpus is None else device.n_gpus
     numbers = range(device.first, device.first + n_gpus)

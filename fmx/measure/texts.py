@@ -20,8 +20,7 @@ from ..errors import FmxError
 from ..index.reference import Blocks
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns, pack_reverse
-from ..machines.jobs import ONE_CORE, do
-from ..machines.threads import run_all, spans
+from ..machines.jobs import ONE_CORE, do, run_all, spans
 from ..search import sparse
 from ..search.engines import cpu
 from ..search.hits import Intervals

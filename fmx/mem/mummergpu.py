@@ -26,7 +26,7 @@ from ..compiler.sorting import N_DIGITS
 from ..index.building.bwt import LARGE, LCP, lcp_below
 from ..index.fm_index import load_lcp
 from ..index.reference import Blocks, find_block
-from ..machines.threads import run_all, spans
+from ..machines.jobs import run_all, spans
 from .matches import put_in_order
 from .strands import collect, collected, seek, take
 from .windows import Subquery, compare, symbol

@@ -12,10 +12,10 @@ from ..index import layouts
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import InputShare
 from ..machines.gpu_session import GpuSession
+from ..machines.jobs import run_all
 from ..machines.pipeline import Emit, Shares, add_up, run_at
 from ..machines.places import Auto, Device, at_once, choose_place, for_each, teams
 from ..machines.progress import Progress, Watch
-from ..machines.threads import run_all
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import LocalRun, PartRun

@@ -45,7 +45,7 @@ from ..compiler.warp import (
 from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays, PinnedPool
-from ..machines.threads import run_all, spans
+from ..machines.jobs import run_all, spans
 from ..search.gpu import gpu_search
 from .matches import KeyValues, sort_pairs
 from .strands import Strands, empty_matches, take, words_of

@@ -24,6 +24,7 @@ from ..compiler.simd import LANES
 from ..compiler.sorting import N_DIGITS
 from ..errors import UnsupportedError
 from ..index import layouts
+from ..index.layouts import bucket_bits
 from ..index.reference import Blocks
 from ..index.sparse.minimizers import ROOM, smallest_kmers
 from ..index.sparse.table import (
@@ -31,7 +32,6 @@ from ..index.sparse.table import (
     LEFT,
     WORD,
     SparseTable,
-    bucket_bits,
     bucket_of,
     canonical,
     left_key,

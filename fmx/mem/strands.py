@@ -20,8 +20,7 @@ import numpy as np
 from ..compiler.functions import by_type, compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
-from ..machines.jobs import cuts, runs
-from ..machines.threads import run_all
+from ..machines.jobs import cuts, run_all, runs
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch

@@ -13,8 +13,8 @@ import click
 from .. import limits
 from ..errors import IndexFileError
 from ..machines.places import ALL_GPUS, Device
-from ..machines.threads import available_cores
 from ..search.engines import CUDA
+from ..system.process import available_cores
 from .command import Command, Decorator, command, former, group, rare, together  # noqa: F401
 
 

@@ -4,7 +4,6 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
@@ -129,6 +128,8 @@ def no_such_option(
         name, _, value = here.partition(" ")
         if name in own and (not value or value in getattr(own[name], "choices", ())):
             return click.UsageError(f"{what}: use {here}", ctx)
+    from difflib import get_close_matches  # only for errors
+
     with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in own]
     if meant := with_one_dash or get_close_matches(spelling, own, 1, 0.7):
         return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)

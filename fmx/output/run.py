@@ -15,7 +15,6 @@ from ..input import PairedFiles, spans
 from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens
-from ..report.kinds import rendered
 from . import Aside
 
 if TYPE_CHECKING:
@@ -276,6 +275,8 @@ class LocalRun:
                 for file, taker in zip(asides, self._asides.values(), strict=True):
                     file.write(taker.end)
             if self._facts:  # last, as they include the time for all the others
+                from ..report.page import rendered  # only for reports
+
                 facts = self._facts()
                 for path, file in reports.items():
                     file.write(rendered(path, facts))

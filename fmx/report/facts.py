@@ -1,9 +1,11 @@
 """The facts of a run as JSON types, and the sum of the facts of shards.
 
 docs/reports.md describes each fact.  A command supplies what it knows before the run (Report.about), the run
-adds its results: counts, seconds, stages, lengths, contigs.  kinds.py formats them.
+adds its results: counts, seconds, stages, lengths, contigs.  page.py formats them.
 """
 
+import json
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -164,3 +166,32 @@ def _row(rows: Sequence[Any]) -> dict:
     sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
     sums["fractional"] = round(sums["fractional"], 6)
     return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}
+
+
+# Kinds of report files, by suffix.
+
+MULTIQC = "_mqc.json"
+SUFFIXES = {  # the first match wins
+    MULTIQC: "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML", ".tsv": "TSV",
+}  # fmt: skip
+KINDS = {  # by command
+    "search": ("JSON", "HTML", "MULTIQC"), "mem": ("JSON", "HTML"),
+    "count": ("JSON", "HTML", "TSV", "MULTIQC"),
+}  # fmt: skip
+
+
+def kind_of(path: str) -> str | None:
+    """Return the kind that the suffix of a name stands for, or None."""
+    name = os.path.basename(path).lower()
+    end = next((end for end in SUFFIXES if name.endswith(end)), name)
+    return None if end == name else SUFFIXES[end]
+
+
+def as_json(facts: dict[str, Any]) -> bytes:
+    """JSON with one line per element of long lists."""
+    long = {name: facts[name] for name in LONG if name in facts}
+    text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
+    for name, rows in long.items():
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+        text = f'{text[:-2]},\n "{name}": [\n{lines}\n ]\n}}' if rows else f'{text[:-2]},\n "{name}": []\n}}'
+    return f"{text}\n".encode()

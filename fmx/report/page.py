@@ -1,14 +1,16 @@
-"""Formats the facts of a run as an HTML page with figures."""
+"""Report files of the facts of a run: an HTML page with figures, JSON, a table, a MultiQC section."""
 
+import json
+import os
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ..errors import n_of
-from . import svg
-from .facts import FATES, SPENT, fates_of
+from . import samples, svg
+from .facts import FATES, MULTIQC, SPENT, as_json, fates_of, kind_of
 from .html import cells, page, table
-from .samples import sections
 
 _MOST = 30  # contigs to show, those with the most reads
 _COLUMNS = 60  # of a histogram, at most
@@ -25,6 +27,18 @@ _WORDS = {
 }  # fmt: skip
 
 
+def rendered(path: str, facts: dict[str, Any]) -> bytes:
+    """Return the contents of a report file for its suffix."""
+    kind = kind_of(path)
+    if kind == "JSON":
+        return as_json(facts)
+    if kind == "HTML":
+        return html(facts)
+    if kind == "TSV":
+        return samples.as_table(facts)
+    return as_multiqc(path, facts)
+
+
 def html(facts: dict[str, Any]) -> bytes:
     """Make the page."""
     counts = facts["counts"]
@@ -35,7 +49,7 @@ def html(facts: dict[str, Any]) -> bytes:
     if "unique" in counts:
         parts += _fates(facts)
     if "samples" in facts:
-        parts += sections(facts)
+        parts += samples.sections(facts)
     if sum(facts.get("strands", {}).values()):
         what = "matches" if "matches" in counts else "occurrences"
         parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
@@ -181,3 +195,40 @@ def _run(facts: dict[str, Any]) -> str:
         words = ", ".join(map(str, value)) if isinstance(value, list) else value
         rows.append(("-" * min(len(name), 2) + name, words))
     return table(("", ""), [cells(*row, kind=' class="words"') for row in rows])
+
+
+# A section of MultiQC's report: custom content, found by the name of the file.
+
+_ABOUT = "finds every place where a DNA read occurs in a reference, and counts guides and barcodes in reads."
+
+
+def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
+    """A MultiQC section with a bar for the sample that the file is named after, or per sample counted."""
+    if "samples" in facts:
+        what, done, colours = f"{facts['samples'][0]['unit']}s", "Counted", dict(samples.FATES.values())
+        data, text = samples.fates_of(facts["samples"]), f"What became of {what}."
+    else:
+        what, fates = fates_of(facts)
+        done, colours = "Mapped", dict(FATES[what].values())
+        data = {os.path.basename(path)[: -len(MULTIQC)] or "fmx": fates}
+        text = f"How often {what} occur{' as proper pairs' if what == 'pairs' else ''}."
+    title, names = f"{done} {what}", next(iter(data.values()))
+    name = f"fmx_{what}" if done == "Mapped" else f"fmx_counted_{what}"
+    section = {
+        "id": name,
+        "parent_id": "fmx",
+        "parent_name": "fmx",
+        "parent_description": _ABOUT,
+        "section_name": title,
+        "description": text,
+        "plot_type": "bargraph",
+        "pconfig": {
+            "id": f"{name}_plot",
+            "title": f"fmx: {title}",
+            "ylab": what.capitalize(),
+            "cpswitch_counts_label": f"Number of {what}",
+        },
+        "categories": {words: {"name": words, "color": colours[words]} for words in names},
+        "data": data,
+    }
+    return f"{json.dumps(section, indent=1)}\n".encode()

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UnsupportedError, n_of
 from ..index import layouts
 from ..input import spans
+from ..machines.jobs import run_all
 from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, teams
 from ..machines.progress import Progress
-from ..machines.threads import run_all
 from .hits import SelectionPolicy
 from .mapper import Mapper, part_on_cpu
 from .mapping import BOTH, UNOBSERVED, MapOptions, Observers, least_bases, make_query, shortest

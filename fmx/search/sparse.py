@@ -12,8 +12,9 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
+from ..index.layouts import bucket_bits
 from ..index.sparse.minimizers import ROOM, smallest_kmers
-from ..index.sparse.table import bucket_bits, bucket_of, canonical
+from ..index.sparse.table import bucket_of, canonical
 from .numbers import (
     HI,
     KEPT,

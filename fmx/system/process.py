@@ -116,6 +116,13 @@ def cores() -> float:
     return min(found)
 
 
+def available_cores() -> int:
+    """Return the cores this process may use, by its affinity and the quota of a container or batch job."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cores()
+    return own if quota > own else max(math.ceil(quota), 1)
+
+
 def memory() -> float:
     """Return the bytes left under the limit, file cache included; infinity without a limit."""
     found = [math.inf]

@@ -24,21 +24,20 @@ from ..index.arrays import part_arrays, part_sizes
 from ..index.building.build import build_index
 from ..index.disk import store
 from ..index.fm_index import FMIndex, load
+from ..index.layouts import SparseName, parse_sparse
 from ..index.reference import MAX_SYMBOLS
-from ..index.sparse.table import DEFAULT, SparseName, parse_sparse
 from ..input.reads import Patterns
 from ..machines.gpu_session import GpuSession
-from ..machines.jobs import ONE_CORE
+from ..machines.jobs import ONE_CORE, run_all, spans
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
-from ..machines.threads import run_all, spans
 from ..measure import timing
 from ..measure.texts import cut, places, random_fasta, search, search_both
 from ..search import engines
 from ..search.hits import Locator
 from ..search.mapping import make_query
 
-SPARSE = str(SparseName(*DEFAULT))
+SPARSE = str(SparseName())
 WAYS = ("verify", SPARSE, "cofi", "bvsfm-k3-d224", *dict.fromkeys(name for name, _ in plan.CHOICES))
 SA_RATES = (1, 4, 16, 32, 64)
 N_TRIED = 4  # of a reference; of an index, all

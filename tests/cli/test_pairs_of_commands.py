@@ -242,7 +242,7 @@ def test_the_commands_of_the_page_work(there, peer):
 
 
 def test_records_of_one_line_are_no_mates(folder):
-    from fmx.input.mates import advice
+    from fmx.input.chunks import advice
 
     (folder / "odd.fa").write_bytes(b">a\n>b\n>c")
     (folder / "odder.fa").write_bytes(b">a>b\n>c>\n>\n>")

@@ -4,7 +4,7 @@ import numpy as np
 
 from fmx.bench import sparse
 from fmx.bench.patterns import DrawnPatterns
-from fmx.index.sparse.table import SparseName
+from fmx.index.layouts import SparseName
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession

@@ -17,8 +17,8 @@ from fmx.index.seed_table import first_rows
 from fmx.input.dna import pack_text
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.jobs import ONE_CORE, Cores
-from fmx.machines.threads import available_cores
 from fmx.measure.texts import Repeat, make_codes
+from fmx.system.process import available_cores
 
 COFI_KS = (3,) if SIMULATED else (2, 3, 5, 11)
 EVERY = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]

@@ -20,9 +20,9 @@ from fmx.errors import DeviceError, UnsupportedError
 from fmx.index.building.build import build_into
 from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
+from fmx.index.layouts import SparseName
 from fmx.index.plan import IndexOptions
 from fmx.index.sparse.building_gpu import check_memory
-from fmx.index.sparse.table import SparseName
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

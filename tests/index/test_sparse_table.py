@@ -12,8 +12,9 @@ from fmx import workflow
 from fmx.errors import UnsupportedError
 from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
+from fmx.index.layouts import SparseName, bucket_bits, parse_sparse
 from fmx.index.sparse.building import build_sparse
-from fmx.index.sparse.table import DEPTH, FEW, REACH, SparseName, bucket_bits, parse_sparse
+from fmx.index.sparse.table import DEPTH, FEW, REACH
 from fmx.input.dna import pack_text
 from fmx.machines.jobs import ONE_CORE
 

@@ -17,7 +17,7 @@ from fmx.input.pair_spans import Balance, PairSpan, Rest
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, StreamRest, blocks_of
 from fmx.input.streams import Source
-from fmx.machines.threads import settled
+from fmx.machines.jobs import settled
 from fmx.system.files import RegularFile
 
 DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))

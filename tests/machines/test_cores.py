@@ -5,7 +5,6 @@ import os
 import pytest
 
 from fmx.index import plan
-from fmx.machines import threads
 from fmx.system import process as resources
 
 GB = 10**9
@@ -66,13 +65,13 @@ def v2(group, files) -> dict:
 )
 def test_cores_are_those_of_the_quota(files, cores, machine):
     machine(files)
-    assert threads.available_cores() == cores
+    assert resources.available_cores() == cores
 
 
 def test_affinity_counts_too(machine, monkeypatch):
     machine(v2("/", {"cpu.max": "400000 100000"}))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5}, raising=False)
-    assert threads.available_cores() == 2
+    assert resources.available_cores() == 2
 
 
 @pytest.mark.parametrize(
@@ -114,5 +113,5 @@ def test_memory_is_what_the_group_has_left(files, memory, machine):
 
 
 def test_this_machine_has_a_core_and_memory():
-    assert 1 <= threads.available_cores() <= (os.cpu_count() or 1)
+    assert 1 <= resources.available_cores() <= (os.cpu_count() or 1)
     assert plan.available_memory() > 0

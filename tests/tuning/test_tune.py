@@ -7,7 +7,7 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
-from fmx.index.sparse.table import parse_sparse
+from fmx.index.layouts import parse_sparse
 from fmx.machines.progress import Progress
 from fmx.tuning import trials
 from fmx.tuning.trials import KeptResults, Question, SearchPlace

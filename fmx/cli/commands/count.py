@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from ... import options
-from ...report.facts import Report
-from ...report.kinds import KINDS
+from ...report.facts import KINDS, Report
 from ..outputs import about, report_places, reporting
 
 TABLES = ["mageck", "long", "parquet"]

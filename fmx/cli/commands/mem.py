@@ -7,7 +7,7 @@ import click
 from ... import limits, options
 from ...options import find_indexes
 from ...output import kinds_of
-from ...report.kinds import KINDS
+from ...report.facts import KINDS
 from ..outputs import report_of, report_places, reporting
 
 

@@ -8,7 +8,7 @@ import click
 
 from ... import options
 from ...output import kinds_of
-from ...report.kinds import KINDS, SUFFIXES, kind_of
+from ...report.facts import KINDS, SUFFIXES, kind_of
 from ..outputs import report_of, report_places, reporting
 from .count import TABLES
 

@@ -1,12 +1,185 @@
-"""fmx search: map reads to an index."""
+"""fmx search: map reads to an index.  Its options for files of reads, trimming and pairs."""
 
+import os
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ... import limits, options
 from ..outputs import output_of, with_report, writing
-from ..reads import files, pairing, pairing_of, reading, reading_of, reads, warn_of_mates
+
+if TYPE_CHECKING:
+    from ...jobs.search import ReadInput
+    from ...search.pairs.proper import Pairing
+
+READS, PAIRS = "Reads", "Pairs"  # headings of --help
+_BASES = options.Number(0, 2**31)
+
+
+def reading_of(given: SimpleNamespace) -> dict:
+    """Return the fields of MapOptions from the options for reads.  Raises UsageError."""
+    if given.start and given.trim5:
+        raise click.UsageError("give only one of --start and --trim5")
+    from ...input.reads import WHOLE, Trim
+
+    begin = given.start - 1 if given.start else given.trim5 or 0
+    trim, least = Trim(begin, given.trim3 or 0, given.length or WHOLE.most), given.min_length or 0
+    found = {"skip": given.skip or 0, "first": given.first}
+    if given.collapse:
+        return {**found, "collapse": trim, "trim": Trim(least=least)}
+    return {**found, "trim": trim._replace(least=least)}
+
+
+# Options for pairs.
+
+_INSERT = options.Number(*limits.INSERT)
+MOST = 500  # bases
+_SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
+_ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
+
+
+def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files from comma-separated lists, in order."""
+    files = tuple(name for value in values for name in value.split(","))
+    if "" in files:
+        raise click.BadParameter("empty file name in a comma-separated list", param=param)
+    return files
+
+
+def _need_reads(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Check that READS are given, unless -1 and -2 or --samples are."""
+    mates = context.params["mates1"], context.params["mates2"]
+    if values and any(mates):
+        raise click.UsageError(
+            f"{values[0]} cannot be combined with -1 and -2: map single reads in a separate run, "
+            "or give several files of mates as -1 A,B -2 C,D"
+        )
+    if context.params["samples"] and (values or any(mates)):
+        raise click.UsageError("give only one of READS, -1 with -2, and --samples")
+    if not values and not any(mates) and not context.params["samples"]:
+        raise click.MissingParameter(param=param, ctx=context)
+    return values
+
+
+def _files(name: str, number: int) -> Callable[..., Any]:
+    text = f"Files with mates {number}, comma-separated."
+    return click.option(
+        name, f"mates{number}", metavar="FILES", multiple=True, callback=_split, is_eager=True, help=text
+    )
+
+
+reads = click.argument("reads", nargs=-1, callback=_need_reads)
+files = options.group(
+    READS,
+    _files("-1", 1),
+    _files("-2", 2),
+    click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
+    click.option(
+        "--samples", type=click.Path(), metavar="FILE", is_eager=True,
+        help="Sample sheet instead of READS: a table with columns sample, reads and read_group. With "
+        "-o {sample}.bam each sample has its own output.",
+    ),
+)  # fmt: skip
+pairing = options.group(
+    PAIRS,
+    click.option(
+        "--min-insert", "least", type=_INSERT, metavar="N",
+        help="Smallest insert size of a proper pair.  [default: 0]",
+    ),
+    click.option(
+        "--max-insert", "most", type=_INSERT, metavar="N",
+        help=f"Largest insert size of a proper pair.  [default: {MOST}]",
+    ),
+    *(
+        click.option(
+            f"--{name}", is_flag=True,
+            help=f"Mates of a proper pair point {how}{' (default)' if name == 'fr' else ''}.",
+        )
+        for name, how in _ORIENTATIONS.items()
+    ),
+)  # fmt: skip
+reading = options.group(
+    READS,
+    click.option("--trim5", type=_BASES, metavar="N", help="Remove N bases from the start of each read."),
+    click.option("--trim3", type=_BASES, metavar="N", help="Remove N bases from the end of each read."),
+    options.rare(
+        click.option(
+            "--start", type=options.Number(1, 2**31), metavar="N",
+            help="Start at base N of each read: --trim5 N-1.",
+        ),
+        click.option(
+            "--length", type=options.Number(1, 2**31), metavar="N", help="Keep at most N bases of each read."
+        ),
+        click.option(
+            "--min-length", type=_BASES, metavar="N",
+            help="Treat reads shorter than N bases after trimming as unmapped.",
+        ),
+    ),
+    click.option("--skip", type=options.COUNT, metavar="N", help="Skip the first N reads or pairs."),
+    click.option("--first", type=options.COUNT, metavar="N", help="Map only N reads or pairs, after --skip."),
+    click.option(
+        "--collapse", is_flag=True, help="Map identical reads once, as NAME_xN for N copies."
+    ),
+)  # fmt: skip
+
+
+def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | None":
+    """The Pairing if reads are pairs, else None; ``has_mates``: a sample sheet names files with mates 2.
+
+    Raises UsageError.
+    """
+    chosen = [name for name in _ORIENTATIONS if vars(given)[name]]
+    if not (given.mates1 or given.mates2 or given.interleaved or has_mates):
+        asked = [
+            *chosen,
+            *(["max-insert"] * (given.most is not None)),
+            *(["min-insert"] * (given.least is not None)),
+        ]
+        if asked:
+            raise click.UsageError(f"--{asked[0]} needs pairs: give them as -1 and -2, or with --interleaved")
+        return None
+    if len(chosen) > 1:
+        raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
+    least, most = given.least or 0, MOST if given.most is None else given.most
+    if least > most:
+        raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
+    _check_files(given, has_mates)
+    if refused := [name for field, name in _SINGLE.items() if vars(given)[field]]:
+        raise click.UsageError(f"{refused[0]} works on single reads only, not on pairs")
+    from ...search.pairs.proper import Pairing
+
+    return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
+
+
+def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
+    """Raise UsageError unless each file with mates 1 has one with mates 2."""
+    if given.interleaved:
+        if given.mates1 or given.mates2 or has_mates:
+            other = "the mates columns" if has_mates else "-1 and -2"
+            raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
+        return
+    if len(given.mates1) != len(given.mates2):
+        counts = f"{len(given.mates1)} and {len(given.mates2)}"
+        raise click.UsageError(
+            f"-1 and -2 name {counts} files: each file with mates 1 needs one with mates 2"
+        )
+    for one, two in zip(given.mates1, given.mates2, strict=True):
+        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
+            raise click.UsageError(
+                f"-1 {one} and -2 {two} are the same file; if it holds both mates, use --interleaved"
+            )
+
+
+def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
+    """Warn of single reads that look like mates, and of swapped mates."""
+    from ...input.chunks import advice, swapped
+    from ...machines.progress import Progress
+
+    for reads in inputs:
+        if found := swapped(reads.first, reads.second) if reads.second else advice(reads.first):
+            Progress(quiet).say(f"warning: {found}")
 
 
 @options.command

@@ -11,17 +11,16 @@ import numpy as np
 from ..._version import __version__
 from ...errors import UnsupportedError
 from ...input.dna import pack_text, unpack_text
-from ...machines.jobs import Backend, Cores
+from ...machines.jobs import Backend, Cores, start
 from ...machines.places import CPU, Device, choose_place
 from ...machines.progress import Progress
-from ...machines.threads import start
 from ..arrays import part_arrays, part_sizes, part_span
 from ..disk.check import GROUPED, SPARSE
 from ..disk.store import FORMAT, read_checked
 from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
 from ..fasta import read_fasta, read_groups
 from ..fm_index import group_arrays, load, load_reference, reference_arrays
-from ..layouts import LayoutName
+from ..layouts import LayoutName, SparseName
 from ..plan import IndexOptions, named
 from ..positions import sample
 from ..prefix_table import make_prefix_table
@@ -29,7 +28,6 @@ from ..reference import Groups, Reference, cut, names_in, part_of
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows
 from ..sparse.building import build_sparse
-from ..sparse.table import SparseName
 from .bwt import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
 

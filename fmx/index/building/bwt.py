@@ -13,8 +13,7 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, prefetch
 from ...compiler.sorting import last_until
-from ...machines.jobs import ONE_CORE, Backend, do
-from ...machines.threads import run_all, spans
+from ...machines.jobs import ONE_CORE, Backend, do, run_all, spans
 from ..contracts import NONE, fill
 from ..seed_table import first_rows
 

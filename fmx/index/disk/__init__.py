@@ -2,7 +2,6 @@
 
 import os
 import re
-from difflib import get_close_matches
 from pathlib import Path
 
 META = "meta.json"
@@ -31,6 +30,8 @@ def what_is_there(path: Path) -> str:
         names = [each.stem for each in path.parent.iterdir() if each.suffix == ".fmx"]
     except OSError:
         names = []
+    from difflib import get_close_matches  # only for errors
+
     if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
         return f"no index here; did you mean {path.parent / meant[0]}.fmx?"
     return f"no index here; build one with 'fmx index REFERENCE.fa -o {path}'"

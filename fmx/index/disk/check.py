@@ -15,9 +15,9 @@ from ...errors import UnsupportedError
 from ...input.dna import WORD
 from .. import layouts, prefix_table, seed_table
 from ..arrays import ArraySpec, part_sizes
+from ..layouts import SparseName, parse_sparse, sparse_named
 from ..positions import n_mark_words
 from ..reference import COLUMNS, MAX_SYMBOLS, are_names
-from ..sparse.table import SparseName, parse_sparse, sparse_named
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json

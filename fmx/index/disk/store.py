@@ -22,7 +22,7 @@ import xxhash
 
 from ...compiler import object_cache
 from ...errors import IndexFileError
-from ...machines.threads import run_all
+from ...machines.jobs import run_all
 from ...system.files import tells_changes
 from ..arrays import ArraySpec, scan
 from . import META, what_is_there

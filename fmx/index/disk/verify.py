@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...compiler.functions import compiled
-from ...machines.threads import run_all, spans
+from ...machines.jobs import run_all, spans
 from ..building.bwt import LARGE, LCP
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
-from ..layouts import parse_name
+from ..layouts import parse_name, sparse_named
 from ..positions import SampledSA, is_kept, marks_hold
 from ..reference import Blocks
 from ..sparse.building import build_sparse
-from ..sparse.table import sparse_named
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows checked together

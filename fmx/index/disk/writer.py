@@ -16,9 +16,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ...errors import IndexFileError, OutputError
-from ...machines.jobs import ONE_CORE, Backend
+from ...machines.jobs import ONE_CORE, Backend, start
 from ...machines.progress import Progress
-from ...machines.threads import start
 from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
 from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta

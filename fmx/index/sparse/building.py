@@ -18,23 +18,11 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, low_bits, prefetch, trailing_zeros
 from ...compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place, sort_few
-from ...machines.jobs import Cores, do
-from ...machines.threads import run_all
+from ...machines.jobs import Cores, do, run_all
+from ..layouts import SparseName, bucket_bits
 from ..reference import Blocks, find_block
 from .minimizers import ROOM, SPAN, find_minimizers, hash_kmers, minimizers
-from .table import (
-    DEPTH,
-    FEW,
-    WORD,
-    SparseName,
-    SparseTable,
-    bucket_bits,
-    bucket_of,
-    canonical,
-    position_in,
-    row_of,
-    text_key,
-)
+from .table import DEPTH, FEW, WORD, SparseTable, bucket_of, canonical, position_in, row_of, text_key
 
 PART_BITS = 16
 

@@ -18,14 +18,15 @@ from ...input.dna import symbols
 from ...machines import gpu
 from ...machines.gpu import memory_beside
 from ...machines.jobs import choose, do
+from ..layouts import MAX_W, bucket_bits
 from ..reference import find_block
 from .minimizers_gpu import N_STEPS, in_turn, make_steps, next_hashes
-from .table import DEPTH, FEW, MAX_W, WORD, SparseTable, bucket_bits, bucket_of, canonical, row_of, text_key
+from .table import DEPTH, FEW, WORD, SparseTable, bucket_of, canonical, row_of, text_key
 
 if TYPE_CHECKING:
     from ...machines.jobs import Backend
+    from ..layouts import SparseName
     from ..reference import Blocks
-    from .table import SparseName
 
 _N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
 _BYTES = 32  # for each row while sorting by buckets; later, rows of large buckets take 40

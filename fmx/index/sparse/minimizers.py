@@ -30,7 +30,7 @@ from ...compiler.simd import (
     store,
 )
 from ...input.dna import WORD, symbols
-from .table import MAX_W
+from ..layouts import MAX_W
 
 SPAN = 1024  # symbols that are hashed together
 _WIDTH = SPAN + 4 * MAX_W

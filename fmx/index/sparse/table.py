@@ -16,16 +16,13 @@ in the order of positions.  So k-mers that share a bucket are kept separate, and
 symbols that begins with the k-mer has a range of rows, which binary search finds.
 """
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, low_bits
-from ...errors import UnsupportedError
 from ...input.dna import reverse_complement, symbols
-from ..arrays import ArraySpec
 from ..reference import find_block
 
 FEW = 8  # rows of a bucket that are compared one by one
@@ -33,8 +30,6 @@ LEFT = 15  # symbols of a row
 REACH = 256  # symbols within which a row is near the end of its block
 WORD = 28  # symbols that are compared at a time
 DEPTH = 9 * WORD  # symbols that order rows; less than REACH, so only near rows may end within
-MAX_K, MAX_W = 31, 64
-DEFAULT = 21, 16
 _POSITION, _STRAND, _NEAR = np.uint64(32), np.uint64(31), np.uint64(30)
 
 
@@ -45,69 +40,6 @@ class SparseTable(NamedTuple):
     starts: Any
     k: int
     w: int
-
-
-class SparseName(NamedTuple):
-    """A parsed name, sparse-kK-wW."""
-
-    k: int
-    w: int
-
-    def __str__(self) -> str:
-        return f"sparse-k{self.k}-w{self.w}"
-
-    @property
-    def shortest(self) -> int:
-        """Bases of the shortest reads that can be mapped."""
-        return self.k + self.w - 1
-
-    def forms(self, n_text: int, n_rows: int | None) -> dict:
-        """Return the ArraySpec of each array of a part of n_text symbols, by its name in an index.
-
-        ``n_rows``: the number in meta.json, None if it has none.
-        """
-        last_row = max(n_text - 1 - self.k, 0) << 32 | 2**32 - 1
-        n_starts = (1 << bucket_bits(n_text, self.w)) + 1
-        return {
-            f"{self}.rows": ArraySpec("uint64", (n_rows,), last_row),
-            f"{self}.starts": ArraySpec(
-                "uint32", (n_starts,), ascends=True, holds=lambda starts: starts[-1] == n_rows
-            ),
-        }
-
-    def bytes_per_symbol(self, n_text: int) -> float:
-        """Return the bytes per symbol in a random text of n_text symbols."""
-        return 16 / (self.w + 1) + 4 * ((1 << bucket_bits(n_text, self.w)) + 1) / n_text
-
-    def table(self, arrays: dict) -> SparseTable:
-        """Return the SparseTable of an index, from its arrays by their names."""
-        return SparseTable(arrays[f"{self}.rows"], arrays[f"{self}.starts"], self.k, self.w)
-
-
-def parse_sparse(name: str) -> SparseName | None:
-    """Parse the name of a sparse suffix array, where k and w may be omitted; return None for another name.
-
-    Raises UnsupportedError if k or w is out of range.
-    """
-    match = re.fullmatch(r"sparse(?:-k(\d+))?(?:-w(\d+))?", name)
-    if match is None:
-        return None
-    k, w = (int(own) if own else usual for own, usual in zip(match.groups(), DEFAULT, strict=True))
-    if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
-        raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
-    return SparseName(k, w)
-
-
-def sparse_named(name: str) -> SparseName:
-    """Parse the name of a sparse suffix array, which must be one."""
-    found = parse_sparse(name)
-    assert found is not None
-    return found
-
-
-def bucket_bits(n_text: int, w: int) -> int:
-    """Return b for 2^b buckets: one to two rows per bucket, if 2 in w + 1 positions are sampled."""
-    return max((2 * n_text // (w + 1)).bit_length() - 1, 1)
 
 
 @inlined

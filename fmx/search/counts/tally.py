@@ -15,7 +15,7 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...errors import UnsupportedError
 from ...index.reference import place_of
-from ...machines.threads import Pool
+from ...machines.jobs import Pool
 from .owners import Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from pydivsufsort.dll import libdivsufsort
 from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
 from ....input import dna
-from ....machines.jobs import Cores
-from ....machines.threads import run_all, spans, start
+from ....machines.jobs import Cores, run_all, spans, start
 from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_room, sort_buckets
 from .ties import no_ties, sort_ties
 

@@ -18,7 +18,7 @@ import numpy as np
 from ....compiler.functions import compiled, inlined
 from ....compiler.primitives import at, prefetch, trailing_zeros
 from ....compiler.sorting import sort
-from ....machines.threads import run_all
+from ....machines.jobs import run_all
 
 _AHEAD = 32  # rows between prefetching a rank and writing it
 
