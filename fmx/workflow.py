@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._version import __version__
-from .compiler import functions
+from .compiler import object_cache
 from .index import layouts, plan
 from .index.arrays import own_sizes, part_sizes
 from .index.disk import default_index_path
@@ -63,7 +63,7 @@ if not TYPE_CHECKING:  # a type checker would accept any name
 
 def tell_compiling(progress: Progress) -> None:
     """Print a message when code is compiled, which happens in the first run with new options."""
-    functions.on_first_compile(progress)
+    object_cache.on_first_compile(progress)
 
 
 class Search(NamedTuple):

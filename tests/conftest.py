@@ -32,7 +32,7 @@ import simulator  # noqa: E402
 
 import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
-from fmx.compiler import functions  # noqa: E402
+from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
 from fmx.system.process import available_cores  # noqa: E402
 
@@ -186,7 +186,7 @@ def command(capfdbinary, monkeypatch):
 
     It says nothing of compiling, which depends on what other tests have compiled before.
     """
-    monkeypatch.setattr(functions, "on_first_compile", lambda say: None)
+    monkeypatch.setattr(object_cache, "on_first_compile", lambda say: None)
 
     def command(*arguments, stdin=b""):
         arguments = [str(argument) for argument in arguments]

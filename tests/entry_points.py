@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmx.compiler import ahead, cuda_probe, object_cache
+from fmx.compiler import ahead, object_cache
 from fmx.compiler import kernels as cuda_kernels
 
 sys.path.append(str(Path(__file__).parent))  # as in the tests
@@ -155,7 +155,7 @@ ON_GPU = [
 PROGRAM = """
 import json, sys
 from fmx.cli import main
-from fmx.compiler import functions, piece, object_cache
+from fmx.compiler import ahead, functions, piece, object_cache
 code, found = functions.Compiled.code, []
 
 def note(compiled, kinds):
@@ -167,7 +167,7 @@ def note(compiled, kinds):
     return made
 
 functions.Compiled.code = note
-functions.work_alone()
+ahead.work_alone()
 status = exec(sys.argv[3], {}) if sys.argv[2] == "-c" else main.run(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
@@ -299,8 +299,8 @@ def functions(folder: Path) -> list:
 
 def kernels(folder: Path) -> list:
     """Lines of kernels.txt, with sizes of code for one kind of GPU."""
-    kinds = cuda_kernels.kinds_of(cuda_probe.arguments(np.asarray))
-    names = {object_cache.plain_name(cuda_probe.read_all.function, kinds)}
+    kinds = cuda_kernels.kinds_of(cuda_kernels.probe_arguments(np.asarray))
+    names = {object_cache.plain_name(cuda_kernels.read_all.function, kinds)}
     for command in ON_GPU:
         print(command, file=sys.stderr)
         names.update(run_on_gpu(command, folder)[0])

@@ -35,9 +35,12 @@ from numba_cuda_mlir.numba_cuda.np.numpy_support import from_dtype  # noqa: E402
 from numba_cuda_mlir.numba_cuda.typing.typeof import typeof  # noqa: E402
 
 from fmx.compiler import numba_cuda  # noqa: E402
-from fmx.compiler.cuda import Module  # noqa: E402
 from fmx.compiler.kernels import kinds_of  # noqa: E402
-from fmx.compiler.piece import Contract, Piece  # noqa: E402
+from fmx.compiler.piece import (  # noqa: E402
+    Contract,
+    Module,
+    Piece,
+)
 
 # Pieces.  numba-cuda looks at the type alone of what a kernel calls, so that a Piece may stand for it;
 # numba-cuda-mlir looks at the value, so that functions are rewritten to name what it knows.

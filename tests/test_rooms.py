@@ -24,7 +24,7 @@ PACKAGES = table()
 
 
 def imports_of(path) -> set:
-    """Full names of everything that a file of fmx imports, inside functions too."""
+    """Full names of everything that a file of fmx imports, inside functions and by import_module too."""
     package = path.relative_to(ROOT).parts[:-1]
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -34,6 +34,9 @@ def imports_of(path) -> set:
             base = package[: len(package) - node.level + 1] if node.level else ()
             name = ".".join([*base, *([node.module] if node.module else [])])
             found |= {f"{name}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+            names = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)]
+            found |= {f"{'.'.join(package)}{name}" if name.startswith(".") else name for name in names}
     return found
 
 
@@ -55,6 +58,7 @@ def test_imports_are_found():
     seen = imports_of(ROOT / "fmx" / "index" / "layouts" / "bvsfm.py")
     assert {"fmx.index.contracts.share", "fmx.compiler.primitives.at"} <= seen
     assert "numba" in imports_of(ROOT / "fmx" / "compiler" / "numba_cpu.py")
+    assert "fmx.compiler.ahead" in imports_of(ROOT / "fmx" / "compiler" / "functions.py")  # by its name
     assert "index" in packages_of(ROOT / "fmx" / "cli" / "commands" / "index.py")  # inside a function
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..compiler import functions
+from ..compiler import object_cache
 from ..errors import InputError, OutputError, n_of
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
@@ -178,7 +178,7 @@ class PairInput(NamedTuple):
 
 def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
     """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files."""
-    functions.on_first_compile(progress)
+    object_cache.on_first_compile(progress)
     names, job = read_job(paths, options, output.values)
     _ = job.task  # counts q-grams
     return PairInput(names, job)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from . import functions, object_cache
+from . import object_cache
 
 PATH = Path(__file__).with_name("entry_points.txt")
 KERNELS = Path(__file__).with_name("kernels.txt")
@@ -120,7 +120,7 @@ class Workers:
         command = [sys.executable, "-c", program]
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
 
-    def compile(self, entries: list[Entry], listener: functions.Listener | None = None) -> list[Entry]:
+    def compile(self, entries: list[Entry], listener: object_cache.Listener | None = None) -> list[Entry]:
         """Compile entries, those with most code first, and show the progress.
 
         Returns those that were not compiled: a process ended, or the code cannot be called.
@@ -184,10 +184,35 @@ def n_processes(entries: list[Entry]) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), len(entries)))
 
 
+_may_start_others = [True]  # once per process
+
+
+def work_alone() -> None:
+    """Compile in this process only."""
+    _may_start_others.clear()
+
+
+def compile_beside(name: str, report: Callable[[str], bool]) -> None:
+    """Compile what a command that lacks the function of this name is likely to need, in several processes.
+
+    ``report``: states that functions are compiled, and returns whether their code can be called.
+    """
+    if not _may_start_others:
+        return
+    wanted = [entry for entry in beside(name) if not is_kept(entry)]
+    n = n_processes(wanted)
+    if n == 1 or not object_cache.is_kept():
+        return
+    work_alone()
+    with workers(n) as started:
+        if report(f": {len(wanted)} functions"):
+            started.compile(wanted, *object_cache.listeners)
+
+
 def work(shared: bool) -> None:
     """Compile each name read from standard input, one per line, and answer with a line."""
     gc.disable()
-    functions.work_alone()
+    work_alone()
     if shared:
         object_cache.keep_for_all()
     for line in sys.stdin:

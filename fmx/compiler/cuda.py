@@ -17,21 +17,11 @@ from . import cuda_driver as driver
 from .kernels import Kernel, check_compiler, compiler, kinds_of
 from .piece import Piece
 
-
-class Module:
-    """numba.cuda, as kernels name it; imported when one is compiled."""
-
-    __name__ = "numba.cuda"  # so that computing a fingerprint, which reads the name, imports nothing
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("numba.cuda"), name)
-
-
 if SIMULATED:
     with installed("numba-cuda", CUDA_EXTRA):
         from numba import cuda
 else:
-    cuda = Module()
+    from .kernels import cuda
 
 
 __all__ = ["SIMULATED", "check_compiler", "driver"]

@@ -13,58 +13,18 @@ second of each command.
 import functools
 import sys
 import threading
-import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from . import DISABLED, object_cache
 from .native import COMPILING, Code, Native, need_room, spread
 from .piece import Contract, Piece
 
 _lock = threading.RLock()
-_listener: list = []
-_before_compiling: list = []  # the listener, until it was notified
-_may_start_others = [True]  # once per process
 _UNKNOWN = "this version of numba or NumPy is not supported; install one that fmx requires"
-_seconds = [0.0]
-
-
-class Listener(Protocol):
-    """Gets messages on what is compiled: machines/progress.py."""
-
-    def say(self, message: str) -> None:
-        """Write a line that stays."""
-
-    def alone(self, message: Callable[[], str], share: Callable[[], float]) -> AbstractContextManager[None]:
-        """Within the context, show ``message()`` and the time left, from the fraction done."""
-
-
-def on_first_compile(listener: Listener) -> None:
-    """Notify ``listener`` once, when something is compiled that is not on disk.
-
-    The last listener replaces earlier ones, such as that of an earlier command of the process.
-    """
-    _listener[:] = _before_compiling[:] = [listener]
-
-
-def seconds_of_compiling() -> float:
-    """Return the seconds that this process has spent on compiling."""
-    return _seconds[0]
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Count the time in the context as compiling."""
-    start = time.monotonic()
-    try:
-        yield
-    finally:
-        with _lock:
-            _seconds[0] += time.monotonic() - start
 
 
 @functools.cache
@@ -80,19 +40,10 @@ def _is_callable() -> bool:
     return import_module(".probe", __package__).holds(compiler())
 
 
-def tell(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
-    """Report that something is compiled and why its code is not kept: ``unknown`` if not
-    ``is_callable()``."""
-    while _before_compiling:
-        why = ""
-        if not object_cache.is_kept():
-            where = object_cache.folder() or "a folder without a home"
-            why = f": {where} is not a private folder; set FMX_CACHE to one"
-        elif not is_callable():
-            why = f": {unknown}"
-        _before_compiling.pop().say(
-            f"compiling for this machine ({f'each time{why}' if why else 'once'}){what} ..."
-        )
+def _report(what: str = "") -> bool:
+    """Report that ``what``, or a function, is compiled; return whether its code can be called."""
+    object_cache.report_compiling(_is_callable, _UNKNOWN, what)
+    return _is_callable()
 
 
 class Compiled(Piece):
@@ -124,37 +75,18 @@ class Compiled(Piece):
         code = object_cache.load(name) if keep else None
         if code is not None:
             return code
-        with compiling():
-            if keep and _may_start_others:
-                _compile_ahead(object_cache.plain_name(function, kinds))
+        with object_cache.compiling():
+            if keep:
+                ahead = import_module(".ahead", __package__)
+                ahead.compile_beside(object_cache.plain_name(function, kinds), _report)
                 code = object_cache.load(name)
             if code is None:
-                tell(_is_callable, _UNKNOWN)
-                if not _is_callable():
+                if not _report():
                     return None
                 code = compiler().machine_code(self.made, kinds)
                 if keep:
                     object_cache.save(name, code)
         return code
-
-
-def _compile_ahead(name: str) -> None:
-    """Compile what a command that lacks the function of this name is likely to need, in several processes."""
-    ahead = import_module(".ahead", __package__)
-    wanted = [entry for entry in ahead.beside(name) if not ahead.is_kept(entry)]
-    n = ahead.n_processes(wanted)
-    if n == 1 or not object_cache.is_kept():
-        return
-    _may_start_others.clear()
-    with ahead.workers(n) as started:
-        tell(_is_callable, _UNKNOWN, f": {len(wanted)} functions")
-        if _is_callable():
-            started.compile(wanted, *_listener)
-
-
-def work_alone() -> None:
-    """Compile in this process only."""
-    _may_start_others.clear()
 
 
 def compiled(function: Callable) -> Any:

@@ -2,13 +2,15 @@
 
 ``kernel[grid, block, stream, shared](arguments)`` is the syntax of numba.  Once a kernel is kept, no compiler
 is imported.  The calling convention is numba's: a number is passed as itself, a tuple as its elements, and an
-array as (owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tests it before any kernel
-is kept; if it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is also
+array as (owner, parent, size, itemsize, address, shape, strides).  A test precedes the first kernel that is
+kept; if it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is also
 kept.
 """
 
 import contextlib
 import functools
+import json
+import sys
 import threading
 from array import array
 from collections.abc import Callable
@@ -16,14 +18,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import CUDA_EXTRA, installed
-from . import SIMULATED, cuda_driver, functions, object_cache
+from . import SIMULATED, cuda_driver, object_cache
 from .cuda_driver import CudaArray
 from .native import Code, number_bits, number_kind
+from .piece import Module
 
 
 def kinds_of(arguments: tuple) -> tuple:
@@ -105,8 +108,8 @@ class Kernel:
         capability = cuda_driver.capability()
         code = self.kept(kinds, capability)
         if code is None:
-            with functions.compiling():
-                functions.tell(functools.partial(is_callable, capability), UNKNOWN)
+            with object_cache.compiling():
+                object_cache.report_compiling(functools.partial(is_callable, capability), UNKNOWN)
                 if not is_callable(capability):
                     return compiler().by_numba(self.function, self.max_registers)
                 code = self.compile(kinds, capability)
@@ -152,12 +155,8 @@ def check_compiler() -> None:
     Raises DeviceError if it cannot be used.
     """
     capability = cuda_driver.capability()
-    if not object_cache.is_proven(_convention(capability)) and not _probe().code_for(capability):
+    if not object_cache.is_proven(_convention(capability)) and not _probe_code(capability):
         compiler().check()
-
-
-def _probe() -> ModuleType:
-    return import_module(".cuda_probe", __package__)
 
 
 def _convention(capability: tuple) -> str:
@@ -170,10 +169,115 @@ def is_callable(capability: tuple) -> bool:
     proof = _convention(capability)
     if object_cache.is_proven(proof):
         return True
-    if not _probe().holds(capability):
+    if not holds(capability):
         return False
     object_cache.keep_proof(proof)
     return True
+
+
+# A test whether code can be launched: whether numba's convention is as expected on this driver.
+#
+# If it differs, a kernel reads memory that it must not, and its process can no longer use the GPU.  So before
+# a kernel is kept, a separate process launches one that takes every kind of argument.
+
+cuda = Module()
+_N_BLOCKS, _N_THREADS = 3, 64
+
+
+class ProbeTuple(NamedTuple):
+    """A named tuple as an argument; ``table`` int32[2, 5]."""
+
+    table: Any
+    factor: Any
+    pair: tuple
+
+
+@Kernel
+def read_all(out, group, wide, small, marks, nothing, half):
+    """Take every kind of argument; each thread writes what it received to ``out`` (float64[threads, 12])."""
+    shared = cuda.shared.array(0, np.uint32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    shared[t] = t * small[1]
+    cuda.syncthreads()
+    total = 0.0
+    for r in range(group.table.shape[0]):
+        for c in range(group.table.shape[1]):
+            total += group.table[r, c] * (10 * r + c + 1)
+    out[i, 0] = total
+    out[i, 1] = group.factor
+    out[i, 2] = group.pair[0][t % group.pair[0].size]
+    out[i, 3] = group.pair[1]
+    out[i, 4] = wide[0] >> 20
+    out[i, 5] = wide[1] >> np.uint64(40)
+    out[i, 6] = small[0]
+    out[i, 7] = small[2]
+    out[i, 8] = 2 if marks[0] else (1 if marks[1] else 0)
+    out[i, 9] = shared[cuda.blockDim.x - 1 - t]
+    out[i, 10] = nothing.size + out.shape[0] + out.strides[0]
+    out[i, 11] = half + cuda.gridDim.x
+
+
+def probe_arguments(take: Callable[[np.ndarray], Any]) -> tuple:
+    """Return the arguments for the launch; ``take`` copies an array to where it is used."""
+    table = take(np.arange(-3, 7, dtype=np.int32).reshape(2, 5))
+    line = take(np.arange(3, 40, dtype=np.uint8))
+    group = ProbeTuple(table, np.float32(0.5), (line, np.int16(-300)))
+    wide = -(2**62), np.uint64(2**63 + 2**41)
+    small = np.int8(-7), np.uint16(65000), np.int32(-70000)
+    out = take(np.zeros((_N_BLOCKS * _N_THREADS, 12), np.float64))
+    return out, group, wide, small, (False, np.bool_(True)), take(np.zeros(0, np.uint64)), 2.25
+
+
+def probe_result() -> np.ndarray:
+    """Return what ``out`` must contain afterwards."""
+    out, group, wide, small, _, _, half = probe_arguments(np.asarray)
+    t = np.arange(out.shape[0]) % _N_THREADS
+    weights = 10 * np.arange(2)[:, None] + np.arange(5) + 1
+    out[:, 0], out[:, 1], out[:, 3] = (group.table * weights).sum(), group.factor, group.pair[1]
+    out[:, 2] = group.pair[0][t % group.pair[0].size]
+    out[:, 4], out[:, 5] = wide[0] >> 20, wide[1] >> np.uint64(40)
+    out[:, 6], out[:, 7], out[:, 8] = small[0], small[2], 1
+    out[:, 9] = (_N_THREADS - 1 - t) * int(small[1])
+    out[:, 10], out[:, 11] = out.shape[0] + out.strides[0], half + _N_BLOCKS
+    return out
+
+
+def _probe_code(capability: tuple) -> Code | None:
+    """Return the code of this kernel if it is kept: it came with all others, or was made before them."""
+    return read_all.kept(kinds_of(probe_arguments(np.asarray)), capability)
+
+
+def holds(capability: tuple) -> bool:
+    """Return whether the compiler's code can be launched on this thread's GPU."""
+    try:
+        code = _probe_code(capability) or read_all.compile(kinds_of(probe_arguments(np.asarray)), capability)
+        from .probe import ask  # once per folder and kind of GPU
+
+        told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
+        return json.loads(ask(__name__, told) or "[]") == probe_result().tolist()
+    except Exception:  # any error: another numba-cuda or driver may lack anything
+        return False
+
+
+def answer() -> None:
+    """Launch the code read from standard input, and print what it wrote."""
+    number, packed = json.load(sys.stdin)
+    cuda_driver.use(number)
+    code = object_cache.unpack(bytes.fromhex(packed))
+    given = probe_arguments(_to_device)
+    launch = cuda_driver.LoadedKernel(code.body, code.symbol)
+    launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, spread(given)[1])
+    cuda_driver.synchronize()
+    found = np.empty(given[0].shape, given[0].dtype)
+    cuda_driver.download(given[0], found)
+    print(json.dumps(found.tolist()))
+
+
+def _to_device(array: Any) -> cuda_driver.CudaArray:
+    made = cuda_driver.empty(array.shape, array.dtype)
+    if array.size:
+        cuda_driver.upload(np.ascontiguousarray(array), made)
+    return made
 
 
 # NVIDIA's radix sort, through cuda.compute.

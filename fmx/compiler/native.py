@@ -188,7 +188,9 @@ class Native:
     def __init__(self, code: Code) -> None:
         need_room(CODE)
         # Each in a separate engine: numba may give the same names in different processes.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target())
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, new_target())
+        self._engine.remove_module(empty)  # otherwise LLVM generates code for it, which takes 1 ms
         for machine in (code.body, code.entry):
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))
         self._engine.finalize_object()

@@ -13,7 +13,7 @@ from numba import types
 from ..errors import CUDA_EXTRA, installed
 from .cuda_driver import CudaArray
 from .native import Code
-from .piece import Piece
+from .piece import Module, Piece
 
 with installed("numba-cuda", CUDA_EXTRA):
     import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
@@ -23,7 +23,6 @@ with installed("numba-cuda", CUDA_EXTRA):
     from numba.cuda.descriptor import cuda_target
     from numba.cuda.typing.typeof import typeof_impl
 
-    from .cuda import Module
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch deserves no warning
 

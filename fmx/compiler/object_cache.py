@@ -13,10 +13,13 @@ import hashlib
 import json
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -181,3 +184,60 @@ def _tidy(where: Path) -> None:
     """Remove what was not used for long: files of this folder, and folders of other compilers beside it."""
     private.prune_files(where)
     private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)
+
+
+# What is not on disk is compiled: who is notified, and how long it takes.
+
+listeners: list = []  # the last one
+_unnotified: list = []  # the listener, until it was notified
+_counting = threading.Lock()
+_seconds = [0.0]
+
+
+class Listener(Protocol):
+    """Gets messages on what is compiled: machines/progress.py."""
+
+    def say(self, message: str) -> None:
+        """Write a line that stays."""
+
+    def alone(self, message: Callable[[], str], share: Callable[[], float]) -> AbstractContextManager[None]:
+        """Within the context, show ``message()`` and the time left, from the fraction done."""
+
+
+def on_first_compile(listener: Listener) -> None:
+    """Notify ``listener`` once, when something is compiled that is not on disk.
+
+    The last listener replaces earlier ones, such as that of an earlier command of the process.
+    """
+    listeners[:] = _unnotified[:] = [listener]
+
+
+def seconds_of_compiling() -> float:
+    """Return the seconds that this process has spent on compiling."""
+    return _seconds[0]
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Count the time in the context as compiling."""
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        with _counting:
+            _seconds[0] += time.monotonic() - start
+
+
+def report_compiling(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
+    """Report once that something is compiled, and why its code is not kept: ``unknown`` if not
+    ``is_callable()``."""
+    while _unnotified:
+        why = ""
+        if not is_kept():
+            where = folder() or "a folder without a home"
+            why = f": {where} is not a private folder; set FMX_CACHE to one"
+        elif not is_callable():
+            why = f": {unknown}"
+        _unnotified.pop().say(
+            f"compiling for this machine ({f'each time{why}' if why else 'once'}){what} ..."
+        )

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import types
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from opcode import opmap
 from typing import Any
 
@@ -65,6 +66,15 @@ class Contract(Piece):
     def knows(self, first: object) -> bool:
         """Return whether there is a body for the type of ``first``."""
         return type(first) in self.bodies
+
+
+class Module:
+    """numba.cuda, as kernels name it; imported when one is compiled."""
+
+    __name__ = "numba.cuda"  # so that computing a fingerprint, which reads the name, imports nothing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("numba.cuda"), name)
 
 
 _LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
@@ -151,7 +161,7 @@ def _value(value: Any, named: list) -> str:
         return _value(tuple(sorted(value.items())), named)
     if isinstance(value, None | bool | int | float | str | bytes | np.generic | np.dtype):
         return f"{_name(type(value))} {value!r}"
-    # A module or a function of another library, known by its version; or numba.cuda, from cuda.py.
+    # A module or a function of another library, known by its version; or Module.
     return getattr(value, "__name__", None) or _name(type(value))
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from ..compiler import functions
+from ..compiler import object_cache
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput
@@ -87,7 +87,7 @@ class CountJob(FilesJob):
         return add_up(self.output, progress, folder, shards, self)
 
     def _counter(self, resources: Resources, progress: Progress) -> Counter:
-        functions.on_first_compile(progress)
+        object_cache.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
         options = replace(self.counting, n_threads=resources.threads)
         return make_counter(libraries, self.samples, options, progress)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..compiler import functions
+from ..compiler import object_cache
 from ..errors import IndexFileError, n_of
 from ..index.building.build import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
@@ -33,7 +33,7 @@ class IndexJob:
         return IndexJob(absolute(self.references), path, options)
 
     def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
-        functions.on_first_compile(progress)
+        object_cache.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> tuple:
         """(digest of the reference of an index that is replaced, its description); () if there is none."""
@@ -72,7 +72,7 @@ class AddingJob:
         return replace(self, path=os.path.abspath(self.path), groups=groups)
 
     def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
-        functions.on_first_compile(progress)
+        object_cache.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
         """Nothing to prepare."""

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Protocol
 
-from ..compiler import functions
+from ..compiler import object_cache
 from ..report.facts import SPENT
 from ..system.process import started, tell
 
@@ -69,13 +69,13 @@ class Wall:
     def __init__(self, start: float | None = None) -> None:
         self._last = start or started.get() or time.monotonic()
         self._stage, self._is_over = "starting", False
-        self._compiled = functions.seconds_of_compiling()
+        self._compiled = object_cache.seconds_of_compiling()
         self.spent: dict[str, float] = defaultdict(float)
 
     def turn_to(self, stage: str) -> str:
         """Enter a stage and return the previous one."""
         if not self._is_over:
-            now, compiled = time.monotonic(), functions.seconds_of_compiling()
+            now, compiled = time.monotonic(), object_cache.seconds_of_compiling()
             seconds = now - self._last
             compiling = min(compiled - self._compiled, seconds)
             self.spent[self._stage] += seconds - compiling

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..compiler import functions
+from ..compiler import object_cache
 from ..errors import UnsupportedError
 from ..index import layouts
 from ..index.fm_index import FMIndex, JoinedIndex
@@ -74,7 +74,7 @@ def prepare(
     device: Device,
 ) -> Matching:
     """Prepare what ``find`` needs, for one output or several."""
-    functions.on_first_compile(progress)
+    object_cache.on_first_compile(progress)
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)

@@ -376,7 +376,7 @@ def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, diff
 
     monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
     heard = []
-    functions.on_first_compile(SimpleNamespace(say=heard.append))
+    object_cache.on_first_compile(SimpleNamespace(say=heard.append))
     differs(monkeypatch)
     assert not probe.holds(numba_cpu)
     table = np.arange(6.0).reshape(2, 3)

@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-from fmx.compiler import cuda_driver, cuda_probe, functions, kernels, numba_cuda, object_cache, probe
+from fmx.compiler import cuda_driver, kernels, numba_cuda, object_cache, probe
 from fmx.compiler.cuda import Kernel, cuda
 from fmx.machines import gpu
 
@@ -42,13 +42,13 @@ def driver(monkeypatch, tmp_path):
 
 
 def test_every_kind_of_argument_has_a_slot_of_its_size():
-    given = cuda_probe.arguments(np.asarray)
-    sizes = fake_cuda.params_of(numba_cuda.ptx(cuda_probe.read_all.function, kernels.kinds_of(given), (9, 0)))
+    given = kernels.probe_arguments(np.asarray)
+    sizes = fake_cuda.params_of(numba_cuda.ptx(kernels.read_all.function, kernels.kinds_of(given), (9, 0)))
 
     def there(value):
         return cuda_driver.CudaArray(value.shape, value.dtype, 0, None)
 
-    kinds, slots = kernels.spread(cuda_probe.arguments(there))
+    kinds, slots = kernels.spread(kernels.probe_arguments(there))
     assert len(slots) == len(sizes)
     numbers = [np.dtype(kind).itemsize for kind in kinds if isinstance(kind, str)]
     assert [size for size in sizes if size < 8] == [size for size in numbers if size < 8]
@@ -115,7 +115,7 @@ def test_without_the_convention_numba_launches_and_it_is_told(driver, tmp_path, 
     said, launched = [], []
     monkeypatch.setattr(kernels, "is_callable", lambda capability: False)
     monkeypatch.setattr(numba_cuda, "by_numba", lambda *_: lambda *how: launched.append(how))
-    functions.on_first_compile(SimpleNamespace(say=said.append))
+    object_cache.on_first_compile(SimpleNamespace(say=said.append))
     object_cache.write("something", b"")
     out = gpu.zeros(1, np.int64)
     Kernel(add)[1, 2](out, Pair(out, 1), 5)
@@ -131,12 +131,12 @@ def test_a_convention_that_does_not_hold_is_noticed(answer, driver, monkeypatch)
         returncode, stdout = (-11 if answer == "crash" else 0), answer
 
     monkeypatch.setattr(probe.subprocess, "run", lambda *_, **__: Done)
-    assert not cuda_probe.holds((9, 0))
+    assert not kernels.holds((9, 0))
 
 
 def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
-    monkeypatch.setattr(cuda_probe, "ask", lambda *_: json.dumps(cuda_probe.expected().tolist()))
-    assert cuda_probe.holds((9, 0))
+    monkeypatch.setattr(probe, "ask", lambda *_: json.dumps(kernels.probe_result().tolist()))
+    assert kernels.holds((9, 0))
 
 
 def test_to_launch_nothing_of_numba_is_imported():
@@ -155,7 +155,7 @@ def test_with_kernels_that_came_with_fmx_no_compiler_is_imported(driver, monkeyp
     kernels.check_compiler()
     assert checked
     monkeypatch.setattr(kernels, "compiler", lambda: numba_cuda)
-    cuda_probe.read_all.compile(kernels.kinds_of(cuda_probe.arguments(np.asarray)), (9, 0))
+    kernels.read_all.compile(kernels.kinds_of(kernels.probe_arguments(np.asarray)), (9, 0))
     monkeypatch.setattr(kernels, "compiler", None)
     kernels.check_compiler()
 

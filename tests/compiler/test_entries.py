@@ -133,7 +133,7 @@ def test_kernels_are_compiled_for_gpus_that_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path))
     object_cache.folder.cache_clear()
     names = {entry.name.split()[0]: entry for entry in ahead.kernels_for("sm_120")}
-    entry = names["fmx.compiler.cuda_probe.read_all"]
+    entry = names["fmx.compiler.kernels.read_all"]
     assert not ahead.is_kept(entry)
     with ahead.workers(1) as started:
         assert started.compile([entry]) == []

@@ -122,7 +122,7 @@ PROGRAM = """
 import sys
 from numba.core import dispatcher
 from fmx.cli import main
-from fmx.compiler import functions, piece
+from fmx.compiler import ahead, functions, piece
 
 core, find, made, checked = dispatcher._FunctionCompiler._compile_core, functions.Compiled._find, [], []
 
@@ -142,7 +142,7 @@ def check(compiled, kinds, arguments):
     return found
 
 dispatcher._FunctionCompiler._compile_core, functions.Compiled._find = note, check
-functions._may_start_others.clear()  # all is compiled in this process
+ahead.work_alone()  # all is compiled in this process
 code = main.run(sys.argv[1:])
 assert len(checked) > 20, len(checked)
 sys.exit(code)

@@ -166,7 +166,7 @@ def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkey
         return 2 * x
 
     heard = []
-    functions.on_first_compile(SimpleNamespace(say=heard.append))
+    object_cache.on_first_compile(SimpleNamespace(say=heard.append))
     assert keep(double, monkeypatch, tmp_path)(21) == 42
     assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
     kept = sorted(tmp_path.glob("fmx.of_a_test.*"))

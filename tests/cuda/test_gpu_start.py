@@ -15,11 +15,11 @@ pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no machine 
 MAIN = "from fmx.cli.main import main; main()"
 UNTRUSTED = "from fmx.compiler import kernels; kernels.is_callable = lambda capability: False;" + MAIN
 PROBE = """
-from fmx.compiler import cuda_driver, cuda_probe
-assert cuda_probe.holds(cuda_driver.capability())
-right = cuda_probe.expected()
-cuda_probe.expected = lambda: right + 1
-assert not cuda_probe.holds(cuda_driver.capability())
+from fmx.compiler import cuda_driver, kernels
+assert kernels.holds(cuda_driver.capability())
+right = kernels.probe_result()
+kernels.probe_result = lambda: right + 1
+assert not kernels.holds(cuda_driver.capability())
 """
 
 

@@ -12,7 +12,7 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx.compiler import functions
+from fmx.compiler import object_cache
 from fmx.machines.progress import Wall
 from fmx.system.process import started
 
@@ -32,7 +32,7 @@ def test_what_time_is_spent_on_adds_up_to_all_of_it(now):
     with wall.spending("opening"):
         now[0] += 0.5
     now[0] += 0.25
-    with functions.compiling():
+    with object_cache.compiling():
         now[0] += 4
     with wall.spending("mapping"):
         now[0] += 1

@@ -16,9 +16,9 @@ from fmx.cli import main
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
 import numpy as np
-from fmx.compiler import cuda_driver, cuda_probe, kernels, numba_cuda
-kinds = kernels.kinds_of(cuda_probe.arguments(np.asarray))
-code = numba_cuda.machine_code(cuda_probe.read_all.function, None, kinds, (9, 0))
+from fmx.compiler import cuda_driver, kernels, numba_cuda
+kinds = kernels.kinds_of(kernels.probe_arguments(np.asarray))
+code = numba_cuda.machine_code(kernels.read_all.function, None, kinds, (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute
 from cuda.bindings import nvml
