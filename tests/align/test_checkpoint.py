@@ -58,8 +58,20 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path, fasta, capsys):
     kept = tmp_path / "kept"
     Checkpoint(kept, "another digest").close(finished=False)
     assert run(["pairwise", fasta, "-o", os.devnull, "--checkpoint", str(kept)]) == 1
-    assert "belongs to other sequences or options" in capsys.readouterr().err
+    said = f"{kept}: belongs to other sequences or options; remove it or name another file\n"
+    assert capsys.readouterr().err.endswith(said)
     assert kept.exists()
+
+
+def test_a_checkpoint_that_cannot_be_kept_is_one_line(tmp_path, fasta, capsys):
+    (tmp_path / "folder").mkdir()
+    for name, why in (
+        ("no/kept", "cannot keep a checkpoint: No such file or directory"),
+        ("folder", "not a regular file; name another --checkpoint"),
+    ):
+        path = tmp_path / name
+        assert run(["pairwise", "-q", fasta, "-o", os.devnull, "--checkpoint", str(path)]) == 1
+        assert capsys.readouterr().err == f"fmx: error: {path}: {why}\n"
 
 
 def test_a_file_that_is_no_checkpoint_is_left_alone(tmp_path):

@@ -12,6 +12,8 @@ import pytest
 
 from fmx.align.bounds import AlignmentCounts, identity
 from fmx.cli.main import run
+from fmx.errors import UnsupportedError
+from fmx.output.formats.matrix import SquareMatrix
 
 from . import naive_nw
 from .families import encode, family
@@ -224,25 +226,16 @@ def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):
     assert not (tmp_path / "out.tsv").exists()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--matrix", "score", "--id", "0.9"],
-        ["--matrix", "score", "--format", "tsv"],
-        ["--matrix", "identity", "--cigar"],
-        ["--id", "97"],
-        ["--iddef", "5"],
-        ["--gap", "x"],
-    ],
-)
-def test_wrong_commands_are_refused(tmp_path, options):
-    fasta = write(tmp_path / "s.fa", SMALL)
-    assert run(["pairwise", str(fasta), *options, "-o", str(tmp_path / "out")]) == 2
-
-
-def test_phylip_of_two_files_is_refused(tmp_path):
-    fasta = str(write(tmp_path / "s.fa", SMALL))
-    assert run(["pairwise", fasta, fasta, "--matrix", "score", "-o", str(tmp_path / "out")]) == 2
+def test_a_matrix_larger_than_any_memory_is_refused(tmp_path):
+    matrix = SquareMatrix("npz", "score", range(2**40), range(2**40), is_half=True)
+    with (
+        pytest.raises(
+            UnsupportedError, match="1099511627776 x 1099511627776 does not fit into memory: write"
+        ),
+        matrix.opened(str(tmp_path / "m.npz"), 1),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_scores_too_large_are_refused(tmp_path, capsys):

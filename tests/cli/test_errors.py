@@ -109,39 +109,6 @@ def test_an_index_never_replaces_something_else(folder, command):
     assert "ref.fa exists" in complaint(command("index", "ref.fa", "-o", "ref.fa"))
 
 
-WRONG_COMMANDS = [
-    (["search"], "READS"),
-    (["search", "-k", "0", "r.fq"], "-k"),
-    (["search", "-k", "x", "r.fq"], "-k"),
-    (["search", "-m", "0", "r.fq"], "-m"),
-    (["search", "-a", "-k", "2", "r.fq"], "only one of -a and -k"),
-    (["search", "--forward-only", "--reverse-only", "r.fq"], "give only one of"),
-    (["search", "--seed", "-1", "r.fq"], "--seed"),
-    (["search", "-t", "0", "r.fq"], "--threads"),
-    (["search", "--rg", "ID:x", "r.fq"], "--rg"),
-    (["search", "--rg", r"@RG\tSM:x", "r.fq"], "--rg"),
-    (["search", "--unheard-of", "r.fq"], "--unheard-of"),
-    (["locate"], "-p"),
-    (["locate", "-p", "ACGT", "r.fa"], "-p"),
-    (["locate", "--format", "gff", "-p", "ACGT"], "--format"),
-    (["index"], "REFERENCE"),
-    (["index", "-"], "-o"),
-    (["index", "--sa-rate", "0", "r.fa"], "--sa-rate"),
-    (["index", "--prefix-length", "3", "r.fa"], "--prefix-length"),
-    (["serach", "r.fq"], "serach"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "word"), WRONG_COMMANDS, ids=lambda value: str(value))
-def test_wrong_commands_exit_2(arguments, word, indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD)
-    result = command(*arguments)
-    assert result.code == 2
-    assert result.out == b""
-    assert word in result.err
-    assert "Traceback" not in result.err
-
-
 def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
@@ -322,17 +289,26 @@ def test_debug_shows_the_traceback(indexed):
     assert os.listdir(indexed) == ["ref.fmx"]
 
 
+FULL = {
+    "cannot start a thread: use fewer threads (-t), or raise the limits of this shell": RuntimeError(
+        "can't start new thread"
+    ),
+    "out of memory; use fewer threads or a machine with more memory": MemoryError(),
+}
+
+
+@pytest.mark.parametrize("said", FULL)
 @pytest.mark.parametrize(
     "arguments", [["search", "r.fq"], ["mem", "r.fq"], ["pairwise", "r.fa"], ["index", "r.fa", "-o", "n.fmx"]]
 )
-def test_threads_that_cannot_be_started_are_one_line(arguments, indexed, command, monkeypatch):
+def test_too_few_threads_or_too_little_memory_are_one_line(arguments, said, indexed, command, monkeypatch):
     def refuse(thread):
-        raise RuntimeError("can't start new thread")
+        raise FULL[said]
 
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
     monkeypatch.setattr("threading.Thread.start", refuse)
-    assert "cannot start a thread" in complaint(command(*arguments, "-q", "-t", "2"))
+    assert complaint(command(*arguments, "-q", "-t", "2")) == f"fmx: error: {said}"
     assert sorted(path.name for path in indexed.iterdir()) == ["r.fa", "r.fq", "ref.fmx"]
 
 

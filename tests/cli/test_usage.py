@@ -26,6 +26,7 @@ READS = journeys.fastq([("r", "ACGT")])
 @pytest.fixture
 def home(folder):
     (folder / "r.fq").write_bytes(READS)
+    (folder / "l.csv").write_text("a,ACGT\n")
     return folder
 
 
@@ -77,6 +78,51 @@ MESSAGES = [
     ("index --layout auto --sa-rate 4 a.fa", "--layout auto chooses the SA rate: leave out --sa-rate"),
     ("tune", "give either INDEX or --bases, the size of a reference"),
     ("tune -x a.fmx --bases 10M", "give either INDEX or --bases, the size of a reference"),
+    ("search -k x r.fq", "invalid value for '-k': 'x' is not a whole number"),
+    ("search --forward-only --reverse-only r.fq", "give only one of --forward-only and --reverse-only"),
+    ("search --strata r.fq", "--strata needs --mismatches 1 or 2"),
+    ("search --max-memory 5G -x a -x b r.fq",
+     "--max-memory works with one index only: give one -x, or leave out --max-memory"),
+    ("search --interleaved -1 a", "--interleaved means that READS hold both mates: leave out -1 and -2"),
+    ("index", "missing argument 'REFERENCE...'; see 'fmx index --help'"),
+    ("index -", "a reference from standard input needs -o NAME.fmx"),
+    ("index a.fa b.fa", "several references need -o NAME.fmx"),
+    ("locate", "give patterns either with -p or as files"),
+    ("locate -p ACGT r.fa", "give patterns either with -p or as files"),
+    ("locate -p ACGT --format gff", "invalid value for '--format': 'gff' is not one of 'sam', 'tsv', 'bed', "
+     "'parquet', 'rtab', 'npz', 'fasta'"),
+    ("locate -p ACGT --format fasta", "FASTA is for products of primers: give --pairs with it"),
+    ("locate -p ACGN --iupac --format sam",
+     "SAM cannot represent IUPAC patterns: write TSV or BED with --iupac"),
+    ("locate --pairs p.tsv -x a -x b", "--pairs searches one index: give one -x"),
+    ("locate --pairs p.tsv --iupac",
+     "--pairs searches for both primers of each line on both strands: leave out --iupac"),
+    ("locate --pairs p.tsv --format sam", "--pairs writes TSV, BED or FASTA, not sam"),
+    ("locate --pairs p.tsv --format bed --absent",
+     "--absent adds lines to TSV, not to BED: leave it out, or write TSV"),
+    ("pairwise --matrix score a.fa b.fa", "PHYLIP needs a square matrix: give one input, or -o FILE.npz"),
+    ("pairwise --matrix score --format tsv a.fa", "a matrix is npz or PHYLIP: leave out --format tsv"),
+    ("pairwise --format npz a.fa", "--format npz is for matrices: give --matrix with it"),
+    ("pairwise --format phylip a.fa", "--format phylip is for matrices: give --matrix with it"),
+    ("pairwise --iddef 5 a.fa", "invalid value for '--iddef': '5' is not one of '0', '1', '2', '3', '4'"),
+    ("pairwise --gap x a.fa", "invalid value for '--gap': 'x' is not a whole number"),
+    ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
+    ("count -l a -l b -l c r.fq", "give one library, or one for mates 1 and one for mates 2"),
+    ("count -l a r.fq --offset 1 --after AC",
+     "give only one of --offset, --after with --before, and --anywhere"),
+    ("count -l a r.fq --names b,c", "2 names for 1 sample; separate files of one sample by commas"),
+    ("count -l a --samples s.csv --names b",
+     "--names cannot be combined with --samples: the sheet has the names"),
+    ("count -l a -1 b -2 c -2 d", "give -1 and -2 the same number of times: once per sample"),
+    ("count -l a -1 b,c -2 d",
+     "-1 and -2 differ in number of files: each file with mates 1 needs one with mates 2"),
+    ("count -l l.csv r.fq --scheduler a:1",
+     "a cluster run needs -o FILE, in a folder that all workers can see"),
+    ("count -l l.csv r.fq --scheduler a:1 --scheduler-file b",
+     "give only one of --scheduler and --scheduler-file"),
+    ("count -l l.csv r.fq --shard 1/2", "--shard needs -o FOLDER, the folder that 'fmx merge' reads"),
+    ("count -l l.csv r.fq --shard 1/2 -o x --scheduler a:1",
+     "give only one of --shard and --scheduler: a cluster run makes its own shards"),
 ]  # fmt: skip
 
 
@@ -124,8 +170,8 @@ def test_what_other_programs_call_an_option_is_named_as_here(words):
         ):
             command.parse_args(context, [spelling, "1"])
         text = error.value.format_message()
-        if "say " in text:
-            name, _, value = text.partition("say ")[2].partition(" ")
+        if ": use " in text:
+            name, _, value = text.partition(": use ")[2].partition(" ")
             assert value in (*getattr(own[name], "choices", ()), "")
 
 

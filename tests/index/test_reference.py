@@ -1,6 +1,7 @@
 """The reference: contigs, blocks, coordinates, digests; the tables over its text; sampled positions."""
 
 import hashlib
+from types import SimpleNamespace
 
 import journeys
 import naive
@@ -8,12 +9,14 @@ import numpy as np
 import pytest
 from texts import TEXTS
 
+from fmx.errors import UnsupportedError
 from fmx.index import fasta, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.positions import sample
 from fmx.input import dna
 from fmx.machines.jobs import Cores
+from fmx.search.pairs import proper
 
 LETTERS = "$ACGT"
 
@@ -127,3 +130,15 @@ def test_tables_do_not_depend_on_threads(p_separator):
             assert seed_table.first_rows(Cores(n_threads), text, sa, s).tolist() == wanted
     one, three = (prefix_table.build_prefix_table(text, 4, n_threads).pairs for n_threads in (1, 3))
     assert one.tolist() == three.tolist()
+
+
+@pytest.mark.parametrize(
+    ("n", "length", "is_held"),
+    [(2**28 - 1, 1, True), (2**28, 1, False), (1, 2**34 - 2**31, True), (1, 2**34 - 2**31 + 1, False)],
+)
+def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_held):
+    large = SimpleNamespace(names=range(n), lengths=np.array([length]))
+    assert reference.can_hold(large, 2**31 - 1) == is_held
+    if not is_held:
+        with pytest.raises(UnsupportedError, match=r"pairs need contigs of less than 15 Gbases.*: map mates"):
+            proper.rule_of(proper.Pairing(), large)
