@@ -286,20 +286,23 @@ def _size(piece: "bytes | np.ndarray") -> int:
 
 # Threads for a queue: one for each worker; results in order.
 
-# With many workers, the budget of each: what it hands over at a time without waiting.
-OF_A_WORKER = 16 << 20
 PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
 
 def run_ordered(
-    items: Iterable[Any], workers: Sequence[Callable[..., Any]], write: Callable[[Any], object] | None
+    items: Iterable[Any],
+    workers: Sequence[Callable[..., Any]],
+    write: Callable[[Any], object] | None,
+    budget: int = BUDGET,
+    ahead: int = AHEAD,
 ) -> Generator[Any, None, None]:
     """Yield the result of ``work(emit, item)`` for each item in order; ``workers`` has one ``work`` each.
 
     Each worker has a thread.  ``emit`` takes pieces of output, which the caller's thread passes to ``write``
-    in order.  If a result is Shares, the results of these are yielded instead.
+    in order; up to ``budget`` bytes of these wait, with many workers a quarter of it for each.  If a result
+    is Shares, the results of these are yielded instead.
     """
-    queue = OrderedQueue(items, max(BUDGET, OF_A_WORKER * len(workers)))
+    queue = OrderedQueue(items, max(budget, budget // 4 * len(workers)), ahead)
 
     def step(work: Callable[..., Any], slot: Slot, item: Any) -> Any:
         emit = partial(queue.emit, slot)

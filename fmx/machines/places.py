@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ..compiler import SIMULATED
 from ..errors import DeviceError, FmxError
@@ -155,41 +155,56 @@ class WorkPlace(Protocol):
 
 P = TypeVar("P", bound=WorkPlace)
 
-START = 2.0  # seconds that GPUs take to start while all cores work
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
-SETTLE, TRIAL = 0.1, 0.25  # seconds until items of the previous way are done; seconds of a trial
-PATIENCE = 0.2  # seconds that a thread waits for a stream, whose holder may wait for this item's records
 ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
+
+
+class Pace(NamedTuple):
+    """How long things take, in seconds of ``clock()``.
+
+    ``start``: GPUs to start while all cores work. ``settle``: items of the previous way to be done.
+    ``trial``: the trial of a way. ``patience``: a thread's wait for a stream, whose holder may wait for the
+    records of this thread's item.
+    """
+
+    start: float = 2.0
+    settle: float = 0.1
+    trial: float = 0.25
+    patience: float = 0.2
+    clock: Callable[[], float] = time.monotonic
 
 
 class Ways:
     """The ways to work, tried in turn: ``now`` is in use; ``speeds``: things per second of those tried."""
 
-    def __init__(self) -> None:
-        self.now = ON_CPU
+    def __init__(self, pace: Pace) -> None:
+        self.now, self._pace = ON_CPU, pace
         self.speeds: dict[str, float] = {}
         self._left = [ON_BOTH, ON_GPUS]
         self._since, self._done = 0.0, 0  # when the first item was done, or later
 
     def note(self, n: int, has_gpus: bool) -> None:
         """Count an item of n things that is done.  The trial of the CPU lasts until there are GPUs."""
-        now = time.monotonic()
+        now = self._pace.clock()
         self._since = self._since or now
         if len(self.speeds) > 2 or now <= self._since:
             return
         self._done += n
         seconds = now - self._since
-        if has_gpus and (seconds > TRIAL or self.now == ON_CPU):
+        if has_gpus and (seconds > self._pace.trial or self.now == ON_CPU):
             self.speeds[self.now] = self._done / max(seconds, 1e-9)
             self.now = self._left.pop(0) if self._left else max(self.speeds, key=self.speeds.__getitem__)
-            self._since, self._done = now + SETTLE, 0
+            self._since, self._done = now + self._pace.settle, 0
+
+
+PACE = Pace()
 
 
 class _Turns(Generic[P]):
     """Takes turns between the CPU and the places on GPUs that ``start()`` returns."""
 
-    def __init__(self, start: Callable[[], Sequence[P]]) -> None:
-        self.ways, self.done = Ways(), {ON_CPU: 0, ON_GPUS: 0}
+    def __init__(self, start: Callable[[], Sequence[P]], pace: Pace) -> None:
+        self.ways, self.done, self._pace = Ways(pace), {ON_CPU: 0, ON_GPUS: 0}, pace
         self.share: Callable[[], float | None] = lambda: None
         self.starter: threading.Thread | None = None
         self.error = ""
@@ -205,7 +220,7 @@ class _Turns(Generic[P]):
     def take(self) -> P | None:
         """Return an idle place on a GPU, or None if it is the CPU's turn."""
         with self._lock:
-            now = time.monotonic()
+            now = self._pace.clock()
             self._began = self._began or now
             if self.starter is None and self._is_worth_it(now - self._began):
                 # A daemon thread: a driver that is still starting does not delay the end of the run.
@@ -218,7 +233,7 @@ class _Turns(Generic[P]):
             mine: SimpleQueue[P] = SimpleQueue()
             self._waiting.append(mine)
         with suppress(Empty):
-            return mine.get(timeout=PATIENCE)
+            return mine.get(timeout=self._pace.patience)
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
@@ -241,10 +256,10 @@ class _Turns(Generic[P]):
 
     def _is_worth_it(self, seconds: float) -> bool:
         """Return whether a GPU that is started now would save time before the end."""
-        share = self.share()
+        share, start = self.share(), self._pace.start
         if share is None:
-            return seconds > START
-        return seconds > START / 4 and seconds * (1 - share) > 2 * START * share
+            return seconds > start
+        return seconds > start / 4 and seconds * (1 - share) > 2 * start * share
 
     def _open(self) -> None:
         try:
@@ -266,9 +281,11 @@ class Auto(Generic[P]):
 
     sessions = ()
 
-    def __init__(self, on_cpu: P, start: Callable[[], Sequence[P]], unit: str = "reads") -> None:
+    def __init__(
+        self, on_cpu: P, start: Callable[[], Sequence[P]], unit: str = "reads", pace: Pace | None = None
+    ) -> None:
         self.on_cpu, self._unit = on_cpu, unit
-        self._turns: _Turns[P] = _Turns(start)
+        self._turns: _Turns[P] = _Turns(start, pace or PACE)
         self._as_asked: Callable[[P], P] = lambda place: place
 
     @property

@@ -163,20 +163,28 @@ def _rounded(seconds: Mapping[str, float]) -> dict:
 # Messages and progress on standard error: on a terminal one line that is replaced, elsewhere a line per
 # minute.
 
-OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere
 _BAR, _WITH_BAR = "|{bar:10}| ", 64  # shown if a line has that many columns
 _KNOWN = "{percentage:3.0f} % " + _BAR + "{elapsed}, {remaining} left: {desc}"
 _UNKNOWN = "{elapsed}: {desc}"
 
 
 class Progress:
-    """Writes messages and progress, unless ``quiet``.  ``wall``: the wall time of the command."""
+    """Writes messages and progress, unless ``quiet``.  ``wall``: the wall time of the command.
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet, self.wall = quiet, Wall()
+    ``often``, ``seldom``: seconds between two lines, on a terminal and elsewhere; ``now()`` is the time.
+    """
+
+    def __init__(
+        self,
+        quiet: bool = False,
+        often: float = 0.2,
+        seldom: float = 60.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.quiet, self.wall, self._often, self._now = quiet, Wall(), often, now
         self._live = not quiet and sys.stderr.isatty()
-        self._wait = OFTEN if self._live else SELDOM
-        self._shown = time.monotonic() if not self._live else 0.0
+        self._wait = often if self._live else seldom
+        self._shown = now() if not self._live else 0.0
         self._lock = threading.Lock()
         self._alone: tuple | None = None
         self.follow()
@@ -187,7 +195,7 @@ class Progress:
 
     def follow(self, share: Callable[[], float | None] = lambda: None) -> None:
         """Begin a task; ``share()`` is the fraction of it that is done, from 0 to 1, or None if unknown."""
-        self._share, self._start = share, time.monotonic()
+        self._share, self._start = share, self._now()
 
     def share(self) -> float | None:
         """Return the fraction of the current task that is done, or None if unknown."""
@@ -201,7 +209,7 @@ class Progress:
     def show(self, message: str) -> None:
         """Show progress; on a terminal, the next line replaces it, at most five times per second."""
         with self._lock:
-            now = time.monotonic()
+            now = self._now()
             if self.quiet or now - self._shown <= self._wait:
                 return
             self._shown = now
@@ -218,7 +226,7 @@ class Progress:
 
         ``done(share)`` may be called to update the fraction done; the time advances in any case.
         """
-        start, share = time.monotonic(), None
+        start, share = self._now(), None
 
         def done(now: float | None) -> None:
             nonlocal share
@@ -229,12 +237,12 @@ class Progress:
         self.show(name)
         with self.kept_up(lambda: name):
             yield done
-        self.say(f"{name}: {time.monotonic() - start:.1f} s")
+        self.say(f"{name}: {self._now() - start:.1f} s")
 
     @contextmanager
     def alone(self, message: Callable[[], str], share: Callable[[], float | None]) -> Iterator[None]:
         """Within the context, show only ``message()`` and ``share()``, updated as time passes."""
-        self._alone = message, share, time.monotonic()
+        self._alone = message, share, self._now()
         try:
             with self.kept_up(message):
                 yield
@@ -247,7 +255,7 @@ class Progress:
         is_over = threading.Event()
 
         def repeat() -> None:
-            while not is_over.wait(max(self._wait, OFTEN)):
+            while not is_over.wait(max(self._wait, self._often)):
                 self.show(message())
 
         thread = threading.Thread(target=repeat, daemon=True)

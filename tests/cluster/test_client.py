@@ -2,6 +2,7 @@
 
 import os
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import journeys
@@ -9,10 +10,11 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
 
+from fmx.cli import dispatch
 from fmx.cluster.shards import Done
 from fmx.jobs.identity import n_of_files
 from fmx.jobs.pairwise import n_of_chunks
-from fmx.machines import progress
+from fmx.machines.progress import Progress
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of
         (folder / name).write_bytes(journeys.fastq(reads(60)))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(journeys.fasta(genes))
-    monkeypatch.setattr(progress, "SELDOM", 0)
+    monkeypatch.setattr(dispatch, "Progress", partial(Progress, seldom=0))
     index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
     done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
     assert done.code == 0, done.err

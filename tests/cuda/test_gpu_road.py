@@ -211,7 +211,7 @@ def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
     monkeypatch.setattr(mappers, "AUTO_CHUNK", 200)
-    monkeypatch.setattr(places, "START", -1.0)
+    monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0))
     start, made = mappers.warm_up, threading.Event()
     monkeypatch.setattr(mappers, "warm_up", lambda *given: (start(*given), made.set()))
     found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))

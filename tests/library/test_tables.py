@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import pickle
 import sys
+from functools import partial
 
 import journeys
 import naive
@@ -16,6 +17,7 @@ from texts import TEXTS, reads_of
 
 import fmx
 from fmx.library import arrow
+from fmx.machines.progress import Progress
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -155,7 +157,7 @@ def test_chunks_together_are_the_table(opened, fastq, monkeypatch):
 
 
 def test_chunks_tell_how_far_they_are(opened, fastq, monkeypatch, capfd):
-    monkeypatch.setattr("fmx.machines.progress.SELDOM", -1)
+    monkeypatch.setattr("fmx.library.results.Progress", partial(Progress, seldom=-1))
     for _ in opened.search_chunks(fastq):
         pass
     assert capfd.readouterr().err == ""

@@ -30,17 +30,11 @@ def fill(emit, i):
     return i
 
 
-def allow(budget, monkeypatch):
-    monkeypatch.setattr(pipeline, "BUDGET", budget)
-    monkeypatch.setattr(pipeline, "OF_A_WORKER", 0)
-
-
 @pytest.mark.parametrize("budget", [1, 10, 1000])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_pieces_and_results_keep_the_order(n_threads, budget, monkeypatch):
-    allow(budget, monkeypatch)
+def test_pieces_and_results_keep_the_order(n_threads, budget):
     written, expected = [], []
-    assert list(run_ordered(range(100), [fill] * n_threads, written.append)) == list(range(100))
+    assert list(run_ordered(range(100), [fill] * n_threads, written.append, budget)) == list(range(100))
     for i in range(100):
         fill(expected.append, i)
     assert written == expected
@@ -201,21 +195,19 @@ def falls_apart(emit, i):
 @pytest.mark.parametrize("budget", [1, 10, 1000])
 @pytest.mark.parametrize("ahead", [1, 3, 256])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypatch):
-    allow(budget, monkeypatch)
-    monkeypatch.setattr(OrderedQueue.__init__, "__defaults__", (budget, ahead))
+def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget):
     numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
     written, expected = [], []
-    assert list(run_ordered(range(60), [falls_apart] * n_threads, written.append)) == numbers
+    found = run_ordered(range(60), [falls_apart] * n_threads, written.append, budget, ahead)
+    assert list(found) == numbers
     for number in numbers:
         fill(expected.append, number)
     assert written == expected
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
+def test_what_waits_is_bounded_though_items_fall_apart(n_threads):
     """Shares are done in the order of the output, whoever falls apart first."""
-    allow(1000, monkeypatch)
     lock, held, most = threading.Lock(), [0], [0]
 
     def share(emit):
@@ -235,7 +227,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
         with lock:
             held[0] -= len(piece)
 
-    assert list(run_ordered(range(8), [work] * n_threads, write)) == [None] * 400
+    assert list(run_ordered(range(8), [work] * n_threads, write, budget=1000)) == [None] * 400
     assert most[0] <= 1000 + n_threads * 100
 
 

@@ -21,7 +21,6 @@ from texts import numbered, random_letters
 from fmx.index import fasta
 from fmx.input import spans
 from fmx.input.read_range import InputShare, ReadRange
-from fmx.machines import progress
 from fmx.machines.progress import Progress, meter
 
 READS = journeys.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
@@ -69,10 +68,9 @@ def test_no_share_is_known_of_a_pipe(folder):
     assert InputShare([])() is None
 
 
-def test_elsewhere_a_line_a_minute(monkeypatch, capsys):
+def test_elsewhere_a_line_a_minute(capsys):
     now = 1000.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    said = Progress()
+    said = Progress(now=lambda: now)
     said.follow(lambda: (now - 1000) / 240)
     for _ in range(240):
         now += 1
@@ -84,9 +82,8 @@ def test_elsewhere_a_line_a_minute(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_stage_tells_its_share(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "SELDOM", -1.0)
-    with Progress().stage("suffix array") as done:
+def test_a_stage_tells_its_share(capsys):
+    with Progress(seldom=-1.0).stage("suffix array") as done:
         done(0.5)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "fmx: 00:00: suffix array"
@@ -94,13 +91,11 @@ def test_a_stage_tells_its_share(monkeypatch, capsys):
     assert re.fullmatch(r"fmx: suffix array: \d+\.\d s", lines[2])
 
 
-def test_a_stage_goes_on_while_nobody_tells_anything(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "SELDOM", 0.0)
-    monkeypatch.setattr(progress, "OFTEN", 0.01)
+def test_a_stage_goes_on_while_nobody_tells_anything(capsys):
     lines = []
 
     def fail():
-        with Progress().stage("layout"):
+        with Progress(often=0.01, seldom=0.0).stage("layout"):
             while len(lines) <= 3:
                 time.sleep(0.01)
                 lines.extend(capsys.readouterr().err.splitlines())
@@ -114,11 +109,9 @@ def test_a_stage_goes_on_while_nobody_tells_anything(monkeypatch, capsys):
         assert threading.active_count() == n_threads
 
 
-def test_what_is_shown_alone_is_shown_in_place_of_the_rest(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "SELDOM", -1.0)
+def test_what_is_shown_alone_is_shown_in_place_of_the_rest(capsys):
     now = 1000.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    said = Progress()
+    said = Progress(seldom=-1.0, now=lambda: now)
     said.follow(lambda: 0.5)
     now += 60
     with said.alone(lambda: "1 of 4 functions compiled", lambda: 0.25):

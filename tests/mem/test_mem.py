@@ -119,8 +119,8 @@ def test_threads_and_tasks_do_not_matter(kind, unique, index_of, monkeypatch):
     path = index_of(contigs)
     expected = find(path, queries, MemOptions(9, FORWARD | REVERSE, unique), kind)
     assert expected.count(b"\n") > 5
-    monkeypatch.setattr(machines_pipeline, "BUDGET", 1)  # a piece at a time
-    monkeypatch.setattr(machines_pipeline, "OF_A_WORKER", 0)
+    queue = machines_pipeline.run_ordered
+    monkeypatch.setattr(queue, "__defaults__", (1, machines_pipeline.AHEAD))  # a piece at a time
     for n_threads, task_size in ((1, 10), (3, 64), (2, 1000)):
         options = MemOptions(9, FORWARD | REVERSE, unique, n_threads)
         assert find(path, queries, options, kind, task_size) == expected

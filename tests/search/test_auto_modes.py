@@ -54,9 +54,7 @@ def gpus(monkeypatch):
         place._turns.starter.join()
         return result
 
-    monkeypatch.setattr(places, "START", -1.0)
-    monkeypatch.setattr(places, "SETTLE", 0.0)
-    monkeypatch.setattr(places, "TRIAL", 0.0)
+    monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0, settle=0.0, trial=0.0))
     monkeypatch.setattr(places.Auto, "do", in_step)
     monkeypatch.setattr(mappers, "AUTO_CHUNK", 300)
     for module in (mappers, pipeline):
