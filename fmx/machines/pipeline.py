@@ -65,11 +65,13 @@ class OrderedQueue:
     def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
         self._pulling = threading.Lock()  # held while an item is made, which may read a file
-        # An RLock: a condition takes it again by C code alone. An interrupt within the Python code that takes
-        # a Lock again would leave it unlocked where it must be released.
         lock = threading.RLock()
         self._for_items, self._for_continuations = threading.Condition(lock), threading.Condition(lock)
-        self._for_pieces, self._lock = threading.Condition(lock), lock
+        self._lock = lock
+        # What the caller waits for between two pieces: a lock that workers release. Signals interrupt the
+        # caller, and within the Python code of a Condition they would leave its lock in a wrong state.
+        self._news = threading.Lock()
+        self._news.acquire()
         self._for_room: list = []  # a heap of (order of a slot, what its worker waits on)
         self._slots: deque = deque()  # the slot that is due and those after it
         self._continuations: list = []  # a heap of (order, slot, work)
@@ -115,9 +117,9 @@ class OrderedQueue:
                 is_over = True
             except BaseException as error:
                 slot.is_done, slot.error = True, error
-            with self._for_pieces:
+            with self._lock:
                 if not self._slots:
-                    self._for_pieces.notify()
+                    self._wake_caller()
                 if not is_over:
                     self._slots.append(slot)
                 if is_over or slot.is_done:
@@ -133,6 +135,10 @@ class OrderedQueue:
     def _wake_workers(self) -> None:
         self._for_items.notify_all()
         self._for_continuations.notify_all()
+
+    def _wake_caller(self) -> None:
+        if self._news.locked():
+            self._news.release()
 
     def continue_later(self, slot: Slot, work: Callable[[], Any]) -> None:
         """Leave the rest of an item to the next worker that is free, as (slot, work)."""
@@ -167,7 +173,7 @@ class OrderedQueue:
             slot.pieces.append(piece)
             self._held += size
             if self._slots[0] is slot:
-                self._for_pieces.notify()
+                self._wake_caller()
             self._let_one_go_on()
 
     def _has_room(self, slot: Slot, size: int) -> bool:
@@ -201,19 +207,19 @@ class OrderedQueue:
 
     def finish(self, slot: Slot, result: Any = None, error: BaseException | None = None) -> None:
         """Mark an item as done, or as failed with an error."""
-        with self._for_pieces:
+        with self._lock:
             slot.is_done, slot.result, slot.error = True, result, error
             if error is not None:
                 self._end()  # later items are not needed
             if error is not None or self._slots[0] is slot:
-                self._for_pieces.notify()
+                self._wake_caller()
 
     def fail(self, error: BaseException) -> None:
         """Record that a worker failed outside an item; every item in progress fails with its error."""
-        with self._for_pieces:
+        with self._lock:
             self._error = error
             self._end()
-            self._for_pieces.notify()
+            self._wake_caller()
 
     def stop(self) -> None:
         """Stop all workers."""
@@ -259,25 +265,27 @@ class OrderedQueue:
 
     def _due(self) -> Slot | None:
         """Return the first slot that is not finished; None at the end."""
-        with self._lock:  # not the condition: an interrupt could end its code with the lock taken
-            while not self._slots:
+        while True:
+            with self._lock:
+                if self._slots:
+                    return self._slots[0]
                 if self._error is not None:
                     raise self._error
                 if self._is_whole:
                     return None
-                self._for_pieces.wait()
-            return self._slots[0]
+            self._news.acquire()
 
     def _pieces(self, slot: Slot) -> list:
         """Return what has been emitted for the slot that is due; nothing once it is done."""
-        with self._lock:
-            while not (slot.pieces or slot.is_done):
+        while True:
+            with self._lock:
+                if slot.pieces or slot.is_done:
+                    pieces = list(slot.pieces)
+                    slot.pieces.clear()
+                    return pieces
                 if self._error is not None:
                     raise self._error
-                self._for_pieces.wait()
-            pieces = list(slot.pieces)
-            slot.pieces.clear()
-            return pieces
+            self._news.acquire()
 
 
 def _size(piece: "bytes | np.ndarray") -> int:

@@ -94,6 +94,51 @@ def test_an_interrupt_at_any_moment_ends_a_run_that_has_no_end():
     assert (done.stdout.count("ended"), done.returncode) == (300, 0), done.stderr
 
 
+# An interrupt at each line in turn that the caller runs once its workers have started, also within Python's
+# own code: all places where a signal can arrive.
+AT_EACH_LINE = """
+import sys, time
+from fmx.machines.pipeline import run_ordered
+
+def interrupt_at(number):
+    n, is_inside = 0, False
+
+    def trace(frame, event, _):
+        nonlocal n, is_inside
+        code = frame.f_code
+        if code.co_filename.endswith("pipeline.py") and code.co_name in ("results", "stop"):
+            is_inside = code.co_name == "results"
+        n += is_inside and event == "line"
+        if n == number:
+            n += 1
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        for _ in run_ordered(range(6), [lambda emit, item: time.sleep(0.002)] * 2, None):
+            pass
+        return False
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+
+number = 1
+while interrupt_at(number):
+    number += 1
+print(number)
+"""
+
+
+def test_an_interrupt_at_each_line_of_the_caller_is_an_interrupt():
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EACH_LINE], capture_output=True, check=False, timeout=120, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
 def test_a_lock_that_the_caller_has_left_locked_holds_up_nobody():
     queue = OrderedQueue(range(10))
     assert queue._lock.acquire()  # as an interrupt leaves it
