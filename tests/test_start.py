@@ -19,13 +19,13 @@ OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.coll
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 80, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 86, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
-    "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 67, NO_INDEX),
-    "pairwise": (["pairwise", "few.fa"], 74, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 79, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
-    "inspect": (["inspect", "{}"], 77, (*BUILDING, *OTHERS)),
-    "help": (["search", "--help"], 24, ("fmx.input.chunks", "fmx.output.search_output")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 82, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
+    "mem": (["mem", "few.fq", "-x", "{}"], 93, (*BUILDING, *OTHERS, "fmx.workflow")),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 65, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 72, NO_INDEX),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 78, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "inspect": (["inspect", "{}"], 73, (*BUILDING, *OTHERS)),
+    "help": (["search", "--help"], 21, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip
 
 
