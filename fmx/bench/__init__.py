@@ -1,6 +1,6 @@
 """fmx bench: measurements of this machine, and fmx compared with other tools and the papers.
 
-mapping, count, dask, cluster    whole commands, compared with other mappers and counters, and on clusters
+mapping, count, dask             whole commands, compared with other mappers and counters, and on a cluster
 search, mem, pairwise            single stages on the CPU, and matching on GPUs
 gpu, sparse                      experiments on a GPU, by designs, gpu_index and pairwise_gpu
 options, files, patterns         shared: options and tables, input files, patterns of a text
@@ -10,7 +10,6 @@ To add a command: write a function in one of the files, and add a line to COMMAN
 """
 
 COMMANDS = {  # name: file of this package, and function in it
-    "cluster": "cluster.cluster_command",
     "count": "count.count_command",
     "dask": "dask.dask_command",
     "gpu": "gpu.gpu_command",

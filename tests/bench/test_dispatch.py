@@ -1,11 +1,15 @@
 """A simulated cluster: what can be said by arithmetic comes out, and nothing is lost."""
 
+import sys
+
 import pytest
+from conftest import ROOT
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmx.bench.cluster import Site, best_shard, of_nodes, simulate
+sys.path.insert(0, str(ROOT / "docs" / "site" / "papers"))
+from scaling import Site, best_shard, of_nodes, simulate
 
 QUICK = Site((1e6,), start=0, index=0, disk=1e15, dispatch=0, merging=0)
 

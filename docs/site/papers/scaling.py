@@ -1,4 +1,4 @@
-"""fmx bench cluster: how a job scales over machines, simulated with measured rates.
+"""How a job scales over machines, simulated with measured rates: python docs/site/papers/scaling.py FOLDER.
 
 A scheduler sends shards to nodes that request them, event by event:
 
@@ -8,20 +8,18 @@ disk     a shared file system: its bandwidth is divided among the working nodes
 failure  comes to a node at random times; its shard goes to another, and the node starts again
 merge    the client copies all bodies at the end
 
-Figures 15 and 16 of Truong et al. 2014 (section 6.8) are simulated as well.
+Figures 15 and 16 of Truong et al. 2014 (section 6.8) are simulated as well. Writes both tables to FOLDER.
 """
 
 import heapq
 import random
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
 
-import click
-
-from .. import options
-from ..measure import tables
-from .options import count, output
+from fmx.measure.tables import BenchTable, markdown, write
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def best_shard(site: Site, n_reads: int, sizes: Sequence[int]) -> tuple:
     return min(((size, simulate(site, n_reads, size)) for size in sizes), key=lambda found: found[1].seconds)
 
 
-# The command and its tables.
+# The tables.
 
 NODES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 READS = (10**9, 10**10, 10**11, 10**12, 10**13)
@@ -123,32 +121,6 @@ PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and
     "four unlike nodes": ((250, 330, 487, 693), "1,000 to 1,700"),
     "six alike nodes": ((1015 / 6,) * 6, "1,015"),
 }
-
-
-@click.command(cls=options.Command)
-@output("cluster")
-@count("--rate", default="12M", help="Reads/s of a node, as measured by fmx bench map.")
-@click.option(
-    "--disk", type=options.Bytes(), default="20G", show_default=True, metavar="SIZE",
-    help="Bandwidth of the shared file system in bytes/s, for all nodes together.",
-)  # fmt: skip
-@click.option(
-    "--failures", type=options.Number(0, 10**6, float), default=0.1, show_default=True, metavar="N",
-    help="Failures per node and day.",
-)  # fmt: skip
-@click.option("--no-merge", is_flag=True, help="Do not merge the shards.")
-def cluster_command(**given: Any) -> None:
-    """Simulate a job on 1 to 1,000 machines.
-
-    Simulates 10^9 to 10^13 reads, with the best size of shards for each number of machines. Prints speed-ups.
-    """
-
-    merging = 0.0 if given["no_merge"] else Site.merging
-    site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)
-    folder, rows = given["output"], _scaling(site)
-    name = f"simulated: {site.rates[0] / 1e6:g} M reads/s per node, {site.disk / 1e9:g} GB/s of shared disk"
-    tables.keep(folder, "scaling", name, rows)
-    tables.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
 
 
 def _scaling(site: Site) -> list:
@@ -183,3 +155,14 @@ def _paper() -> list:
                 "paper, all": found if n == len(rates) else None,
             })  # fmt: skip
     return rows
+
+
+if __name__ == "__main__":
+    site, date = Site((12e6,), disk=200e9, failures=0.1, merging=0), time.strftime("%Y-%m-%d")
+    about = "simulated: 12 M reads/s a node, 200 GB/s of shared disk"
+    for name, device, rows in (
+        ("scaling", about, _scaling(site)), ("nodes", "simulated: figures 15 and 16", _paper()),
+    ):  # fmt: skip
+        table = BenchTable(name, "python docs/site/papers/scaling.py", device, date, rows)
+        write([table], Path(sys.argv[1]) / f"{name}.json")
+        print(markdown(rows))
