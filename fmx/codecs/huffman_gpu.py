@@ -10,16 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.cuda import int32
-from ..compiler.warp import (
-    WARP,
-    atomic_add,
-    cuda,
-    device,
-    kernel,
-    sync_block,
-    take_across,
-    thread_in_block,
-)
+from ..compiler.warp import WARP, atomic_add, cuda, device, kernel, sync_block, take_across, thread_in_block
 from .bgzf import BLOCK, HEAD, STORED, TAIL
 from .crc32_gpu import LOW, power, product
 from .huffman import END_OF_BLOCK, MOST_BITS, N_LITERALS

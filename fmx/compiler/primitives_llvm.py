@@ -154,10 +154,7 @@ def find_byte(builder, data, byte, start, stop):
     return builder.select(builder.icmp_unsigned("==", place, _WORD(0)), _WORD(-1), offset)
 
 
-_LOAD = (
-    lambda data, i: types.uint64(data, types.intp),
-    lambda builder, data, i: [(0, i, 8)],
-)
+_LOAD = (lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 8)])
 
 
 @instruction(*_LOAD)

@@ -224,7 +224,7 @@ def _part(
     )  # fmt: skip
 
 
-def load_lcp(index: FMIndex, n_threads: int = 1) -> tuple:
+def load_lcp(index: FMIndex) -> tuple:
     """Load (LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
     held = part_arrays(index.meta, index.number)
     if "lcp.rank" not in held:
@@ -232,7 +232,7 @@ def load_lcp(index: FMIndex, n_threads: int = 1) -> tuple:
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
     names = {key: name for key, name in held.items() if key.startswith("lcp.")}
-    arrays = store.read_checked(str(index.path), index.meta, names.values(), n_threads)
+    arrays = store.read_checked(str(index.path), index.meta, names.values())
     return _lcp_of({key: arrays[name] for key, name in names.items()})
 
 

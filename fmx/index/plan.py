@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 _CONTIGS = 40_000  # bytes of a few contigs, and of rows without a k-symbol
 # (layout, sa_rate), from fast and large to slow and small.
 CHOICES = (
-    ("bvsfm-k2-d96", 1),
-    ("bvsfm-k2-d96", 4),
-    ("bvsfm-k2-d96", 16),
-    ("bvsfm-k2-d224", 16),
-    ("alternate-k2-d192", 16),
-    ("alternate-k2-d448", 32),
-    ("alternate-k1-d448", 32),
+    ("bvsfm-k2-d96", 1), ("bvsfm-k2-d96", 4), ("bvsfm-k2-d96", 16), ("bvsfm-k2-d224", 16),
+    ("alternate-k2-d192", 16), ("alternate-k2-d448", 32), ("alternate-k1-d448", 32),
     ("alternate-k1-d960", 64),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,20 +60,20 @@ def _free_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def verify_bytes(sizes: Sequence[int], prefix_length: int | None = None) -> int:
+def verify_bytes(sizes: Sequence[int]) -> int:
     """Return the bytes of suffix array, packed text, seed table and prefix table, for seed and verify.
 
     ``sizes``: symbols of each part of the text; the largest part sets the string lengths of all tables.
     """
     n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
-    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
+    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes)
 
 
-def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
+def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int) -> int:
     """Return the bytes of layout, suffix array (with marks if sampled) and prefix table: backward search."""
     n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
-    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
+    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes)
 
 
 def sparse_bytes(sizes: Sequence[int], name: SparseName) -> int:
@@ -86,10 +81,9 @@ def sparse_bytes(sizes: Sequence[int], name: SparseName) -> int:
     return sum(int(name.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
 
 
-def _other_bytes(sizes: Sequence[int], prefix_length: int | None) -> int:
+def _other_bytes(sizes: Sequence[int]) -> int:
     """Return the bytes of the prefix tables and of everything small."""
-    q = prefix_length or prefix_table.default_length(max(sizes))
-    return len(sizes) * 8 * prefix_table.n_pairs(q) + _CONTIGS
+    return len(sizes) * 8 * prefix_table.n_pairs(prefix_table.default_length(max(sizes))) + _CONTIGS
 
 
 def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:

@@ -215,7 +215,7 @@ def search(
     return Intervals(*map(np.concatenate, zip(*found, strict=True))), seconds
 
 
-def search_both(query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3) -> tuple:
+def search_both(query: Any, patterns: Patterns, n_threads: int) -> tuple:
     """Search both strands of each pattern by a sparse suffix array.
 
     Return (Intervals as wide as the number of occurrences of the patterns and their reverse complements, half
@@ -225,6 +225,6 @@ def search_both(query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3)
     stretches = spans(n, max(n_threads, n // _PIECE))
     pieces = [(query, some(both, 2 * start, 2 * stop)) for start, stop in stretches]
     found = run_all(sparse.search, pieces, n_threads)  # compiles
-    seconds = timing.best(lambda: run_all(sparse.search, pieces, n_threads), n_runs)
+    seconds = timing.best(lambda: run_all(sparse.search, pieces, n_threads))
     hi = np.concatenate([(own.hi - own.lo).reshape(-1, 2).sum(1) for own in found])
     return Intervals(np.zeros_like(hi), hi), seconds / 2

@@ -19,16 +19,7 @@ from ..search.mapping import BOTH
 from ..search.summary import Sums
 from . import mummergpu, seeds
 from .matches import in_query, in_reference
-from .strands import (
-    Matcher,
-    Matches,
-    Strands,
-    cut,
-    empty_matches,
-    join_matches,
-    make_strands,
-    take,
-)
+from .strands import Matcher, Matches, Strands, cut, empty_matches, join_matches, make_strands, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
