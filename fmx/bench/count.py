@@ -18,7 +18,7 @@ from .options import compared, count, require, runs, show, show_machine, work
 LENGTH, READ = 20, 75  # bases of a guide, of a read
 BEFORE, AFTER = b"TTGTGGAAAGGACGAAACACCG", b"GTTTTAGAGCTAGAAATAGCAAGTTAAAATAAGGCTAGTCCGTTATCAACTTGAAAAAGTGGC"
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
-_READS_AT_ONCE = 1 << 17  # reads
+_READS_AT_ONCE, _ERRORS = 1 << 17, 0.003  # reads; fraction of wrong bases
 _QUALITIES = np.frombuffer(b"FFFFFFFFFFFF:,", np.uint8)
 
 
@@ -34,20 +34,12 @@ class SimulatedScreen(NamedTuple):
     counts: np.ndarray
 
 
-def simulate(
-    folder: Path,
-    n_guides: int,
-    n_reads: int,
-    n_samples: int,
-    stagger: int = 0,
-    errors: float = 0.003,
-    seed: int = 1,
-) -> SimulatedScreen:
+def simulate(folder: Path, n_guides: int, n_reads: int, n_samples: int, stagger: int) -> SimulatedScreen:
     """Write a screen with n_reads of 75 bases in total.
 
-    Up to ``stagger`` random bases precede the primer; a fraction ``errors`` of the bases is replaced.
+    Up to ``stagger`` random bases precede the primer; a fraction _ERRORS of the bases is replaced.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     guides = np.unique(rng.integers(0, 4, (n_guides + n_guides // 100 + 1, LENGTH), np.uint8), axis=0)
     guides = rng.permutation(guides)[:n_guides]
     library = folder / "library.csv"
@@ -64,7 +56,7 @@ def simulate(
             while left:
                 n = min(left, _READS_AT_ONCE)
                 drawn = rng.choice(n_guides, n, p=weight / weight.sum())
-                records, n_wrong = _records(rng, guides, drawn, stagger, errors)
+                records, n_wrong = _records(rng, guides, drawn, stagger)
                 file.write(records)
                 for most in (0, 1):
                     counts[most, sample] += np.bincount(drawn[n_wrong <= most], minlength=n_guides)
@@ -74,7 +66,7 @@ def simulate(
 
 
 def _records(
-    rng: np.random.Generator, guides: np.ndarray, drawn: np.ndarray, stagger: int, errors: float
+    rng: np.random.Generator, guides: np.ndarray, drawn: np.ndarray, stagger: int
 ) -> tuple[bytes, np.ndarray]:
     """Return (FASTQ of reads of the guides ``drawn``, errors in the guide of each)."""
     n = drawn.size
@@ -86,7 +78,7 @@ def _records(
     )  # fmt: skip
     skipped = rng.integers(0, stagger + 1, n)
     codes = np.take_along_axis(whole, skipped[:, None] + np.arange(READ), axis=1)
-    wrong = rng.random(codes.shape, np.float32) < errors
+    wrong = rng.random(codes.shape, np.float32) < _ERRORS
     codes[wrong] = (codes[wrong] + rng.integers(1, 4, int(wrong.sum()), np.uint8)) % 4
     start = stagger + len(BEFORE) - skipped
     n_wrong = np.take_along_axis(wrong, start[:, None] + np.arange(LENGTH), axis=1).sum(axis=1)
@@ -116,12 +108,9 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 @click.option("--mismatches", type=options.Number(0, 1), default=0, show_default=True,
               help="Mismatches in a guide; MAGeCK allows none.")  # fmt: skip
 @click.option(
-    "--peer",
-    "peers",
-    type=click.Choice(list(PEERS)),
-    multiple=True,
+    "--peer", "peers", type=click.Choice(list(PEERS)), multiple=True,
     help="Tool to compare with. May be repeated.",
-)
+)  # fmt: skip
 @runs
 @work
 @options.threads

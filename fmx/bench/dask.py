@@ -171,7 +171,6 @@ class _Worker(click.ParamType):
     name = "worker"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> WorkerKind:
-
         try:
             return WorkerKind.of(value)
         except ValueError as error:
@@ -206,7 +205,6 @@ def dask_command(
     taskset -c 1 fmx bench dask --on 0 --worker 1 -- search -x ref.fmx reads.fq -o out.bam -t 1
     fmx bench dask --worker 2 --worker 1 --slow 0.6 -- pairwise genes.fa --id 0.97 -o close.tsv
     """
-
     before = ("taskset", "-c", cores) if cores else ()
     with files.work_folder() as folder, started(folder, kinds, before=before) as cluster:
         alone = [*before, *timing.fmx_command(*words)]

@@ -11,8 +11,6 @@ from ..measure import gpu_timing, roofline, tables
 from . import designs, gpu_index
 from .options import count, counts, length, only, output, queries, runs
 
-# fmx bench gpu: the papers' experiments on this GPU, with a random text made there.
-#
 # designs      every layout and engine: bases, LF mappings and entries per second, fraction of the ceiling,
 # energy
 # blocks       every layout and engine by threads of a block
@@ -38,8 +36,6 @@ def gpu_command(**given):
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
 
-# fmx bench gpus: the search stage on one GPU and on several of a machine, in one run.
-#
 # Each GPU has the same text, index and patterns in its memory; n of them share the patterns.
 
 
@@ -66,8 +62,6 @@ def gpus_command(given: SimpleNamespace) -> None:
     )
 
 
-# fmx bench index: how fast a GPU builds an index, and whether searches with it are correct.
-#
 # The text is made on the GPU, with the repeats of a genome (measure/texts.py), and neither read nor written:
 #
 # build      seconds of the suffix array, the tables and each layout, after a small run that compiles
@@ -91,8 +85,6 @@ def index_command(**given):
     gpu_index.run_builds(given)
 
 
-# fmx bench verify: how fast seed and verify is on a GPU, by form and threads of a block.
-#
 # The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text
 # in sectors, each with seeds of several lengths.
 
@@ -117,8 +109,6 @@ def verify_command(**given):
     gpu_index.run_seeds(given)
 
 
-# fmx bench roofline: random entries per second that a GPU fetches, by entry size, group and footprint.
-#
 # The address of each fetch is computed from the result of the one before, as in backward search: the papers'
 # figures 3 and 10 (Chacon et al. 2015).
 

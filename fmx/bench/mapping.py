@@ -38,12 +38,9 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @count("--simulate", default=None, help="Instead of READS, simulate N error-free reads of REFERENCE.")
 @length
 @click.option(
-    "--changed",
-    type=options.Number(0.0, 1.0, float),
-    default=0.0,
-    metavar="X",
+    "--changed", type=options.Number(0.0, 1.0, float), default=0.0, metavar="X",
     help="Replace a fraction X of the bases of simulated reads.",
-)
+)  # fmt: skip
 @options.mismatches
 @click.option(
     "--peer", "peers", type=click.Choice(PEERS), multiple=True, default=["bowtie"], show_default=True,

@@ -32,16 +32,11 @@ def scores(threads: int, n_runs: int) -> list:
     for n_threads in sorted({1, threads}):
         for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
             job = AlignmentJob(sequences, sequences, half=True, scoring=scoring, paths=False)
-            seconds = _seconds(partial(_compute, job, n_threads), n_runs)
+            seconds = _seconds(lambda: list(compute(job, cut(job), n_threads)), n_runs)  # noqa: B023
             rows.append(pair_row("scores", f"fmx {name}", seconds, n_pairs, LENGTH, threads=n_threads))
         if importlib.util.find_spec("parasail"):
             rows.append(_parasail(sequences, n_threads, n_runs))
     return rows
-
-
-def _compute(job: AlignmentJob, n_threads: int) -> list:
-    """Compute the scores of all pairs."""
-    return list(compute(job, cut(job), n_threads))
 
 
 def _seconds(work: Callable[[], Any], n_runs: int) -> float:
@@ -117,7 +112,6 @@ def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     are timed in the same run if they are installed. Times are those of the fastest run. With --gpu also all
     pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
     """
-
     n_runs, threads, first = given["n_runs"], given["threads"], given["device"] or 0
     parts, rows, machine = given["parts"] or PARTS, [], timing.machine()
     if gpu:

@@ -53,14 +53,12 @@ def blocks(
         if start < stop:
             length = block_length(file.bytes(LONGEST, start))
             start += length
-            if not length or start > file.size or (size := _held(file, start)) > LONGEST:
+            if not length or start > file.size:
+                return
+            size = int.from_bytes(file.bytes(4, start - 4), "little")
+            if size > LONGEST:
                 return
             yield start, size
-
-
-def _held(file: "RegularFile", end: int) -> int:
-    """Return the uncompressed bytes of the block that ends at ``end``."""
-    return int.from_bytes(file.bytes(4, end - 4), "little")
 
 
 def block_length(data: bytes) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
-_DAY = 86400
+_DAY, _UNUSED = 86400, 30 * 86400  # seconds; code that is not used for so long is removed
 _MODES = {False: 0o700, True: 0o755}  # of private folders, and of folders that all may read
 
 
@@ -78,26 +78,26 @@ def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: boo
             raise
 
 
-def prune(folder: Path, is_old: Callable[[str], object], keep: int = 4, days: int = 30) -> None:
-    """Remove private folders below ``folder`` whose name ``is_old`` if unused for ``days``.
+def prune(folder: Path, is_old: Callable[[str], object]) -> None:
+    """Remove private folders below ``folder`` whose name ``is_old`` if unused for _UNUSED seconds.
 
-    The newest ``keep`` of them stay.  A process that still uses a removed folder finds nothing there and
+    The newest four of them stay.  A process that still uses a removed folder finds nothing there and
     makes it again.
     """
     with suppress(OSError), _opened(folder, alone=False) as within:
         states = {name: os.lstat(name, dir_fd=within) for name in os.listdir(within) if is_old(name)}
         mine = [name for name, state in states.items() if stat.S_ISDIR(state.st_mode) and _is_mine(state)]
-        for name in sorted(mine, key=lambda name: -states[name].st_mtime)[keep:]:
-            if states[name].st_mtime < time.time() - days * _DAY:
+        for name in sorted(mine, key=lambda name: -states[name].st_mtime)[4:]:
+            if states[name].st_mtime < time.time() - _UNUSED:
                 shutil.rmtree(name, ignore_errors=True, dir_fd=within)
 
 
-def prune_files(folder: Path, days: int = 30) -> None:
-    """Remove our files in a folder that were not used for ``days``."""
+def prune_files(folder: Path) -> None:
+    """Remove our files in a folder that were not used for _UNUSED seconds."""
     with suppress(OSError), _opened(folder) as within:
         for name in os.listdir(within):
             state = os.lstat(name, dir_fd=within)
-            if stat.S_ISREG(state.st_mode) and state.st_mtime < time.time() - days * _DAY:
+            if stat.S_ISREG(state.st_mode) and state.st_mtime < time.time() - _UNUSED:
                 os.unlink(name, dir_fd=within)
 
 

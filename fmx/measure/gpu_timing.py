@@ -21,7 +21,6 @@ def launch(function: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
 
 def seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
     """Return the median time on the device of what ``work()`` starts; the first run is not counted."""
-
     work()
     return statistics.median(gpu.timed(work) for _ in range(n_runs))
 
@@ -44,7 +43,6 @@ def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] 
 
     NVML updates its counter about once per second: the measurement lasts from one update to another.
     """
-
     if not _counts_energy():
         return None, None
 
@@ -66,7 +64,6 @@ def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] 
 
 def open_gpu(number: int = 0) -> str:
     """Open a GPU for measurements and return its name. Raises DeviceError if there is none."""
-
     if gpu.SIMULATED:
         raise DeviceError("the speed of the CUDA simulator is meaningless: unset NUMBA_ENABLE_CUDASIM")
     return gpu.open_device(number)

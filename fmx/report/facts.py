@@ -92,11 +92,9 @@ def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
     counts = facts["counts"]
     what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
     own = {
-        "unique": counts["unique"],
-        "several": mapped - counts["unique"],
-        "suppressed": counts["suppressed"],
-        "unmapped": counts[what] - mapped - counts["suppressed"],
-    }
+        "unique": counts["unique"], "several": mapped - counts["unique"],
+        "suppressed": counts["suppressed"], "unmapped": counts[what] - mapped - counts["suppressed"],
+    }  # fmt: skip
     given = facts.get("options", {}).get("m") is not None or counts["suppressed"]
     fates = {words: own[name] for name, (words, _) in FATES[what].items() if given or name != "suppressed"}
     return what, fates

@@ -76,12 +76,8 @@ def html(facts: dict[str, Any]) -> bytes:
 
 
 def _about(facts: dict[str, Any]) -> str:
-    seconds = facts["seconds"]["wall"]
-    said = [
-        f"fmx {facts['fmx']}",
-        facts["started"].replace("T", " ").replace("Z", " UTC"),
-        f"{seconds:,.1f} s",
-    ]
+    started = facts["started"].replace("T", " ").replace("Z", " UTC")
+    said = [f"fmx {facts['fmx']}", started, f"{facts['seconds']['wall']:,.1f} s"]
     if "shards" in facts:
         said.append(f"{n_of(facts['shards'], 'shard')}, seconds added up")
     return escape("; ".join(said))
@@ -167,12 +163,8 @@ def _times(facts: dict[str, Any]) -> list:
     wall, *spent = facts["seconds"].items()
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
-    found = [
-        f"<p>{whole}; in all shards together {parts}.</p>"
-        if "shards" in facts
-        else f"<p>{whole}: {parts}.</p>",
-        "<p>Seconds of all threads together, by stage:</p>",
-    ]
+    between = "; in all shards together" if "shards" in facts else ":"
+    found = [f"<p>{whole}{between} {parts}.</p>", "<p>Seconds of all threads together, by stage:</p>"]
     for place, stages in facts["stages"].items():
         if stages:
             order = sorted(stages.items(), key=lambda item: -item[1])

@@ -102,21 +102,14 @@ def build_into(
                     del own_text
                 del arrays
                 del sa  # before the next part's suffix array is made
-        writer.commit(
-            {
-                "fmx_version": __version__,
-                "n_text": reference.n_text,
-                **({"parts": sizes} if len(sizes) > 1 else {}),
-                **meta_of(reference.groups, options.sparse),
-                "n_contigs": len(reference.names),
-                "n_bases": int(reference.lengths.sum()),
-                "n_blocks": reference.blocks.length.size,
-                "layouts": [str(name) for name in options.layouts],
-                "sa_rate": options.sa_rate,
-                "prefix_length": options.prefix_length,
-                "seed_length": seed_length,
-            }
-        )
+        writer.commit({
+            "fmx_version": __version__, "n_text": reference.n_text,
+            **({"parts": sizes} if len(sizes) > 1 else {}),
+            **meta_of(reference.groups, options.sparse),
+            "n_contigs": len(reference.names), "n_bases": int(reference.lengths.sum()),
+            "n_blocks": reference.blocks.length.size, "layouts": [str(name) for name in options.layouts],
+            "sa_rate": options.sa_rate, "prefix_length": options.prefix_length, "seed_length": seed_length,
+        })  # fmt: skip
 
 
 def meta_of(groups: Groups | None, sparse: object) -> dict:
