@@ -96,7 +96,7 @@ def kmer_bwt(text: str, rows: list, k: int) -> list:
 
 def first_row(text: str, rows: list, letters: str) -> int:
     """C: the number of suffixes that sort before ``letters``."""
-    return sum(text[i:] < letters for i in rows)
+    return sum(text[i : i + len(letters)] < letters for i in rows)
 
 
 def occ_column(text: str, rows: list, letters: str) -> list:

@@ -5,11 +5,12 @@ import naive
 import numpy as np
 import plain_layout
 import pytest
-from texts import TEXTS, random_letters
+from occ_law import build, check_occ, texts
+from texts import random_letters
 
 from fmx.compiler import object_cache
-from fmx.compiler.functions import Compiled, compiled
-from fmx.index import contracts, layouts
+from fmx.compiler.functions import Compiled
+from fmx.index import layouts
 from fmx.index.disk import verify
 
 NAME = "plain-k1-d32"
@@ -33,23 +34,10 @@ def added(monkeypatch):
     monkeypatch.setitem(layouts.REGISTRY, "plain", plain_layout.FAMILY)
 
 
-@compiled
-def all_occ(layout, out):
-    for c in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[c, i] = contracts.occ(layout, c, i)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_the_law_of_occ(text, tmp_path):
-    contigs = TEXTS[text]
-    held = journeys.load(journeys.build(tmp_path / "ref.fmx", contigs, [NAME]), NAME).layout
-    letters = naive.text_of(contigs)
-    rows = naive.suffix_array(letters)
-    expected = np.array([naive.occ_column(letters, rows, letter) for letter in "ACGT"])
-    found = np.empty_like(expected)
-    all_occ(held, found)
-    np.testing.assert_array_equal(found, expected)
+def test_the_law_of_occ():
+    name = layouts.parse_name("plain")
+    for what, text in texts(plain_layout.D):
+        check_occ(*build(name, text), text, what)
 
 
 @pytest.mark.parametrize("sa_rate", [1, 5])

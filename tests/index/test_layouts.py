@@ -1,52 +1,192 @@
-"""Protocol of layouts: the Occ law on all awkward texts, compiled and uncompiled; names."""
-
-import functools
+"""Protocol of layouts: the law of occ on awkward texts, walks, sizes by the papers' formulas, names."""
 
 import journeys
-import naive
 import numpy as np
 import pytest
+from cover import covered
 from kept import compiled
+from occ_law import (
+    all_preceding,
+    build,
+    check_occ,
+    check_uncompiled,
+    codes_of,
+    k_symbols,
+    random_blocks,
+    text_of,
+    texts,
+)
 from texts import TEXTS
 
+from fmx.bench.search import Unprefetched
 from fmx.errors import UnsupportedError
-from fmx.index import contracts, layouts
+from fmx.index import layouts
+from fmx.index.building.suffix_array import suffix_array
+from fmx.index.contracts import lookup, neighbour, position_of
+from fmx.index.layouts import cofi
+from fmx.index.positions import sample
+from fmx.index.prefix_table import build_prefix_table
+from fmx.input.reads import Patterns
+from fmx.machines.jobs import Cores
+from fmx.search.engines import cpu
+from fmx.search.queries.exact import Exact
+
+NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
+
+
+def wanted(case):
+    """Every k of a family, and every d; of cofi, k even and odd."""
+    name = layouts.parse_name(case[0])
+    return {(name.family, name.k % 2 if name.family == "cofi" else name.k), name.d}
+
+
+every_layout = pytest.mark.parametrize("name", covered(zip(NAMES, strict=True), wanted))
 
 
 @compiled
-def all_occ(layout, out):
-    for c in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[c, i] = contracts.occ(layout, c, i)
+def walked(layout, row):
+    return neighbour(layout, row)
 
 
-@pytest.fixture(params=TEXTS)
-def contigs(request):
-    return TEXTS[request.param]
-
-
-@functools.lru_cache(64)
-def columns(text, k):
-    rows = naive.suffix_array(text)
-    return np.array([naive.occ_column(text, rows, letters) for letters in naive.kmers(k)])
-
-
-def test_occ_is_the_naive_count(contigs, layout, index_of):
-    held = journeys.load(index_of(contigs, [layout]), layout).layout
-    expected = columns(naive.text_of(contigs), held.k)
-    found = np.empty_like(expected)
-    all_occ(held, found)
-    np.testing.assert_array_equal(found, expected)
+@every_layout
+def test_occ_is_the_naive_count(name):
+    name = layouts.parse_name(name)
+    for what, text in texts(name.d or 64):
+        check_occ(*build(name, text, 2), text, f"{name} {what}")
 
 
 @pytest.mark.parametrize("name", ["separator after each base", "text of 97", "text of 225"])
-def test_the_law_holds_uncompiled(name, layout, index_of):
-    contigs = TEXTS[name]
-    held = journeys.load(index_of(contigs, [layout]), layout).layout
-    expected = columns(naive.text_of(contigs), held.k)
-    for c in range(0, expected.shape[0], 1 + expected.shape[0] // 5):
-        found = [contracts.occ(held, np.int64(c), np.int64(i)) for i in range(expected.shape[1])]
-        assert found == expected[c].tolist()
+def test_the_law_holds_uncompiled(name, layout):
+    text = codes_of(TEXTS[name])
+    check_uncompiled(*build(layouts.parse_name(layout), text), text)
+
+
+@every_layout
+def test_neighbour_walks_the_text(name):
+    name = layouts.parse_name(name)
+    for what, text in texts(name.d or 64):
+        layout, sa = build(name, text)
+        codes = k_symbols(text, sa, name.k)
+        if name.family != "cofi":
+            found = np.empty(text.size, np.int64)
+            all_preceding(layout, found)
+            np.testing.assert_array_equal(found, codes, f"{name} {what}")
+        for row in np.flatnonzero(codes >= 0)[:: max(1, text.size // 50)].tolist():
+            if name.family == "cofi" and 0 in text[sa[row] : sa[row] + name.k]:
+                continue
+            other, distance = walked(layout, row)
+            assert int(sa[other]) == int(sa[row]) + distance, f"{name} {what}"
+
+
+@every_layout
+def test_size_is_the_formula(name):
+    name = layouts.parse_name(name)
+    text = text_of(*random_blocks(4, 3, 20000))
+    layout, _ = build(name, text)
+    arrays = {key: array for key, array in layout._asdict().items() if isinstance(array, np.ndarray)}
+    missing = arrays.pop("missing", np.empty(0, np.uint32))  # not in the formula: 4 bytes a row and a run
+    assert missing.size <= 2 * 4096 + 4 + 2 * name.k * np.count_nonzero(text == 0)
+    size = sum(array.nbytes for array in arrays.values())
+    expected = name.bytes_per_symbol(text.size) * text.size
+    whole_runs = 3 * (name.d or 0) * name.bytes_per_symbol(text.size)
+    assert (
+        round(expected) <= size <= expected * 1.016 + whole_runs + 100
+    )  # k = 3: two bits of a unit are spare
+
+
+@compiled
+def looked_up(layout, c, length):
+    return lookup(layout, c, length)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_cofi_looks_up_strings_shorter_than_a_step(k):
+    for what, text in texts(64):
+        sa = suffix_array(text)
+        layout = layouts.REGISTRY["cofi"].build(text, sa, k, None, Cores())
+        suffixes = [text[p : p + k].tolist() for p in sa.tolist()]
+        for length in range(1, k):
+            for c in range(0, 4**length, max(1, 4**length // 61)):
+                string = [(c >> 2 * (length - 1 - i) & 3) + 1 for i in range(length)]
+                starts = [suffix[:length] == string for suffix in suffixes]
+                first = starts.index(True) if any(starts) else 0
+                lo, hi = looked_up(layout, c, length)
+                assert hi - lo == sum(starts), f"{what} {string}"
+                assert lo in (first, hi)
+
+
+def test_cofi_takes_the_largest_k_whose_offsets_fit():
+    assert [str(layouts.parse_name("cofi", n)) for n in (10, 4**5, 4**5 + 1, 10**8, 3 * 10**9, 2**32)] == [
+        "cofi-k2", "cofi-k4", "cofi-k5", "cofi-k13", "cofi-k15", "cofi-k15",
+    ]  # fmt: skip
+
+
+def patterns_of(strings):
+    """Patterns of codes (lists of 0 to 3)."""
+    first = np.cumsum([0] + [len(s) // 32 + 1 for s in strings])
+    words = np.zeros(first[-1] + 1, np.uint64)
+    for start, string in zip(first, strings, strict=False):
+        for i, symbol in enumerate(string):
+            words[start + i // 32] |= np.uint64(symbol << 62 - 2 * (i % 32))
+    return Patterns(words, first[:-1].astype(np.int64), np.array([len(s) for s in strings], np.int64))
+
+
+SEARCHED = ["sampled-k1-d64", "kstep-k2-d64", "kstep-k3-d63", "alternate-k1-d192", "alternate-k2-d64"]
+SEARCHED += ["bvsfm-k1-d96", "bvsfm-k3-d224", "bvsfm-k2-d64", *(f"cofi-k{k}" for k in range(2, 10))]
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_search_finds_patterns_of_every_length(name):
+    """The remainder of a pattern is in the prefix table (4 symbols here), or else in the layout."""
+    rng = np.random.default_rng(5)
+    name = layouts.parse_name(name)
+    for blocks in (random_blocks(6, 40, 60), random_blocks(7, 300, 4), random_blocks(8, 5, 40, "A")):
+        text = text_of(*blocks)
+        layout, sa = build(name, text)
+        strings = [rng.integers(0, 4, length).tolist() for length in range(1, 12)]
+        for length in range(1, 45):
+            for _ in range(4):
+                start = rng.integers(0, max(1, text.size - length))
+                strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
+        table = build_prefix_table(text, 4)
+        whole = text.tobytes()
+        for searched in variants(layout):
+            found = cpu.search(Exact(table, searched), patterns_of(strings))
+            for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
+                wanted = bytes(x + 1 for x in string)
+                expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
+                assert sorted(sa[lo:hi].tolist()) == expected, f"{name} {string}"
+
+
+def variants(layout):
+    """The layout and its forms for measurement."""
+    yield layout
+    yield Unprefetched(layout, layout.k)
+    if isinstance(layout, cofi.Cofi):
+        yield cofi.CofiBranching(*layout)
+        yield cofi.CofiWhole(*layout)
+
+
+@pytest.mark.parametrize("names", [("bvsfm-k2-d96", "cofi-k5"), ("alternate-k1-d64",), ("cofi-k3",)])
+@pytest.mark.parametrize("s", [1, 2, 7])
+def test_sampled_positions_are_those_of_the_suffix_array(names, s):
+    names = [layouts.parse_name(name) for name in names]
+    for blocks in (random_blocks(9, 40, 90), random_blocks(10, 200, 6)):
+        text = text_of(*blocks)
+        starts = np.cumsum([0] + [len(block) + 1 for block in blocks])[:-1]
+        for name in names:
+            layout, sa = build(name, text)
+            k, ahead = max(n.k for n in names), max(n.k_ahead for n in names)
+            kept = sample(sa, starts.astype(np.int64), s, k, ahead)
+            found = np.empty(sa.size, np.int64)
+            all_positions(kept, layout, found)
+            np.testing.assert_array_equal(found, sa)
+
+
+@compiled
+def all_positions(sa, layout, out):
+    for row in range(out.size):
+        out[row] = position_of(sa, layout, row)
 
 
 def test_several_threads_build_the_same_layout(layout, tmp_path):
