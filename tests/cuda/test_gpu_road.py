@@ -231,7 +231,7 @@ def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_pa
     monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", gpu_mapper.LEAST_CHUNK)
     monkeypatch.setattr(gpu_mapper, name, 1e-6)
     both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"])
-    assert on_cpu[-1].n_bound == len(RECORDS)
+    assert max(chunk.n_bound for chunk in on_cpu) == len(RECORDS)  # threads take chunks in any order
 
 
 DAMAGES = {

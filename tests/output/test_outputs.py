@@ -209,7 +209,7 @@ def test_no_room_is_one_line_and_leaves_nothing(arguments, indexed, command):
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_disk_that_fails_at_the_end_is_told_and_leaves_nothing(call, indexed, command, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (indexed / "out.sam").write_bytes(b"old")
