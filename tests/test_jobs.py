@@ -1,4 +1,4 @@
-"""docs/jobs.md and the pages of probes and barcodes, run on real data: what they tell is so."""
+"""The commands of docs/jobs.md, probes.md and barcodes.md, run on real data, give the results shown."""
 
 import fnmatch
 import functools

@@ -1,4 +1,4 @@
-"""Odd arguments: refused by name with exit code 2, or served; never a traceback, never a false word."""
+"""Unusual arguments: they work, or are refused by name with exit code 2 and no traceback."""
 
 import subprocess
 

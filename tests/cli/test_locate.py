@@ -1,4 +1,4 @@
-"""Patterns of fmx locate: any length, any way to give them, and a word on those that are not searched."""
+"""Patterns of fmx locate: lengths, options and files, and messages about patterns that are not searched."""
 
 import pytest
 from texts import numbered, random_letters

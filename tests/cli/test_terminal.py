@@ -1,4 +1,4 @@
-"""What paths and names hold never moves the cursor, hides a word or starts a line of its own."""
+"""Control characters in paths and names are escaped before they reach the terminal."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-"""Wrong commands, of all that there are: one line, exit code 2, and what to say instead."""
+"""Wrong use of every command: one line that names the remedy, and exit code 2."""
 
 import click
 import journeys

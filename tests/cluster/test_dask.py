@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes: the bytes of one run, whoever dies on the way."""
+"""A Dask cluster of real processes writes the bytes of a single run, even if workers die."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The door to the compiler: machine code does what Python does, is kept, and is run without the compiler."""
+"""Compiled functions: same results as in Python, stored on disk, and run without the compiler."""
 
 import os
 import subprocess

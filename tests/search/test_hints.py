@@ -1,4 +1,4 @@
-"""Where almost no read occurs, a line says what may be the matter; elsewhere none does."""
+"""A hint names the likely cause if almost no read is mapped; otherwise there is none."""
 
 import journeys
 import naive

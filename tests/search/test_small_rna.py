@@ -1,4 +1,4 @@
-"""The recipe of docs/small-rna.md: what it tells is so, and its hits are the sets of bowtie."""
+"""The commands of docs/small-rna.md give the output shown there, and the hits of bowtie."""
 
 import gzip
 import re

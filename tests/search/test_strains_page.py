@@ -1,4 +1,4 @@
-"""docs/strains.md: what its commands tell is so."""
+"""The commands of docs/strains.md give the output shown there."""
 
 import glob
 import os
