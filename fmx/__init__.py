@@ -16,19 +16,22 @@ if TYPE_CHECKING:
     from .library.functions import open_index as open
     from .library.guides import COUNT, Counts, count
     from .library.index import Index
-    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Names, Table
+    from .library.table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PAIR, PROPER_PAIR, Names, Table
 
 __all__ = [
     "COUNT", "Counts", "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError",
-    "MATCH", "NEAR_HIT", "Names", "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError",
-    "__version__", "build", "count", "from_sequences", "open", "pairwise",
+    "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "OutputError", "PAIR", "PROPER_PAIR", "Table",
+    "UnsupportedError", "__version__", "build", "count", "from_sequences", "open", "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
     "functions": {**{name: name for name in ("build", "from_sequences", "pairwise")}, "open": "open_index"},
     "guides": {name: name for name in ("COUNT", "Counts", "count")},
     "index": {"Index": "Index"},
-    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "Names", "PAIR", "PROPER_PAIR", "Table")},
+    "table": {
+        name: name
+        for name in ("HIT", "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "PAIR", "PROPER_PAIR", "Table")
+    },
 }
 
 

@@ -218,7 +218,7 @@ def make_writer(
             return writer, head
         from .output.mates import MateWriter
 
-        return MateWriter(writer), head
+        return MateWriter(writer, records.mismatches), head
 
     if not groups.of_files:
         return make(groups.name)

@@ -83,6 +83,7 @@ OTHERS = [
     *(f"search -x l.fmx -1 reads.fq -2 mates.fq -o out.{kind}" for kind in KINDS),
     "search -x l.fmx -1 reads.fq.gz -2 mates.fq.gz -o out.sam",
     "search -x l.fmx -1 reads.fq -2 mates.fq --counts counts.tsv -o out.sam",
+    "search -x l.fmx -1 reads.fq -2 mates.fq --mismatches 1 --strata -o out.sam",
     "locate -x l.fmx reads.fa",
     *(f"locate -x l.fmx -p GATTACA --format {kind}" for kind in ("sam", "tsv", "bed")),
     *(f"locate -x l.fmx -p GATTACA --mismatches 1 --format {kind}" for kind in ("sam", "tsv", "bed")),

@@ -35,6 +35,7 @@ TESTS = {
     "fmx/search/queries/verify.py": f"{ON_DEVICE} {ENGINES} -k 'each_form or verify and period'",
     "fmx/search/pairs/proper.py": "tests/search/test_pairs.py",
     "fmx/search/pairs/pair_mapper.py": "tests/search/test_pairs.py",
+    "fmx/search/pairs/near_pairs.py": "tests/search/test_near_pairs.py",
 }
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"

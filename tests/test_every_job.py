@@ -26,6 +26,7 @@ run(job, resources, Progress(quiet=True))
 JOBS = {
     "search": ["search", "-a", "few.fq"],
     "mates": ["search", "-1", "few.fq", "-2", "few2.fq", "--no-unmapped"],
+    "near mates": ["search", "-1", "few.fq", "-2", "few2.fq", "--mismatches", "1", "--strata"],
     "samples": ["search", "--samples", "sheet.tsv"],
     "near": ["search", "--mismatches", "1", "--collapse", "few.fq", "--format", "tsv"],
     "locate": ["locate", "few.fq"],

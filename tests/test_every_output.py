@@ -54,6 +54,8 @@ CASES = {
     "collapsed range": (
         ["search", *X, "r.fq", "--collapse", "--mismatches", "1", "--first", "99"], "out.tsv", {}),
     "pairs": (["search", *X, *PAIRS], "out.sam", {"--screen": "s.tsv", "--un": "un.fq", **REPORTS}),
+    "near pairs": (["search", *X, *PAIRS, "--mismatches", "2", "-a"], "out.tsv", TOLD | REPORTS),
+    "best pairs": (["search", *X, *PAIRS, "--mismatches", "1", "--strata"], "out.bam", COUNTS),
     "screen": (["search", *SEVERAL, "r.fq"], None, {"--screen": "s.tsv", "--un": "un.fq", **REPORTS}),
     "screen with hits": (["search", *SEVERAL, "r.fq", "--format", "bam"], "out.bam", {"--screen": "s.tsv"}),
     "samples together": (["search", *X, "--samples", "sheet.tsv"], "out.sam", COUNTS),

@@ -1,4 +1,4 @@
-"""Pairs of real and simulated reads against bowtie -v 0 -1 -2: the same, but for what docs/pairs.md tells."""
+"""Pairs of real and simulated reads against bowtie -v N -1 -2: the same, but for what docs/pairs.md tells."""
 
 import gzip
 import random
@@ -13,33 +13,36 @@ from texts import numbered, random_letters
 
 
 def pairs_in(sam) -> list:
-    """(name, contig, (start, strand, length) of mate 1, of mate 2) of the proper pairs in SAM."""
-    records = (line.split("\t", 6) for line in sam.decode().splitlines() if line[0] != "@")
+    """(name, contig, (start, strand, length, NM, MD) of mate 1, of mate 2) of the proper pairs in SAM."""
+    records = (line.split("\t") for line in sam.decode().splitlines() if line[0] != "@")
     mates = [record for record in records if int(record[1]) & 2]
     found = []
     for one, two in zip(mates[::2], mates[1::2], strict=True):
         if int(one[1]) & 128:
             one, two = two, one
         assert (int(one[1]) & 64, int(two[1]) & 128, one[2]) == (64, 128, two[2])
-        places = [(int(mate[3]), int(mate[1]) & 16, int(mate[5][:-1])) for mate in (one, two)]
+        tags = [sorted(tag for tag in mate[11:] if tag[:2] in ("NM", "MD")) for mate in (one, two)]
+        own = zip((one, two), tags, strict=True)
+        places = [(int(mate[3]), int(mate[1]) & 16, int(mate[5][:-1]), *of_mate) for mate, of_mate in own]
         found.append((one[0].removesuffix("/1").removesuffix("/2"), one[2], *places))
     return found
 
 
-def check(command, peer, index, bowtie_index, reads, options=(), kind="-q"):
+def check(command, peer, index, bowtie_index, reads, options=(), kind="-q", v=0):
     """fmx finds each pair once, and bowtie's pairs; the others are those that bowtie leaves out."""
     mates = ["-a", *options, "-1", reads[0], "-2", reads[1]]
-    words = [peer("bowtie"), kind, "-v", "0", "-p", "2", "-X", "600", "-S", "-x", bowtie_index, *mates]
+    words = [peer("bowtie"), kind, "-v", str(v), "-p", "2", "-X", "600", "-S", "-x", bowtie_index, *mates]
     words += ["--pairtries", "1000000"]
     theirs = pairs_in(subprocess.run(words, check=True, capture_output=True).stdout)
-    done = command("search", "-q", "--max-insert", "600", "-t", "2", "-x", index, *mates)
+    near = ["--mismatches", v] if v else []
+    done = command("search", "-q", "--max-insert", "600", "-t", "2", "-x", index, *mates, *near)
     assert done.code == 0
     ours = pairs_in(done.out)
     assert len(set(ours)) == len(ours) > 100
     assert set(theirs) <= set(ours)
     partners = [Counter((pair[0], pair[1], pair[i]) for pair in ours) for i in (2, 3)]
     for pair in set(ours) - set(theirs):
-        (start1, _, n1), (start2, _, n2) = pair[2:]
+        (start1, _, n1, *_), (start2, _, n2, *_) = pair[2:]
         several = all(partners[i][pair[0], pair[1], pair[2 + i]] > 1 for i in (0, 1))
         assert start1 == start2 or start1 + n1 == start2 + n2 or several
     return ours, theirs
@@ -79,8 +82,11 @@ def indexes(data, peer, tmp_path_factory):
     return indexes
 
 
-def simulated(contigs, n, seed) -> list:
-    """FASTA of n fragments' mates of unlike lengths, of both strands; a few lie the same way."""
+def simulated(contigs, n, seed, most=0) -> list:
+    """FASTA of n fragments' mates of unlike lengths, of both strands; a few lie the same way.
+
+    Up to ``most`` bases of each mate are changed.
+    """
     rng, sides = random.Random(seed), ([], [])
     for i in range(n):
         sequence = max((rng.choice(contigs)[1] for _ in range(3)), key=len)
@@ -91,13 +97,17 @@ def simulated(contigs, n, seed) -> list:
         one, two = fragment[: rng.randrange(20, 60)], fragment[-rng.randrange(20, 60) :]
         mates = one, two if i % 10 == 0 else naive.reverse_complement(two)
         for side, mate in zip(sides, mates, strict=True):
+            for _ in range(rng.randrange(most + 1)):
+                place = rng.randrange(len(mate))
+                mate = mate[:place] + rng.choice("ACGTN") + mate[place + 1 :]
             side.append(f">s{i}\n{mate}\n")
     return ["".join(side) for side in sides]
 
 
 @pytest.mark.xdist_group("pairs of yeast")
+@pytest.mark.parametrize("v", [0, 1, 2])
 @pytest.mark.parametrize("run", ["SRR5204809_input1", "SRR5204810_input2"])
-def test_pairs_of_yeast_are_those_of_bowtie(run, indexes, data, peer, command, tmp_path):
+def test_pairs_of_yeast_are_those_of_bowtie(run, v, indexes, data, peer, command, tmp_path):
     """The first 20,000 real pairs, against a part of the genome with the ends of chromosomes."""
     index, bowtie_index, _ = indexes("scerevisiae_sacCer3.fa.gz")
     reads = []
@@ -105,7 +115,7 @@ def test_pairs_of_yeast_are_those_of_bowtie(run, indexes, data, peer, command, t
         lines = gzip.decompress(data(f"yeast_{run}_R{i}.fastq.gz").read_bytes()).splitlines(keepends=True)
         reads.append(tmp_path / f"{i}.fq")
         reads[-1].write_bytes(b"".join(lines[:80_000]))
-    ours, theirs = check(command, peer, index, bowtie_index, reads)
+    ours, theirs = check(command, peer, index, bowtie_index, reads, v=v)
     assert len(theirs) > 0.9 * len(ours) > 900
 
 
@@ -122,6 +132,33 @@ def test_simulated_pairs_are_those_of_bowtie(genome, options, indexes, peer, com
         path.write_text(text)
     ours, _ = check(command, peer, index, bowtie_index, paths, options, "-f")
     assert len(ours) > (200 if options == ["--ff"] else 2000)
+
+
+@pytest.mark.xdist_group("pairs of yeast")
+@pytest.mark.parametrize("v", [1, 2])
+@pytest.mark.parametrize("genome", ["lambda.fa.gz", "made up"])
+def test_simulated_pairs_with_mismatches_are_those_of_bowtie(genome, v, indexes, peer, command, tmp_path):
+    index, bowtie_index, contigs = indexes(genome)
+    paths = [tmp_path / f"{i}.fa" for i in (1, 2)]
+    for path, text in zip(paths, simulated(contigs, 3000, genome, 3), strict=True):
+        path.write_text(text)
+    ours, _ = check(command, peer, index, bowtie_index, paths, kind="-f", v=v)
+    assert len(ours) > 500
+    assert {tag for pair in ours for mate in pair[2:] for tag in mate[3:]} >= {
+        f"NM:i:{n}" for n in range(v + 1)
+    }
+    best = command("search", "-q", "-x", index, "-a", "-1", paths[0], "-2", paths[1], "--max-insert", 600,
+                   "--mismatches", v, "--strata")  # fmt: skip
+    assert sorted(pairs_in(best.out)) == sorted(best_of(ours))
+
+
+def best_of(pairs) -> list:
+    """Those with the fewest mismatches of both mates, of each name."""
+    strata = {}
+    for pair in pairs:
+        n = sum(int(tag[5:]) for mate in pair[2:] for tag in mate[3:] if tag[:2] == "NM")
+        strata.setdefault(pair[0], {}).setdefault(n, []).append(pair)
+    return [pair for found in strata.values() for pair in found[min(found)]]
 
 
 def reversed_fasta(text) -> str:

@@ -20,7 +20,7 @@ from ..search.mappers import MapperCache
 from ..search.mapping import MapOptions
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
-from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, joined
+from .table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, joined
 
 
 class Searchers:
@@ -168,6 +168,7 @@ class Index:
     def search_pairs(
         self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: Orientation = "fr",
         min_insert: int = 0, max_insert: int = 500, at_most: int | None = None, seed: int | None = None,
+        mismatches: int = 0, strata: bool = False,
     ) -> Table:  # fmt: skip
         """Find up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
 
@@ -180,12 +181,16 @@ class Index:
             max_insert: Largest insert size of a proper pair, in bases.
             at_most: Report no proper pairs of pairs with more of them than this.
             seed: Choose proper pairs at random, reproducibly for each seed.
+            mismatches: Allow up to this many mismatches in each mate, 0 to 2.
+            strata: Report only the proper pairs with the fewest mismatches of both mates together.
 
         Returns:
             A Table of dtype ``fmx.PROPER_PAIR``: ``pair``, its number from 0; ``contig``; ``position1`` and
             ``position2`` of the mates, from 0; ``reverse1`` and ``reverse2``; ``insert``; ``occurrences``,
-            the number of all proper pairs of the pair.  Mates without a proper pair may still occur
-            separately: use ``search`` to find them.
+            the number of all proper pairs of the pair.  With mismatches the dtype is
+            ``fmx.NEAR_PROPER_PAIR``, which adds ``mismatches1`` and ``mismatches2``, and the proper pairs
+            with the fewest mismatches come first.  Mates without a proper pair may still occur separately:
+            use ``search`` to find them.
 
         Raises:
             InputError, DeviceError, TypeError, ValueError: As for ``search``.
@@ -198,9 +203,12 @@ class Index:
         policy = arguments.policy(k, at_most, seed)
         pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = SequenceSource("reads1", reads1), SequenceSource("reads2", reads2)
-        mappers = self._searchers.mappers(self._index, MapOptions(policy, pairing=pairing))
-        has_names = all(source.has_names for source in sources)
-        return self._joined(PROPER_PAIR, has_names, results.pair(mappers, sources, self._index.reference))
+        mappers = self._mappers(MapOptions(policy, pairing=pairing, near=_near(mismatches, strata)))
+        has_names, dtype = (
+            all(source.has_names for source in sources),
+            NEAR_PROPER_PAIR if mismatches else PROPER_PAIR,
+        )
+        return self._joined(dtype, has_names, results.pair(mappers, sources, self._index.reference))
 
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -297,9 +305,7 @@ class Index:
         seed: int | None, mismatches: int, strata: bool, progress: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
         policy = arguments.policy(k, at_most, seed)
-        if arguments.yes_or_no("strata", strata) and not mismatches:
-            raise ValueError("strata must be False without mismatches")
-        near, is_shown = arguments.near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
+        near, is_shown = _near(mismatches, strata), arguments.yes_or_no("progress", progress)
         mappers = self._mappers(MapOptions(policy, arguments.strand_set(strands), near=near))
         return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
@@ -330,6 +336,13 @@ class Index:
         if key not in self._others:
             self._others[key] = self._load(**wanted)
         return self._others[key]
+
+
+def _near(mismatches: int, strata: bool) -> hits.Near | None:
+    """Return the Near of these arguments.  Raises TypeError, ValueError."""
+    if arguments.yes_or_no("strata", strata) and not mismatches:
+        raise ValueError("strata must be False without mismatches")
+    return arguments.near(mismatches, strata=strata)
 
 
 def _refuse(**_: Any) -> AnyIndex:

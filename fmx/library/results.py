@@ -29,7 +29,7 @@ from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits
 from ..workflow import tell_compiling
 from .arguments import SequenceSource
-from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
+from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
 
 Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # from Searchers.mappers
 
@@ -84,7 +84,7 @@ class HitRows(RowWriter):
 
 
 class PairRows(RowWriter):
-    """Rows of PROPER_PAIR."""
+    """Rows of PROPER_PAIR or NEAR_PROPER_PAIR."""
 
     is_absolute = True
 
@@ -101,6 +101,8 @@ class PairRows(RowWriter):
         rows["reverse1"], rows["reverse2"] = is_reverse(found.one), is_reverse(found.two)
         rows["insert"] = np.maximum(*ends) - np.minimum(*begins)
         rows["occurrences"] = np.repeat(found.total, n_hits)
+        if self.dtype == NEAR_PROPER_PAIR:
+            rows["mismatches1"], rows["mismatches2"] = n_changes(found.changes1), n_changes(found.changes2)
         return RowPiece(rows)
 
 
@@ -162,7 +164,8 @@ def pair(
 ) -> Iterator[Table]:
     """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mappers`` of pairs."""
     has_names = all(source.has_names for source in sources)
-    writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
+    dtype = NEAR_PROPER_PAIR if mappers[0].options.near else PROPER_PAIR
+    writer, progress = PairRows(dtype, reference.blocks, has_names), Progress(quiet=True)
     plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
     return _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
 

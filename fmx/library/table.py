@@ -157,7 +157,12 @@ PROPER_PAIR = np.dtype(
      ("reverse2", "?"), ("insert", "i8"), ("occurrences", "i8")]
 )  # fmt: skip
 
-__all__ = ["HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table"]
+NEAR_PROPER_PAIR = np.dtype(
+    [*((name, PROPER_PAIR[name]) for name in PROPER_PAIR.names or ()), ("mismatches1", "i1"),
+     ("mismatches2", "i1")]
+)  # fmt: skip
+
+__all__ = ["HIT", "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "PAIR", "PROPER_PAIR", "Table"]
 
 
 SHOWN = 10  # rows in a repr

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
+from ..input.sets import changes_of, peers_of
 from . import put
 from .hits import HitWriter, named_by_letters
 from .records import (
@@ -33,7 +34,7 @@ from .records import (
 if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.pair_spans import PairSpan
-    from ..search.hits import Hits
+    from ..search.near.matches import NearHits
     from ..search.pairs.pair_mapper import PairHits
     from ..search.pairs.proper import ProperPairs
 
@@ -46,12 +47,15 @@ def _put(form, out, at, batch, mate):
 
 
 class MateWriter:
-    """Formats pairs with a HitWriter; one instance serves all threads."""
+    """Formats pairs with a HitWriter; one instance serves all threads.
+
+    ``changes``: the most of a mate.
+    """
 
     on_gpu = False
 
-    def __init__(self, writer: HitWriter) -> None:
-        self._writer, self._widest = writer, widest(writer.form)
+    def __init__(self, writer: HitWriter, changes: int = 0) -> None:
+        self._writer, self._widest = writer, widest(writer.form, changes)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
         self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
         self.refusals = writer.refusals
@@ -77,10 +81,10 @@ class MateWriter:
 
 
 class Side(NamedTuple):
-    """Mates 1 or 2 of pairs: their ReadBatch, their separate Hits, and ``flag``, FIRST or SECOND."""
+    """Mates 1 or 2 of pairs: their ReadBatch, their separate NearHits, and ``flag``, FIRST or SECOND."""
 
     reads: ReadBatch
-    hits: "Hits"
+    hits: "NearHits"
     flag: int
 
 
@@ -90,6 +94,7 @@ class Numbers(NamedTuple):
     number: int
     total: int
     reported: int
+    peers: int
 
 
 class Pairs(NamedTuple):
@@ -149,8 +154,9 @@ def _put_proper(form, out, at, pairs, i):
         flag = PAIRED + PROPER + SECONDARY * (number > 1)
         flag1 = flag + FIRST + REVERSE * is_reverse(key1) + MATE_REVERSE * is_reverse(lead2)
         flag2 = flag + SECOND + REVERSE * is_reverse(key2) + MATE_REVERSE * is_reverse(lead1)
-        numbers = Numbers(number, total, hits.reported[i])
-        one, two = _record(r, n1, key1, numbers), _record(r, n2, key2, numbers)
+        numbers = Numbers(number, total, hits.reported[i], hits.peers[hit])
+        one = _record(r, n1, key1, numbers, hits.changes1[hit])
+        two = _record(r, n2, key2, numbers, hits.changes2[hit])
         at = _put(form, out, at, pairs.one.reads, MateRecord(one, flag1, lead2, n2, insert))
         at = _put(form, out, at, pairs.two.reads, MateRecord(two, flag2, lead1, n1, -insert))
     return at
@@ -177,8 +183,13 @@ def _put_alone(form, out, at, pairs, sides, i, j):
             insert = max(start + length, mate_start + other_length) - min(start, mate_start)
             if start > mate_start or (start == mate_start and own.flag == SECOND):
                 insert = -insert
-    reported = own.hits.first[i + 1] - own.hits.first[i]
-    record = _record(r, length, key, Numbers(j + 1, own.hits.total[i], reported))
+    reported, hit = own.hits.first[i + 1] - own.hits.first[i], own.hits.first[i] + j
+    peers, changes = (
+        (peers_of(own.hits, i, hit), changes_of(own.hits, hit))
+        if lead != NOWHERE
+        else (np.int64(0), np.int64(0))
+    )
+    record = _record(r, length, key, Numbers(j + 1, own.hits.total[i], reported, peers), changes)
     return _put(form, out, at, own.reads, MateRecord(record, flag, mate, other_length, insert))
 
 
@@ -196,10 +207,10 @@ def _key(form, hits, hit):
 
 
 @inlined
-def _record(r, length, key, numbers):
+def _record(r, length, key, numbers, changes):
     """Return the Record of read r at a place_key, which may be NOWHERE."""
     start = position_of_key(key) if key != NOWHERE else np.int64(-1)
-    number, total, reported = numbers
+    number, total, reported, peers = numbers
     return Record(
         r,
         np.int64(0),
@@ -210,19 +221,22 @@ def _record(r, length, key, numbers):
         number,
         total,
         reported,
-        total,
-        np.int64(0),
+        peers,
+        changes,
     )
 
 
-def widest(form: Any) -> int:
-    """Upper bound of the bytes of a mate's record, without the name, bases and qualities of its read."""
+def widest(form: Any, changes: int = 0) -> int:
+    """Upper bound of the bytes of a mate's record, without the name, bases and qualities of its read.
+
+    ``changes``: the most of a record.
+    """
     columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))
     batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
     contig = int(np.argmax(np.diff(form.names.first)))
     place, sizes = place_key(contig, 1, False), []
     for flag, key, other in product((0, SECONDARY, UNMAPPED), (NOWHERE, place), (NOWHERE, place, 0)):
-        record = _record(0, 3, key, Numbers(2, 3, 3))
+        record = _record(0, 3, key, Numbers(2, 3, 3, 3), changes)
         if key == place or flag == UNMAPPED:
             sizes.append(put_mate(form, put.Widest(), 0, batch, MateRecord(record, flag, other, 3, -1)))
     return max(sizes)

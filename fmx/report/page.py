@@ -53,9 +53,10 @@ def html(facts: dict[str, Any]) -> bytes:
     if sum(facts.get("strands", {}).values()):
         what = "matches" if "matches" in counts else "occurrences"
         parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
-    if facts.get("mismatches"):
-        parts += ["<h2>Mismatches of reads in their best hits</h2>", _mismatches(facts["mismatches"])]
     of_pairs = "pairs" if "pairs" in counts else "reads"
+    if facts.get("mismatches"):
+        where = f"Mismatches of {of_pairs} in their best {'proper pairs' if of_pairs == 'pairs' else 'hits'}"
+        parts += [f"<h2>{where}</h2>", _mismatches(facts["mismatches"], of_pairs)]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
         ("multiplicity", f"How often mapped {of_pairs} occur", (of_pairs, "occurrence")),
@@ -110,13 +111,13 @@ def _strands(strands: dict[str, int], what: str) -> str:
     return svg.amounts(rows, f"Strands of {what}")
 
 
-def _mismatches(rows: Sequence[Sequence[int]]) -> str:
+def _mismatches(rows: Sequence[Sequence[int]], things: str) -> str:
     n = sum(reads for *_, reads in rows)
     amounts = {
         n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
         for least, _, reads in rows
     }
-    return svg.amounts(amounts, "Mismatches of reads")
+    return svg.amounts(amounts, f"Mismatches of {things}")
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:

@@ -3,7 +3,7 @@
 Mapper        exact occurrences       parts on the CPU
 GpuMapper     exact occurrences       parts on a team of GPUs; one GPU does all stages if it can
 NearMapper    with mismatches         parts on the CPU or on GPUs
-PairMapper    pairs of mates          by one of the above
+PairMapper    pairs of mates          by one of the above; NearPairMapper by a NearMapper
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -60,10 +60,14 @@ def make_mapper(
     return of_pairs(own, index)
 
 
-def of_pairs(mapper: Mapper, index: "FMIndex | JoinedIndex") -> "MapsSpans":
+def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> "MapsSpans":
     """Return ``mapper``, or a PairMapper with it if its options are for pairs."""
     if not mapper.options.pairing:
         return mapper
+    if mapper.options.near:
+        from .pairs.near_pairs import NearPairMapper
+
+        return NearPairMapper(mapper, index.reference)
     from .pairs.pair_mapper import PairMapper
 
     return PairMapper(mapper, index.reference)

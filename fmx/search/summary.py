@@ -147,7 +147,8 @@ class PairSummary(Sums):
     """Counts of a run, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates).
 
     ``lengths``: number of mates by length. ``inserts``: number of pairs by the insert size of their first
-    proper pair. None unless requested.
+    proper pair. ``mismatches`` int64[5]: number of pairs by the mismatches of both mates in their best proper
+    pair, if allowed. None unless requested.
     """
 
     pairs: int = 0
@@ -162,6 +163,7 @@ class PairSummary(Sums):
     lengths: np.ndarray | None = None
     inserts: np.ndarray | None = None
     multiplicity: np.ndarray | None = None  # number of pairs by their proper pairs, if requested
+    mismatches: np.ndarray | None = None
 
     things = "reads"
 
@@ -170,15 +172,16 @@ class PairSummary(Sums):
         cls,
         found: "Sequence[SearchedBatch]",
         options: "MapOptions",
-        total: np.ndarray,
+        proper_pairs: tuple[np.ndarray, np.ndarray],
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
         """Return the PairSummary of SearchedBatches of mates 1 and mates 2.
 
-        ``total`` int64[n] proper pairs.
+        ``proper_pairs``: number of proper pairs of each pair, and fewest mismatches in one; int64[n] both.
         """
-        policy = options.policy
+        policy, (total, fewest) = options.policy, proper_pairs
         eligible = policy.eligible(total)
+        has_mismatches = options.counts_lengths and options.near
         alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)
         return cls(
             pairs=total.size,
@@ -188,10 +191,11 @@ class PairSummary(Sums):
             suppressed=int(np.count_nonzero(total != eligible)),
             hits=int(eligible.sum()),
             alone=int(alone),
-            hopeless=sum(int(np.count_nonzero(~its.batch.searchable)) for its in found),
+            hopeless=sum(int(np.count_nonzero(~its.sought)) for its in found),
             lengths=lengths_of(options, *found),
             inserts=inserts,
             multiplicity=classes_of(eligible, eligible > 0) if options.counts_lengths else None,
+            mismatches=np.bincount(fewest[eligible > 0], minlength=5) if has_mismatches else None,
         )
 
     @property
@@ -291,12 +295,10 @@ def search_facts(
 ) -> dict:
     """Return facts (report/facts.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
-    if isinstance(summary, Summary):
-        if summary.strands is not None:
-            found["strands"] = strand_facts(summary.strands)
-        if summary.mismatches is not None:
-            rows = enumerate(summary.mismatches)
-            found["mismatches"] = [[n, n, int(reads)] for n, reads in rows if reads]
+    if isinstance(summary, Summary) and summary.strands is not None:
+        found["strands"] = strand_facts(summary.strands)
+    if summary.mismatches is not None:
+        found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
     if screen:
         seen = screen.combinations()

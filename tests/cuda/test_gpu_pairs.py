@@ -2,6 +2,8 @@
 
 import journeys
 import naive
+import naive_pairs
+import pytest
 from several import part_size_of
 from texts import numbered, random_letters
 
@@ -9,7 +11,7 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
 
@@ -25,24 +27,48 @@ MATES = [
 RULES = {"all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, seed=3)}
 
 
-def mapped(index, files, path, policy, device):
+def mapped(index, files, path, policy, device, near=None):
     """(records, summary) of pairs."""
-    options = MapOptions(policy, pairing=Pairing("fr", 0, 90))
-    summary = workflow.search(index, files, options, SearchOutput(RecordOutput(str(path))), device=device)
+    options = MapOptions(policy, pairing=Pairing("fr", 0, 90), near=near)
+    output = RecordOutput(str(path), mismatches=near.mismatches if near else 0)
+    summary = workflow.search(index, files, options, SearchOutput(output), device=device)
     return path.read_bytes(), summary
 
 
-def test_the_bytes_are_those_of_the_cpu(tmp_path):
+def files_of(folder, mates):
+    """Files with mates; those of mates 2 are reversed."""
     for i in (0, 1):
         reads = [
-            (f"r{r}", naive.reverse_complement(pair[i]) if i else pair[i]) for r, pair in enumerate(MATES)
+            (f"r{r}", naive.reverse_complement(pair[i]) if i else pair[i]) for r, pair in enumerate(mates)
         ]
-        (tmp_path / f"{i}.fq").write_bytes(journeys.fastq(reads))
-    files = PairedFiles((str(tmp_path / "0.fq"),), (str(tmp_path / "1.fq"),))
-    journeys.build(tmp_path / "one.fmx", CONTIGS)
+        (folder / f"{i}.fq").write_bytes(journeys.fastq(reads))
+    return PairedFiles((str(folder / "0.fq"),), (str(folder / "1.fq"),))
+
+
+def opened(folder, **how):
+    """The index in one part, and in several."""
+    journeys.build(folder / "one.fmx", CONTIGS)
     options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
-    workflow.build_index(journeys.fasta(CONTIGS), tmp_path / "parts.fmx", options)
-    indexes = [fm_index.load(tmp_path / f"{name}.fmx") for name in ("one", "parts")]
+    workflow.build_index(journeys.fasta(CONTIGS), folder / "parts.fmx", options)
+    return [fm_index.load(folder / f"{name}.fmx", **how) for name in ("one", "parts")]
+
+
+@pytest.mark.parametrize("near", [Near(1), Near(2, strata=True)], ids=["all", "strata"])
+def test_the_bytes_with_mismatches_are_those_of_the_cpu(near, tmp_path):
+    mates = [(one[:9] + "N" + one[10:], two) for one, two in MATES]
+    files = files_of(tmp_path, mates)
+    indexes = opened(tmp_path, with_text=True)
+    expected = mapped(indexes[0], files, tmp_path / "cpu", RULES["all"], workflow.Device(), near)
+    rule = "fr", 0, 90, near.mismatches
+    both = [(one, naive.reverse_complement(two)) for one, two in mates]
+    proper = [naive_pairs.proper_pairs(CONTIGS, *pair, *rule) for pair in both]
+    assert expected[1].proper == sum(map(bool, proper)) == 4
+    for index in indexes:
+        assert mapped(index, files, tmp_path / "gpu", RULES["all"], workflow.Device("cuda"), near) == expected
+
+
+def test_the_bytes_are_those_of_the_cpu(tmp_path):
+    files, indexes = files_of(tmp_path, MATES), opened(tmp_path)
     for policy in RULES.values():
         expected = mapped(indexes[0], files, tmp_path / "cpu", policy, workflow.Device())
         assert (expected[1].pairs, expected[1].proper) == (5, 3)

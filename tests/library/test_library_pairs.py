@@ -58,6 +58,25 @@ def test_proper_pairs(opened, tmp_path):
     assert opened.search_pairs([], []).tolist() == []
 
 
+@pytest.mark.parametrize("strata", [False, True])
+def test_proper_pairs_with_mismatches(strata, opened):
+    one = [read[:5] + "A" + read[6:] for read in ONE]
+    two = [read[:9] + "G" + read[10:] for read in reverse_complements(TWO)]
+    found = opened.search_pairs(one, two, k=None, mismatches=2, strata=strata)
+    assert found.dtype == fmx.NEAR_PROPER_PAIR
+    rows = expected(one, two, mismatches=2, strata=strata)
+    assert [row[:8] for row in found.tolist()] == rows
+    for name, reads in (("1", one), ("2", two)):
+        hits = [(row["contig"], row[f"position{name}"], int(row[f"reverse{name}"])) for row in found]
+        assert found[f"mismatches{name}"].tolist() == [
+            naive_pairs.compared(CONTIGS, reads[pair], hit)[0]
+            for pair, hit in zip(found["pair"], hits, strict=True)
+        ]
+    assert set(found["mismatches1"].tolist()) == set(found["mismatches2"].tolist()) == {0, 1}
+    with pytest.raises(ValueError, match=r"^strata must be False without mismatches"):
+        opened.search_pairs(one, two, strata=True)
+
+
 def test_what_is_no_pair(opened):
     with pytest.raises(fmx.InputError, match="mates must have equal names"):
         opened.search_pairs({"a": "ACGT"}, {"b": "ACGT"})

@@ -26,6 +26,7 @@ READS = [UNIT[i : i + 20 + i % 30] for i in range(0, 240, 7)] + ["", "ACGTN", "A
 READS += [naive.reverse_complement(UNIT[i : i + 30]) for i in (3, 60, 200)] + ["AC" * 37]
 MATES = [(UNIT[i : i + 25], UNIT[i + 60 : i + 80 + i % 40]) for i in range(0, 180, 9)]
 MATES += [(UNIT[:25], "T" * 30)]  # no proper pair
+MATES += [(UNIT[20:40] + "NN", UNIT[70:90]), (UNIT[20:40] + "N", UNIT[70:90])]  # with mismatches
 
 
 @pytest.fixture
@@ -134,8 +135,9 @@ def test_a_screen_tells_of_groups(run, folder):
     assert [each["index"] for each in facts["references"]] == ["ref.fmx", "other.fmx"]
 
 
-def test_inserts_are_those_that_sam_tells(run):
-    facts, sam = run("-x", "ref.fmx", "-1", "mates1.fq", "-2", "mates2.fq", "-a")
+@pytest.mark.parametrize("v", [0, 2])
+def test_inserts_are_those_that_sam_tells(v, run):
+    facts, sam = run("-x", "ref.fmx", "-1", "mates1.fq", "-2", "mates2.fq", "-a", "--mismatches", v)
     records = [line.split("\t") for line in sam.splitlines() if not line.startswith("@")]
     first = [abs(int(row[8])) for row in records if int(row[1]) & 0x142 == 0x42]
     assert facts["inserts"] == [[n, n, times] for n, times in sorted(Counter(first).items())]
@@ -143,6 +145,13 @@ def test_inserts_are_those_that_sam_tells(run):
     assert sum(n for *_, n in facts["lengths"]) == facts["counts"]["reads"] == 2 * len(MATES)
     assert sum(n for *_, n in facts["multiplicity"]) == facts["counts"]["proper"]
     assert sum(n * times for n, _, times in facts["multiplicity"]) == facts["counts"]["proper_pairs"]
+    best: dict = {}
+    for row in records:
+        if int(row[1]) & 0x102 == 2:
+            best[row[0]] = best.get(row[0], 0) + int(row[13][5:])
+    rows = [[n, n, times] for n, times in sorted(Counter(best.values()).items())]
+    assert facts.get("mismatches") == (rows if v else None)
+    assert len(rows) == (3 if v else 1)
 
 
 @pytest.mark.parametrize("pairs", [False, True])

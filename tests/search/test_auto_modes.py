@@ -29,6 +29,7 @@ MODES = {
     "near": MapOptions(near=Near(1)),
     "IUPAC": MapOptions(near=Near(0, iupac=True)),
     "pairs": MapOptions(pairing=Pairing()),
+    "near pairs": MapOptions(near=Near(1), pairing=Pairing()),
     "collapsed": MapOptions(collapse=MapOptions().trim),
 }
 

@@ -14,6 +14,7 @@ from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 from fmx.search.near.near_mapper import NearMapper
+from fmx.search.pairs.near_pairs import NearPairMapper
 from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
 
@@ -31,7 +32,7 @@ def test_a_mapper_maps_a_span_with_a_writer(kind):
         (MapOptions(), Mapper),
         (MapOptions(near=Near(1)), NearMapper),
         (MapOptions(pairing=Pairing()), PairMapper),
-        (MapOptions(near=Near(1), pairing=Pairing()), PairMapper),
+        (MapOptions(near=Near(1), pairing=Pairing()), NearPairMapper),
     ],
     ids=["exact", "near", "pairs", "near pairs"],
 )

@@ -134,7 +134,10 @@ def change(read, i) -> str:
     return read[:i] + "ACGT"[("ACGT".index(read[i]) + 1) % 4] + read[i + 1 :]
 
 
-@pytest.mark.parametrize("asked", [{"near": Near(2)}, {"pairing": Pairing()}], ids=["near", "pairs"])
+WITH_NEAR, IN_PAIRS = {"near": Near(2)}, {"pairing": Pairing()}
+
+
+@pytest.mark.parametrize("asked", [WITH_NEAR, IN_PAIRS, WITH_NEAR | IN_PAIRS], ids=["near", "pairs", "both"])
 def test_what_compiles_all_is_not_found_everywhere(asked, index_of, monkeypatch):
     """Four letters with two mismatches are at every fourth position; of pairs all occurrences are located."""
     mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(**asked)), []

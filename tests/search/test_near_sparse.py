@@ -100,6 +100,9 @@ def folders(tmp_path_factory):
     found = [naive.reverse_complement(x) if i % 3 else x for i, x in enumerate(found) if len(x) > 60]
     found += ["N" * 80, random_letters(80, "none"), "ACGTN" * 12, "A" * 70, changed("A" * 70, 33, by="C")]
     (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(found)))
+    (folder / "mates.fq").write_bytes(
+        journeys.fastq((f"r{i}", x) for i, x in enumerate([found[-1], *found[:-1]]))
+    )
     (folder / "short.fq").write_bytes(journeys.fastq((f"r{i}", x[:30]) for i, x in enumerate(found)))
     return folder
 
@@ -110,6 +113,8 @@ COMMANDS = [
     ("search", "-t", "3", "-a", "r.fq"), ("search", "--counts", "/dev/stdout", "r.fq", "-o", "/dev/null"),
     ("search", "--reverse-only", "-a", "--format", "tsv", "r.fq"), ("search", "--collapse", "r.fq"),
     ("search", "--trim5", "3", "-a", "r.fq"), ("locate", "--format", "bed", "r.fq"),
+    ("search", "-1", "r.fq", "-2", "mates.fq", "--ff", "-a"),
+    ("search", "-1", "r.fq", "-2", "mates.fq", "--ff", "--strata", "--format", "tsv"),
 ]  # fmt: skip
 
 

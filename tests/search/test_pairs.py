@@ -61,16 +61,17 @@ def text_of(pairs, i) -> bytes:
     return "".join(f"@{pair[0]}/{i}\n{pair[i][0]}\n+\n{pair[i][1]}\n" for pair in pairs).encode()
 
 
-def records(folder, opened, pairs, rule, seed=-1, **options) -> list:
+def records(folder, opened, pairs, rule, seed=-1, near=None, counts=None, **options) -> list:
     """What a run writes, as lists of columns."""
     for i in (1, 2):
         (folder / f"{i}.fq").write_bytes(text_of(pairs, i))
     policy = SelectionPolicy(rule.limit or ALL, rule.at_most or ALL, seed)
-    wanted = MapOptions(policy, pairing=Pairing(*rule.lie), **options)
+    wanted = MapOptions(policy, pairing=Pairing(*rule.lie), near=near, **options)
     files = PairedFiles((str(folder / "1.fq"),), (str(folder / "2.fq"),))
-    workflow.search(
-        opened, files, wanted, SearchOutput(RecordOutput(str(folder / "o.sam"), unmapped=rule.unmapped))
+    output = RecordOutput(
+        str(folder / "o.sam"), unmapped=rule.unmapped, mismatches=near.mismatches if near else 0
     )
+    workflow.search(opened, files, wanted, SearchOutput(output, counts))
     lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
     return [line.split("\t") for line in lines if not line.startswith("@")]
 

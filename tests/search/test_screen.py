@@ -4,6 +4,7 @@ from collections import Counter
 
 import journeys
 import naive
+import naive_pairs
 import pytest
 from texts import numbered, random_letters, reads_of
 
@@ -89,20 +90,23 @@ def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypat
         assert (folder / "s.tsv").read_text().splitlines() == expected
 
 
-@pytest.mark.parametrize("most", [None, 4])
-def test_a_pair_occurs_wherever_one_of_its_mates_does(most, home, folder, command):
+@pytest.mark.parametrize(
+    ("most", "near"), [(None, (0, False)), (4, (0, False)), (None, (1, False)), (4, (2, True))]
+)
+def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, command):
     pairs = list(zip(READS[::2], READS[1::2], strict=False))
     for mate in (0, 1):
         records = ((f"r{i}", pair[mate]) for i, pair in enumerate(pairs))
         (folder / f"{mate + 1}.fq").write_bytes(journeys.fastq(records))
     found = []
     for pair in pairs:
-        places = [naive.locate(CONTIGS, read) for read in pair]
+        places = [naive_pairs.occurrences(CONTIGS, read, *near) for read in pair]
         found.append([place for own in places if most is None or len(own) <= most for place in own])
     expected = combinations(found)
     expected[0] = expected[0].replace("reads", "pairs")
     limit = ["-m", most] if most else []
-    how = ["search", "-q", "-1", "1.fq", "-2", "2.fq", "--max-insert", 20, *limit]
+    how = ["search", "-q", "-1", "1.fq", "-2", "2.fq", "--max-insert", 20, *limit, "--mismatches", near[0]]
+    how += ["--strata"] if near[1] else []
     assert command(*how, *several(home), "--un", "rest.fq").out.decode().splitlines() == expected
     rest = [line[2:] for line in (folder / "rest_2.fq").read_text().splitlines() if line.startswith("@r")]
     if not most:  # else pairs with too many proper ones are among them

@@ -36,7 +36,6 @@ def reading_of(given: SimpleNamespace) -> dict:
 
 _INSERT = options.Number(*limits.INSERT)
 MOST = 500  # bases
-_SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
 
 
@@ -146,8 +145,8 @@ def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | No
     if least > most:
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
     _check_files(given, has_mates)
-    if refused := [name for field, name in _SINGLE.items() if vars(given)[field]]:
-        raise click.UsageError(f"{refused[0]} works on single reads only, not on pairs")
+    if given.collapse:
+        raise click.UsageError("--collapse works on single reads only, not on pairs")
     from ...search.pairs.proper import Pairing
 
     return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
@@ -201,7 +200,9 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
         help="Treat reads with more than N occurrences as unmapped.",
     ),
     options.mismatches,
-    click.option("--strata", is_flag=True, help="Report only the hits with the fewest mismatches."),
+    click.option(
+        "--strata", is_flag=True, help="Report only the hits, or proper pairs, with the fewest mismatches."
+    ),
     options.rare(
         click.option(
             "--seed",

@@ -175,7 +175,7 @@ def _put_mate(form, out, at, batch, mate):
         return at
     next_position = position_of_key(mate.other) if mate.other != NOWHERE else -1
     core = Core(
-        record.contig, record.start, quality_of(total) if is_mapped else 0,
+        record.contig, record.start, quality_of(record.peers) if is_mapped else 0,
         4680 if record.contig < 0 else _bin(record.start, record.start + (n if is_mapped else 1)), mate.flag,
         np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position, mate.insert,
     )  # fmt: skip

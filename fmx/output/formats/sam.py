@@ -178,7 +178,7 @@ def _put_mate(form, out, at, batch, mate):
         at = put.text(out, at, _NO_PLACE)
     else:
         at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
-    at = put.field(out, at, quality_of(total) if is_mapped else 0)
+    at = put.field(out, at, quality_of(record.peers) if is_mapped else 0)
     at = put.byte(out, at, put.TAB)
     at = put.byte(out, put.number(out, at, n), MATCH) if is_mapped else put.byte(out, at, put.STAR)
     at = _put_other(form, out, at, mate)

@@ -187,19 +187,9 @@ class Screen:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
-    def add_pairs(self, found: Sequence[Any], eligible: Sequence[np.ndarray]) -> None:
-        """Count pairs: a pair occurs wherever one of its mates does.
-
-        ``found``: SearchedBatches of mates 1 and of mates 2. ``eligible``: number of occurrences of each,
-        int64[n] for both.
-        """
-        masks = np.zeros(eligible[0].size, np.int64)
-        for its, n in zip(found, eligible, strict=True):
-            lo, hi = (array.astype(np.int64) for array in its.intervals)
-            bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
-            for each in placed(self.owners, its.locators, bounds):
-                _mark(each, self.owners.blocks, masks)
-        self._note(masks, np.ones(masks.size, np.int64))
+    def add_pairs(self, mates: Iterable[Iterable[Placed]], n: int) -> None:
+        """Count n pairs by where mates 1 and mates 2 occur: a pair occurs wherever one of its mates does."""
+        self._count((each for places in mates for each in places), np.ones(n, np.int64))
 
     def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
         """Count the reads of a batch, as Tally.add_matches does."""

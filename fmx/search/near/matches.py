@@ -28,7 +28,7 @@ from ..queries import near
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.reads import ReadBatch
-    from ..hits import Hits, Near, SelectionPolicy
+    from ..hits import Hits, SelectionPolicy
     from ..numbers import Numbered, SparseLocator
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
@@ -300,21 +300,23 @@ def _copy_hits(hits, i, both, r):
         to += 1
 
 
-def select(
-    matches: NearMatches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: "Near"
-) -> NearHits:
-    """Return the NearHits of reads start, start + 1, ... of a batch, without changes.
-
-    fill_changes fills them in.
-    """
-    n = matches.first.size - 1
-    total, best = np.empty(n, np.int64), np.empty(n, np.int64)
+def rank(matches: NearMatches, strata: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Sort the matches of each read; return (total, best) of NearHits, int64[n_reads] both."""
+    total, best = np.empty((2, matches.first.size - 1), np.int64)
     most = int(np.diff(matches.first).max(initial=1))
-    _rank(matches, near.strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
-    first = np.append(0, np.cumsum(policy.reported(total)))
+    _rank(matches, strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
+    return total, best
+
+
+def select(
+    matches: NearMatches, ranks: tuple[np.ndarray, np.ndarray], batch: "ReadBatch", start: int,
+    policy: "SelectionPolicy", best_first: bool = True,
+) -> NearHits:  # fmt: skip
+    """Return the NearHits of reads from ``start`` on in a batch, without changes; ``ranks`` from ``rank``."""
+    (total, best), first = ranks, np.append(0, np.cumsum(policy.reported(ranks[0])))
     position, changes = np.empty((2, first[-1]), np.int64)
     hits = NearHits(first, position, np.empty(first[-1], np.bool_), total, changes, best)
-    _choose(matches, batch, start, hits, policy.seed, near.best_first)
+    _choose(matches, batch, start, hits, policy.seed, best_first)
     return hits
 
 

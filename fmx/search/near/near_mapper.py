@@ -6,7 +6,7 @@ Words are searched as reads are (search/mapper.py), on the CPU or a GPU, with an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,11 @@ from .matches import (
     fill_changes,
     filled,
     matches_of,
+    rank,
     select,
 )
 
 if TYPE_CHECKING:
-    from ...input.chunks import Chunk
     from ...input.reads import ReadBatch
     from ...input.sets import Sets
     from ...machines.gpu_session import GpuSession
@@ -48,10 +48,21 @@ N_LETTERS, N_READS = 1 << 20, 1 << 12  # of reads that are planned together
 N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together; a read is never split
 
 
+class NearRun(NamedTuple):
+    """Matches of the reads from ``first`` on in a batch; the first has pattern ``pattern`` of ``sets``."""
+
+    batch: "ReadBatch"
+    first: int
+    matches: NearMatches
+    sets: "Sets"
+    pattern: int
+
+
 class NearMapper(Mapper):
     """A Mapper of near matches; its ``parts`` have a text and a verifier.
 
-    ``shortest``: bases of the shortest words that a sparse suffix array looks up, 0 without one.
+    ``by_strata``: whether reads are searched exactly first, and further only without a hit. ``shortest``:
+    bases of the shortest words that a sparse suffix array looks up, 0 without one.
     """
 
     def __init__(
@@ -66,31 +77,30 @@ class NearMapper(Mapper):
         super().__init__(parts, options, observers, sessions, least)
         self._verifiers, self._texts = [part.verify for part in parts], [part.text for part in parts]
         self._near = options.near or Near()
-        self._by_strata = self._near.strata and not self._near.iupac
+        self.by_strata = self._near.strata and not self._near.iupac
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(text.n for text in self._texts)
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
 
-    def search(self, chunk: "Chunk") -> SearchedBatch:
-        """Search the reads of a chunk; ``total`` is known only once the hits of a read were requested.
+    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
+        """Search a batch; ``total`` is known only once the hits of a read were requested.
 
         With strata, the exact occurrences are known from the start.
         """
-        given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
         refuse_shorter(batch._replace(searchable=sought), self._least)
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
-        if not self._by_strata:
+        if not self.by_strata:
             return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
-        found = self.search_batch(given, batch._replace(searchable=batch.searchable & sought))
+        found = super().search_batch(given, batch._replace(searchable=batch.searchable & sought))
         sizes = found.intervals.hi[:, 1::2].astype(np.int64) - found.intervals.lo[:, 1::2]
         return found._replace(batch=batch, sought=sought, near=near_found._replace(reverse=sizes.sum(axis=0)))
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
-        if not self._by_strata:
+        if not self.by_strata:
             every = np.arange(found.sought.size)
             yield from self._near_hits(found, every, found.sought, self._near.mismatches)
             return
@@ -105,7 +115,7 @@ class NearMapper(Mapper):
         if most == 0:
             yield from ((start, exact(hits)) for start, hits in self.exact_hits(found))
             return
-        can_occur = found.sought & sets.searched(found.batch, self._table, most)
+        can_occur = self.can_occur(found, most)
         for start, hits in self._best_hits(found, most - 1):
             done, stop = 0, hits.total.size
             reads = np.flatnonzero((hits.total == 0) & can_occur[start : start + stop])
@@ -117,6 +127,10 @@ class NearMapper(Mapper):
             if done == 0:
                 yield start, hits
 
+    def can_occur(self, found: SearchedBatch, most: int) -> np.ndarray:
+        """Return bool[n_reads]: which reads can occur with at most ``most`` mismatches."""
+        return found.sought & sets.searched(found.batch, self._table, most)
+
     def _near_hits(
         self, found: SearchedBatch, reads: np.ndarray, sought: np.ndarray, most: int
     ) -> Iterator[tuple[int, NearHits]]:
@@ -124,24 +138,43 @@ class NearMapper(Mapper):
 
         A run begins at reads[i]. Reads that are not in ``sought`` get no hits.
         """
-        batch = subset(found.batch, reads)
+        near = self._near
+        for run in self.runs_of(subset(found.batch, reads), sought[reads], most):
+            with self.timed("locate"):
+                ranks = rank(run.matches, near.strata)
+                hits = select(run.matches, ranks, run.batch, run.first, self.options.policy, near.best_first)
+                self.fill_changes(hits, run.sets, run.pattern)
+            self._note(found, reads[run.first : run.first + hits.total.size], hits, run.matches)
+            yield run.first, hits
+
+    def fill_changes(self, hits: NearHits, own: "Sets", first_pattern: int = 0) -> None:
+        """Fill in the changes of hits; read 0 has pattern ``first_pattern`` of the Sets."""
+        for text in self._texts:
+            span = text.start, text.start + text.n
+            fill_changes(text.words, span, own, first_pattern, self._near.mismatches, hits)
+
+    def sets_of(self, batch: "ReadBatch", start: int, stop: int, sought: np.ndarray) -> "Sets":
+        """Return the Sets of reads start to stop of a batch; empty ones of reads not ``sought`` bool[n]."""
+        return sets.make_sets(batch, start, stop, sought, self.options.strands, self._table)
+
+    def runs_of(self, batch: "ReadBatch", sought: np.ndarray, most: int) -> Iterator[NearRun]:
+        """Yield the matches with up to ``most`` mismatches of a batch; ``sought`` bool[n_reads].
+
+        A thread may take runs of two batches in turn.
+        """
         lengths = np.maximum(batch.length, N_LETTERS // N_READS)
         for start, stop in runs(lengths, N_LETTERS):
             with self.timed("pack"):
-                own = sets.make_sets(batch, start, stop, sought[reads], self.options.strands, self._table)
+                own = self.sets_of(batch, start, stop, sought)
                 pieces = near.plan(own, most, self._lookups)
-            for a, b in runs(2 * pieces.words, N_WORDS):
-                for first, hits, matches in self._hits_of_run(batch, start, own, pieces, (a, b), most):
-                    self._note(found, reads[first : first + hits.total.size], hits, matches)
-                    yield first, hits
+            for run in runs(2 * pieces.words, N_WORDS):
+                for first, matches in self._matches_of(own, pieces, run, most):
+                    yield NearRun(batch, start + first, matches, own, 2 * first)
 
-    def _hits_of_run(
-        self, batch: "ReadBatch", start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int], most: int
-    ) -> Iterator[tuple[int, NearHits, NearMatches]]:
-        """Yield (first, NearHits, NearMatches) for reads ``run`` (from, to) of those with ``pieces``.
-
-        The first read with pieces is number ``start`` of the batch.
-        """
+    def _matches_of(
+        self, own: "Sets", pieces: "Pieces", run: tuple[int, int], most: int
+    ) -> Iterator[tuple[int, NearMatches]]:
+        """Yield (first, NearMatches) for reads ``run`` (from, to) of those with Sets and ``pieces``."""
         with self.timed("pack"):
             spelled = near.spell(own, pieces, *run)
         with self.timed("search"):
@@ -156,12 +189,7 @@ class NearMapper(Mapper):
             with self.timed("locate"):
                 own_rows = [Intervals(part.lo[i:j], part.hi[i:j]) for part in intervals]
                 matches = _matches(verifiers, sought, own_rows, run[0] + a, b - a)
-                first = start + run[0] + a
-                hits = select(matches, batch, first, self.options.policy, self._near)
-                for text in self._texts:
-                    span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
-                    fill_changes(text.words, span, own, pattern, most, hits)
-            yield first, hits, matches
+            yield run[0] + a, matches
 
     def _note(self, found: SearchedBatch, reads: np.ndarray, hits: NearHits, matches: NearMatches) -> None:
         """Count the hits of some ``reads`` int64[n] of a batch."""

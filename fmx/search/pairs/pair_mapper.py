@@ -1,7 +1,13 @@
-"""Mapping of pairs, and their counts: a mate counts as a read, and its proper pairs as its occurrences."""
+"""Pairs of reads -> hits -> records, and their counts; mates are searched as single reads are.
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+PairSpan -> Mates -> occurrences of both mates -> ProperPairs, else NearHits of each mate -> pieces of output
+
+In counts, a mate is a read, and its proper pairs are its occurrences.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -9,23 +15,25 @@ from ...compiler.functions import compiled
 from ...index.reference import STEP, contig_of
 from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
+from ..counts.owners import placed
 from ..counts.tally import Screen, Tally, note
-from ..hits import Hits, Intervals, located, occurrences_of, select
+from ..hits import Intervals, located, occurrences_of, select
 from ..mapper import SLICE_HITS
 from ..mapping import SearchedBatch
+from ..near.matches import NearHits, exact
 from ..summary import PairSummary
 from . import proper
-from .proper import partners, reach
+from .proper import first_lists, partners, reach
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
     from ...input.pair_spans import PairSpan
     from .. import FormatsRecords
+    from ..counts.owners import Placed
     from ..counts.tally import ReadCounter
     from ..hits import Located
     from ..mapper import Mapper
-    from .proper import Rule
 
 _MATES = 2
 
@@ -36,62 +44,40 @@ def apart(counters: "ReadCounter | None") -> tuple:
     return tuple(next((one for one in each if isinstance(one, kind)), None) for kind in (Tally, Screen))
 
 
-def add_pairs(
-    tally: Any,
-    owner_of: np.ndarray,
-    lengths: tuple[np.ndarray, np.ndarray],
-    located: "tuple[Located, Located]",
-    rule: "Rule",
-    eligible: np.ndarray,
-) -> None:
-    """Count ``eligible`` int64[n] proper pairs of each pair in a Tally.
-
-    ``owner_of`` int64[n_contigs]. ``lengths``: int64[n] of mates 1 and of mates 2. ``located``: both, as
-    proper.prepare leaves them.
-    """
-    with tally.counting() as table:
-        _count(lengths, located, rule, eligible, owner_of, (tally.unseen(), table))
-
-
-@compiled
-def _count(lengths, located, rule, eligible, owner_of, tables):
-    seen, table = tables
-    (length1, length2), (one, two) = lengths, located
-    for r in range(eligible.size):
-        if eligible[r] == 0:
-            continue
-        for swapped in range(2):
-            i, j = 2 * r + (rule.reverse1 != swapped), 2 * r + (rule.reverse2 != swapped)
-            mates1, mates2 = one.positions[one.lo[i] : one.hi[i]], two.positions[two.lo[j] : two.hi[j]]
-            if swapped:
-                left, right, (low, high) = mates2, mates1, reach(rule, length2[r], length1[r])
-            else:
-                left, right, (low, high) = mates1, mates2, reach(rule, length1[r], length2[r])
-            begin = end = 0
-            for key in left:
-                begin, end = partners(right, (begin, end), right.size, key + STEP * low, key + STEP * high)
-                if begin < end:
-                    note(table, seen, owner_of[contig_of(key)], (r, _MATES, eligible[r]), end - begin)
-
-
-# Pairs of reads -> hits -> records; mates are searched as single reads are.
-#
-# PairSpan -> Mates -> Intervals of both mates -> ProperPairs, else Hits of each mate -> pieces of output
-
-
 class PairHits(NamedTuple):
-    """Hits of a run of pairs: ``proper``; and Hits of mates 1 and of mates 2, if they are in no proper pair.
+    """Hits of a run of pairs: ``proper``; and those of mates 1 and of mates 2, if they are in no proper pair.
 
     For the other pairs ``one`` and ``two`` have no hits, and the number of proper pairs as total.
     """
 
     proper: proper.ProperPairs
-    one: Hits
-    two: Hits
+    one: NearHits
+    two: NearHits
+
+
+class PairRun(NamedTuple):
+    """Pairs from number ``start`` of a batch on.
+
+    ``located``: both mates after proper.prepare, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
+    results of proper.totals. ``mates``: both, as single reads.
+    """
+
+    start: int
+    located: "tuple[Located, Located]"
+    strata: np.ndarray
+    total: np.ndarray
+    fewest: np.ndarray
+    mates: Sequence[Any]
 
 
 class PairMapper:
-    """Maps PairSpans, as Mapper maps spans; ``mapper``, a Mapper, searches and locates."""
+    """Maps PairSpans, as Mapper maps spans; ``mapper``, a Mapper, searches and locates.
+
+    ``n_strata``: one more than the most mismatches of a mate. ``best_only``: whether only proper pairs with
+    the fewest mismatches count.
+    """
+
+    n_strata, best_only = 1, False
 
     def __init__(self, mapper: "Mapper", reference: "Reference") -> None:
         self._mapper, self._blocks = mapper, reference.blocks
@@ -102,6 +88,12 @@ class PairMapper:
         if self.tally:
             self._owner_of = np.zeros(len(reference.names), np.int64)
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
+
+    def untold(self) -> Self:
+        """Return a copy that counts nothing."""
+        other = copy(self)
+        other.tally = other._screen = None
+        return other
 
     def map(self, span: "PairSpan", writer: "FormatsRecords", emit: Callable[..., Any]) -> PairSummary:
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
@@ -114,23 +106,22 @@ class PairMapper:
                 for batch in (mates.one, mates.two)
             ]
             cut = mates._replace(one=found[0].batch, two=found[1].batch)
-            totals, inserts = [np.zeros(0, np.int64)], no_lengths() if self.options.counts_lengths else None
-            for start, total, own in self._joined(cut, found):
-                totals.append(total)
-                for at, hits, first in self._hits_of(cut, found, start, total, own):
+            totals, inserts = [np.zeros((2, 0), np.int64)], None
+            if self.options.counts_lengths:
+                inserts = no_lengths()
+            for run in self._runs(cut, found):
+                totals.append(np.array((run.total, run.fewest)))
+                self._count(cut, run)
+                for at, hits, first in self._hits_of(cut, run):
                     with self.timed("format"):
                         piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
                     emit(piece)
                     if inserts is not None and first == 0:
                         proper.count_inserts(cut, at, hits.proper, inserts)
-            total = np.concatenate(totals)
-            if self.tally:
-                self._count_alone(found, total)
-            if self._screen:
-                self._count_screened(found)
+            total, fewest = np.concatenate(totals, axis=1)
             for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
                 emit(piece)
-            summary.add(PairSummary.of(found, self.options, total, inserts))
+            summary.add(PairSummary.of(found, self.options, (total, fewest), inserts))
         return summary
 
     def _is_hit(self, found: Sequence[SearchedBatch], total: np.ndarray) -> np.ndarray:
@@ -139,10 +130,14 @@ class PairMapper:
         alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
         return np.where(total > 0, eligible(total) > 0, alone)
 
-    def _joined(
-        self, mates: "Mates", found: Sequence[SearchedBatch]
-    ) -> "Iterator[tuple[int, np.ndarray, tuple[Located, Located]]]":
-        """Yield (start, proper pairs int64[n], Located of both mates) for runs of pairs.
+    def _runs(self, mates: "Mates", found: Sequence[SearchedBatch]) -> Iterator[PairRun]:
+        """Yield the pairs as runs; ``found``: mates 1 and mates 2."""
+        for start, both in self._located(found):
+            n = both[0].lo.size // 2
+            yield self._run(mates, start, both, [_part(its, start, start + n) for its in found])
+
+    def _located(self, found: Sequence[SearchedBatch]) -> "Iterator[tuple[int, tuple[Located, Located]]]":
+        """Yield (start, exact occurrences of both mates) for runs of pairs; none if only one mate has any.
 
         A run has at most SLICE_HITS occurrences to locate, or is a single pair.
         """
@@ -151,70 +146,126 @@ class PairMapper:
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 one, two = (
-                    located(its.locators, _part(its, start, stop - start).intervals, both[start:stop])
+                    located(its.locators, _part(its, start, stop).intervals, both[start:stop])
                     for its in found
                 )
-            with self.timed("pair"):
-                total = proper.prepare(mates, start, one, two, self._rule, self._blocks)
-            if self.tally:
-                with self.timed("tally"):
-                    lengths = mates.one.length[start:stop], mates.two.length[start:stop]
-                    eligible = self.options.policy.eligible(total)
-                    add_pairs(self.tally, self._owner_of, lengths, (one, two), self._rule, eligible)
-            yield start, total, (one, two)
+            yield start, (one, two)
 
-    def _count_alone(self, found: Sequence[SearchedBatch], total: np.ndarray) -> None:
-        """Count the mates of pairs that have no proper pair; ``total`` int64[n] proper pairs."""
-        with self.timed("tally"):
-            for its in found:
-                eligible = self.options.policy.eligible(its.total) * (total == 0)
-                self.tally.add(its.locators, its.intervals, eligible, its.weight)
+    def _run(
+        self, mates: "Mates", start: int, both: "tuple[Located, Located]", own: Sequence[Any]
+    ) -> PairRun:
+        """Return the PairRun of mates that are ``located``, but not prepared."""
+        with self.timed("pair"):
+            strata = proper.prepare(mates, start, both, self._rule, self._blocks, self.n_strata)
+            return PairRun(start, both, strata, *proper.totals(strata, self.best_only), own)
 
-    def _count_screened(self, found: Sequence[SearchedBatch]) -> None:
-        """Count in the Screen where mates occur."""
-        with self.timed("tally"):
-            eligible = [self.options.policy.eligible(its.total) for its in found]
-            self._screen.add_pairs(found, eligible)
-
-    def _hits_of(
-        self,
-        mates: "Mates",
-        found: Sequence[SearchedBatch],
-        start: int,
-        total: np.ndarray,
-        own: "tuple[Located, Located]",
-    ) -> Iterator[tuple[int, PairHits, int]]:
-        """Yield (start, PairHits, first record of these) for runs of pairs with about SLICE_HITS records."""
+    def _count(self, mates: "Mates", run: PairRun) -> None:
+        """Count pairs in the Tally and the Screen."""
         policy = self.options.policy
+        with self.timed("tally"):
+            if self.tally:
+                self._count_proper(self.tally, mates, run)
+                for its in run.mates:
+                    self._count_alone(its, policy.eligible(its.total) * (run.total == 0))
+            if self._screen:
+                places = (self._places(its, policy.eligible(its.total)) for its in run.mates)
+                self._screen.add_pairs(places, run.total.size)
+
+    def _count_proper(self, tally: Tally, mates: "Mates", run: PairRun) -> None:
+        """Count the proper pairs of a run."""
+        stop = run.start + run.total.size
+        lengths = mates.one.length[run.start : stop], mates.two.length[run.start : stop]
+        eligible = self.options.policy.eligible(run.total)
+        which = eligible, run.fewest if self.best_only else np.full(eligible.size, -1)
+        with tally.counting() as table:
+            _count(
+                lengths,
+                run.located,
+                self._rule,
+                which,
+                self.n_strata,
+                (self._owner_of, tally.unseen(), table),
+            )
+
+    def _count_alone(self, its: SearchedBatch, eligible: np.ndarray) -> None:
+        """Count ``eligible`` int64[n] occurrences of mates in the Tally."""
+        self.tally.add(its.locators, its.intervals, eligible, its.weight)
+
+    def _places(self, its: SearchedBatch, eligible: np.ndarray) -> "Iterable[Placed]":
+        """Return the occurrences of mates that have ``eligible`` int64[n] occurrences, for the Screen."""
+        lo, hi = (array.astype(np.int64) for array in its.intervals)
+        return placed(self._screen.owners, its.locators, (lo, np.where(np.repeat(eligible > 0, 2), hi, lo)))
+
+    def _hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
+        """Yield (start, PairHits, first record of these) for runs of pairs with about SLICE_HITS records."""
+        policy, total = self.options.policy, run.total
         if policy.limit == 0:
             return
-        alone = [np.where(total > 0, 0, its.total[start : start + total.size]) for its in found]
+        alone = [np.where(total > 0, 0, its.total) for its in run.mates]
         by_themselves = sum(np.maximum(policy.reported(each), 1) for each in alone)
         records = np.where(total > 0, np.maximum(policy.reported(total), 1), by_themselves)
         for a, b in runs(records, SLICE_HITS):
+            start, bounds = run.start + a, slice(2 * self.n_strata * a, 2 * self.n_strata * b)
             with self.timed("locate"):
-                hits = [
-                    self._hits_alone(_part(its, start + a, b - a), start + a, each[a:b], total[a:b])
-                    for its, each in zip(found, alone, strict=True)
-                ]
-            one, two = (its._replace(lo=its.lo[2 * a : 2 * b], hi=its.hi[2 * a : 2 * b]) for its in own)
+                own = []
+                for its, batch, each in zip(run.mates, mates[:2], alone, strict=True):
+                    hits = self._hits_alone(its, batch, start, (a, b), each[a:b])
+                    own.append(hits._replace(total=np.where(total[a:b] > 0, total[a:b], each[a:b])))
+            one, two = (its._replace(lo=its.lo[bounds], hi=its.hi[bounds]) for its in run.located)
+            pairs = run.strata[a:b], total[a:b]
             for first in range(0, int(records[a:b].sum()), SLICE_HITS):
                 with self.timed("pair"):
                     window = first, SLICE_HITS
-                    chosen = proper.choose(
-                        mates, start + a, (one, two), self._rule, policy, total[a:b], window
-                    )
-                yield start + a, PairHits(chosen, *hits), first
+                    chosen = proper.choose(mates, start, (one, two), self._rule, policy, pairs, window)
+                    self._fill_changes(mates, start, chosen, pairs[0])
+                yield start, PairHits(chosen, *own), first
 
-    def _hits_alone(self, found: SearchedBatch, start: int, alone: np.ndarray, total: np.ndarray) -> Hits:
-        """Return the Hits of mates, which have ``alone`` int64[n] occurrences as single reads."""
-        policy = self.options.policy
-        occurrences = occurrences_of(found.locators, found.intervals, policy.eligible(alone))
-        hits = select(occurrences, found.batch, start, alone, policy)
-        return hits._replace(total=np.where(total > 0, total, alone))
+    def _hits_alone(
+        self, its: SearchedBatch, batch: Any, start: int, span: tuple[int, int], alone: np.ndarray
+    ) -> NearHits:
+        """Return the hits of mates ``span`` of a run, which have ``alone`` int64[n] occurrences to report.
+
+        The first one is number ``start`` of the batch.
+        """
+        policy, part = self.options.policy, _part(its, *span)
+        occurrences = occurrences_of(its.locators, part.intervals, policy.eligible(alone))
+        return exact(select(occurrences, batch, start, alone, policy))
+
+    def _fill_changes(
+        self, mates: "Mates", start: int, chosen: proper.ProperPairs, strata: np.ndarray
+    ) -> None:
+        """Fill in the changes of proper pairs; exact ones have none."""
 
 
-def _part(found: SearchedBatch, start: int, n: int) -> SearchedBatch:
-    """Return n reads from ``start`` on of a SearchedBatch; its batch stays whole."""
-    intervals = Intervals(*(array[:, 2 * start : 2 * (start + n)] for array in found.intervals))
-    return found._replace(intervals=intervals, total=found.total[start : start + n])
+def _part(found: SearchedBatch, start: int, stop: int) -> SearchedBatch:
+    """Return reads start to stop of a SearchedBatch; its batch stays whole."""
+    intervals = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
+    return found._replace(intervals=intervals, total=found.total[start:stop], weight=found.weight[start:stop])
+
+
+@compiled
+def _count(lengths, both, rule, which, n, tables):
+    """Count proper pairs for both mates.
+
+    ``which``: number of proper pairs of each pair that count, and their mismatches, or -1 for any; int64[n].
+    ``tables``: owner of each contig, and those of a Tally.
+    """
+    (eligible, mismatches), (owner_of, seen, table) = which, tables
+    for r in range(eligible.size):
+        if eligible[r] == 0:
+            continue
+        for swapped in range(2):
+            lists = first_lists(rule, r, swapped, n)
+            low, high = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            left, right = both[swapped], both[1 - swapped]
+            for i in range(lists[0], lists[0] + n):
+                for j in range(lists[1], lists[1] + n):
+                    if mismatches[r] >= 0 and i - lists[0] + j - lists[1] != mismatches[r]:
+                        continue
+                    others, begin, end = right.positions[right.lo[j] : right.hi[j]], 0, 0
+                    for key in left.positions[left.lo[i] : left.hi[i]]:
+                        bounds = key + STEP * low, key + STEP * high
+                        begin, end = partners(others, (begin, end), others.size, *bounds)
+                        if begin < end:
+                            of_pair = r, _MATES, eligible[r]
+                            note(table, seen, owner_of[contig_of(key)], of_pair, end - begin)

@@ -4,10 +4,11 @@
     or    2 ---->  <---- 1        or    2 <----  ----> 1        or    2 <----  <---- 1
 
 The right mate neither begins nor ends before the left one, and the insert size is from ``least`` to ``most``.
-Proper pairs are sorted by contig, position of the left mate, which mate that is (1 first), and insert size.
+Proper pairs are sorted by the mismatches of both mates together, contig, position of the left mate, which
+mate that is (1 first), and insert size.
 The rule of search/hits.py selects the reported ones.
 
-prepare    occurrences -> sorted place_keys and the number of proper pairs, by merging
+prepare    occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
 choose     the proper pairs that are reported
 """
 
@@ -63,15 +64,20 @@ class ProperPairs(NamedTuple):
     """Reported proper pairs: pair i of a run has those from first[i] to first[i + 1].
 
     ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
-    bool[n_hits]: mate 2 is left. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported
-    ones. ``given``: how many of the first pair's reported ones come before the first one here. ``lead1``,
-    ``lead2`` int64[n]: keys of each pair's first one.
+    bool[n_hits]: mate 2 is left. ``changes1``, ``changes2`` int64[n_hits]: changes of mates 1 and 2
+    (input/sets.py). ``peers`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
+    fewer. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported ones. ``given``: how many
+    of the first pair's reported ones come before the first one here. ``lead1``, ``lead2`` int64[n]: keys of
+    each pair's first one.
     """
 
     first: np.ndarray
     one: np.ndarray
     two: np.ndarray
     swapped: np.ndarray
+    changes1: np.ndarray
+    changes2: np.ndarray
+    peers: np.ndarray
     total: np.ndarray
     reported: np.ndarray
     given: int
@@ -89,34 +95,48 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 
 
 def prepare(
-    mates: "Mates", start: int, one: "Located", two: "Located", rule: Rule, blocks: "Blocks"
+    mates: "Mates",
+    start: int,
+    located: "tuple[Located, Located]",
+    rule: Rule,
+    blocks: "Blocks",
+    n_strata: int = 1,
 ) -> np.ndarray:
-    """Return the number of proper pairs of pairs ``start`` onwards, int64[n].
+    """Return the number of proper pairs of pairs ``start`` onwards by mismatches: int64[n, 2 * n_strata - 1].
 
-    ``one``, ``two``: Located (search/hits.py). Their positions become sorted place_keys, all with strand +;
-    those in no proper pair may be dropped.
+    ``located``: Located (search/hits.py) of mates 1 and of mates 2. For each strand of a mate there are
+    ``n_strata`` lists, those of occurrences with 0, 1, ... mismatches. Their positions become sorted
+    place_keys, all with strand +; those in no proper pair may be dropped.
     """
-    total = np.zeros(one.lo.size // 2, np.int64)
-    _prepare(mates.one.length[start:], mates.two.length[start:], one, two, rule, blocks, total)
-    return total
+    strata = np.zeros((located[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
+    _prepare((mates.one.length[start:], mates.two.length[start:]), located, rule, blocks, strata)
+    return strata
 
 
 @compiled
-def _prepare(length1, length2, one, two, rule, blocks, total):
-    for r in range(total.size):
+def _prepare(lengths, located, rule, blocks, strata):
+    n = (strata.shape[1] + 1) // 2
+    for r in range(strata.shape[0]):
         for swapped in range(2):
-            i, j = 2 * r + (rule.reverse1 != swapped), 2 * r + (rule.reverse2 != swapped)
-            mates1, mates2 = one.positions[one.lo[i] : one.hi[i]], two.positions[two.lo[j] : two.hi[j]]
-            if mates1.size == 0 or mates2.size == 0:
-                continue
-            if swapped:
-                low, high = reach(rule, length2[r], length1[r])
-                n_two, n_one, n = _settle(mates2, mates1, low, high, blocks)
-            else:
-                low, high = reach(rule, length1[r], length2[r])
-                n_one, n_two, n = _settle(mates1, mates2, low, high, blocks)
-            one.hi[i], two.hi[j] = one.lo[i] + n_one, two.lo[j] + n_two
-            total[r] += n
+            left, right = located[swapped], located[1 - swapped]
+            lists = first_lists(rule, r, swapped, n)
+            distances = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            _settle(left, right, lists, n, distances, blocks)
+            for i in range(lists[0], lists[0] + n):
+                for j in range(lists[1], lists[1] + n):
+                    lefts = left.positions[left.lo[i] : left.hi[i]]
+                    rights = right.positions[right.lo[j] : right.hi[j]]
+                    strata[r, i - lists[0] + j - lists[1]] += _n_pairs(lefts, rights, distances)
+
+
+@inlined
+def first_lists(rule, r, swapped, n):
+    """Return the first list of the left and of the right mates of pair r; mate 2 is left if ``swapped``.
+
+    Each strand of a mate has ``n`` lists.
+    """
+    one, two = n * (2 * r + (rule.reverse1 != swapped)), n * (2 * r + (rule.reverse2 != swapped))
+    return (two, one) if swapped else (one, two)
 
 
 @inlined
@@ -126,27 +146,38 @@ def reach(rule, n_left, n_right):
 
 
 @compiled
-def _settle(left, right, low, high, blocks):
-    """Turn text positions of left and right mates, int64, into sorted place_keys.
+def _settle(left, right, lists, n, distances, blocks):
+    """Turn text positions of left and right mates, int64, into sorted place_keys; some may be dropped.
 
-    Return (number kept of each, number of proper pairs).
+    ``lists``: the first of the ``n`` lists of each.
     """
-    n_left, n_right = left.size, right.size
-    if high < low:
-        return 0, 0, 0
+    (i, j), (low, high) = lists, distances
+    n_left = n_right = 0
+    for a in range(n):
+        n_left += left.hi[i + a] - left.lo[i + a]
+        n_right += right.hi[j + a] - right.lo[j + a]
+    if n_left == 0 or n_right == 0 or high < low:
+        for a in range(n):
+            left.hi[i + a], right.hi[j + a] = left.lo[i + a], right.lo[j + a]
+        return
     if n_left > _FEW * n_right:
-        sort(right, n_right)
-        n_left = _keep_near(left, right, high, 0)
+        _keep_near(left, i, right, j, n, (high, 0))
     elif n_right > _FEW * n_left:
-        sort(left, n_left)
-        n_right = _keep_near(right, left, 0, high)
-    _to_places(left, n_left, blocks)
-    _to_places(right, n_right, blocks)
+        _keep_near(right, j, left, i, n, (0, high))
+    for a in range(n):
+        _to_places(left.positions[left.lo[i + a] : left.hi[i + a]], blocks)
+        _to_places(right.positions[right.lo[j + a] : right.hi[j + a]], blocks)
+
+
+@inlined
+def _n_pairs(left, right, distances):
+    """Return the number of proper pairs of sorted place_keys of left and of right mates."""
+    low, high = distances
     n = begin = end = 0
-    for i in range(n_left):
-        begin, end = partners(right, (begin, end), n_right, left[i] + STEP * low, left[i] + STEP * high)
+    for key in left:
+        begin, end = partners(right, (begin, end), right.size, key + STEP * low, key + STEP * high)
         n += end - begin
-    return n_left, n_right, n
+    return n
 
 
 @inlined
@@ -164,31 +195,49 @@ def partners(right, found, n_right, low, high):
 
 
 @inlined
-def _keep_near(many, few, before, after):
-    """Keep those of ``many`` that are up to ``before`` before, or ``after`` after, one of ``few`` (sorted).
+def _keep_near(many, i, few, j, n, reach):
+    """Keep, of n lists of ``many`` from i on, what is near to one of ``few``, whose lists begin at j.
 
-    The text has one separator where a contig has one or more N, so no distance is longer in the text.
+    That is up to reach[0] before, or reach[1] after it. The text has one separator where a contig has one or
+    more N, so no distance is longer in the text.
     """
-    n = 0
-    for i in range(many.size):
-        j = lower_bound(few, 0, few.size, many[i] - after)
-        if j < few.size and few[j] <= many[i] + before:
-            many[n] = many[i]
-            n += 1
-    return n
+    before, after = reach
+    for b in range(j, j + n):
+        sort(few.positions[few.lo[b] : few.hi[b]], few.hi[b] - few.lo[b])
+    for a in range(i, i + n):
+        own, n_kept = many.positions[many.lo[a] : many.hi[a]], 0
+        for k in range(own.size):
+            for b in range(j, j + n):
+                others = few.positions[few.lo[b] : few.hi[b]]
+                found = lower_bound(others, 0, others.size, own[k] - after)
+                if found < others.size and others[found] <= own[k] + before:
+                    own[n_kept] = own[k]
+                    n_kept += 1
+                    break
+        many.hi[a] = many.lo[a] + n_kept
 
 
 @inlined
-def _to_places(positions, n, blocks):
-    """Sort n text positions and turn them into place_keys."""
-    sort(positions, n)
+def _to_places(positions, blocks):
+    """Sort text positions and turn them into place_keys."""
+    sort(positions, positions.size)
     block, stop = 0, -1
-    for i in range(n):
+    for i in range(positions.size):
         if positions[i] > stop:
             block = find_block(blocks, positions[i])
             stop = blocks.text_start[block] + blocks.length[block]
         start = positions[i] - blocks.text_start[block] + blocks.contig_start[block]
         positions[i] = place_key(blocks.contig[block], start, False)
+
+
+def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return (number of proper pairs to choose from, fewest mismatches of one), int64[n], by ``prepare``.
+
+    ``best_only``: choose only from those with the fewest mismatches.
+    """
+    fewest = (strata > 0).argmax(axis=1)
+    n_best = np.take_along_axis(strata, fewest[:, None], 1)[:, 0]
+    return n_best if best_only else strata.sum(axis=1), fewest
 
 
 def choose(
@@ -197,78 +246,106 @@ def choose(
     located: "tuple[Located, Located]",
     rule: Rule,
     policy: "SelectionPolicy",
-    total: np.ndarray,
+    pairs: tuple[np.ndarray, np.ndarray],
     window: tuple[int, int],
 ) -> ProperPairs:
     """Return the reported proper pairs of pairs ``start`` onwards; ``located``: both mates after ``prepare``.
 
-    ``total`` int64[n]: result of ``prepare``. ``window``: the first reported pair to return, and the most to
-    return, which matters if there is only one pair of mates.
+    ``pairs``: result of ``prepare``, and number of pairs to choose from. ``window``: the first reported pair
+    to return, and the most to return, which matters if there is only one pair of mates. The changes are all
+    0.
     """
-    skip, most = window
+    (skip, most), (strata, total) = window, pairs
     reported = policy.reported(total)
     n = np.minimum(np.maximum(reported - skip, 0), most)
     first = np.append(0, np.cumsum(n))
-    one, two = (np.empty(first[-1], np.int64) for _ in range(2))
-    lead1, lead2 = (np.empty(total.size, np.int64) for _ in range(2))
-    found = ProperPairs(first, one, two, np.empty(first[-1], np.bool_), total, reported, skip, lead1, lead2)
-    _choose((mates.one, mates.two), start, located, rule, (policy.limit, policy.seed), found)
+    one, two, peers = np.empty((3, first[-1]), np.int64)
+    lead1, lead2 = np.empty((2, total.size), np.int64)
+    swapped, (changes1, changes2) = np.empty(first[-1], np.bool_), np.zeros((2, first[-1]), np.int64)
+    found = ProperPairs(
+        first, one, two, swapped, changes1, changes2, peers, total, reported, skip, lead1, lead2
+    )
+    heads = np.empty((2, 2, (strata.shape[1] + 1) // 2), np.int64)
+    _choose((mates.one, mates.two), start, located, rule, policy.seed, (strata, heads), found)
     return found
 
 
 @compiled
-def _choose(mates, start, located, rule, limits, found):
+def _choose(mates, start, located, rule, seed, tables, found):
+    """Fill in ``found``. ``tables``: result of ``prepare``, and scratch int64[2, 2, n_strata]."""
+    strata, heads = tables
     for i in range(found.total.size):
-        if found.first[i] < found.first[i + 1]:
-            _choose_of_pair(mates, start, located, rule, limits, found, i)
+        stop = found.given + found.first[i + 1] - found.first[i]
+        if stop == found.given:
+            continue
+        x = hash_name(mates[0], start + i, seed) if seed >= 0 else np.uint64(0)
+        lengths, taken = (mates[0].length[start + i], mates[1].length[start + i]), np.int64(0)
+        for stratum in range(strata.shape[1]):
+            total = strata[i, stratum]
+            limits = min(total, found.reported[i] - taken), total, stop - taken
+            if limits[0] > 0 and limits[2] > 0:
+                x = _choose_of_stratum(
+                    (located, lengths, rule), (stratum, heads), (x, seed), limits, found, i, taken
+                )
+                taken += limits[0]
 
 
 @inlined
-def _choose_of_pair(mates, start, located, rule, limits, found, i):
-    """Select the reported proper pairs of pair i: the first ones, or a sample (Knuth's algorithm S)."""
-    (one, two), total, seed = located, found.total[i], limits[1]
-    limit, n1, n2 = min(limits[0], total), mates[0].length[start + i], mates[1].length[start + i]
-    x = hash_name(mates[0], start + i, seed) if seed >= 0 else np.uint64(0)
-    # Lists of keys: mates 1 on the left with mates 2 on the right, and both swapped.
-    a, b = 2 * i + rule.reverse1, 2 * i + rule.reverse2
-    c, d = 2 * i + (not rule.reverse2), 2 * i + (not rule.reverse1)
-    left1, left2, right2, right1 = one.lo[a], two.lo[c], two.lo[b], one.lo[d]
-    number = taken = 0
-    while taken < limit:
-        # The next left mate: mate 2 if there is no mate 1 left, or if it is further to the left.
-        swapped = left1 == one.hi[a] or (left2 < two.hi[c] and two.positions[left2] < one.positions[left1])
-        if swapped:
-            key, (low, high) = two.positions[left2], reach(rule, n2, n1)
-            while right1 < one.hi[d] and one.positions[right1] < key + STEP * low:
-                right1 += 1
-            right, stop, others = right1, one.hi[d], one.positions
-            left2 += 1
-        else:
-            key, (low, high) = one.positions[left1], reach(rule, n1, n2)
-            while right2 < two.hi[b] and two.positions[right2] < key + STEP * low:
-                right2 += 1
-            right, stop, others = right2, two.hi[b], two.positions
-            left1 += 1
+def _choose_of_stratum(pairs, of_stratum, random, limits, found, i, taken):
+    """Select proper pairs of pair i in a stratum: the first ones, or a sample (Knuth's algorithm S).
+
+    ``of_stratum``: mismatches of both mates, and scratch. ``random``: state, and seed. ``limits``: how many
+    to select, out of how many, and how many of those selected are needed. ``taken``: number selected in
+    strata before. Returns the state.
+    """
+    (located, lengths, rule), (stratum, heads) = pairs, of_stratum
+    (x, seed), (limit, total, needed) = random, limits
+    n = heads.shape[2]
+    least, most = max(0, stratum - n + 1), min(stratum, n - 1)  # mismatches of a left mate
+    for swapped in range(2):
+        lists = first_lists(rule, i, swapped, n)
+        for a in range(least, most + 1):
+            heads[0, swapped, a] = located[swapped].lo[lists[0] + a]
+            heads[1, swapped, a] = located[1 - swapped].lo[lists[1] + stratum - a]
+    number = done = np.int64(0)
+    while done < min(limit, needed):
+        # The next left mate: mate 1 if mate 2 is at the same place.
+        key, side, own = np.int64(-1), 0, 0
+        for swapped in range(2):
+            left, lists = located[swapped], first_lists(rule, i, swapped, n)
+            for a in range(least, most + 1):
+                head = heads[0, swapped, a]
+                if head < left.hi[lists[0] + a] and (key < 0 or left.positions[head] < key):
+                    key, side, own = left.positions[head], swapped, a
+        heads[0, side, own] += 1
         # Its partners.
-        while right < stop and others[right] <= key + STEP * high and taken < limit:
+        low, high = reach(rule, lengths[side], lengths[1 - side])
+        others, stop = (
+            located[1 - side].positions,
+            located[1 - side].hi[first_lists(rule, i, side, n)[1] + stratum - own],
+        )
+        right = heads[1, side, own]
+        while right < stop and others[right] < key + STEP * low:
+            right += 1
+        heads[1, side, own] = right
+        while right < stop and others[right] <= key + STEP * high and done < min(limit, needed):
             is_taken = True
             if seed >= 0:
                 x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-                is_taken = np.int64((x >> np.uint64(16)) % np.uint64(total - number)) < limit - taken
+                is_taken = np.int64((x >> np.uint64(16)) % np.uint64(total - number)) < limit - done
             if is_taken:
-                other = others[right]
-                key1 = (other if swapped else key) | (rule.reverse1 != swapped)
-                key2 = (key if swapped else other) | (rule.reverse2 != swapped)
-                if taken == 0:
+                key1 = (others[right] if side else key) | (rule.reverse1 != side)
+                key2 = (key if side else others[right]) | (rule.reverse2 != side)
+                if taken + done == 0:
                     found.lead1[i], found.lead2[i] = key1, key2
-                to = found.first[i] + taken - found.given
-                taken += 1
+                to = found.first[i] + taken + done - found.given
+                done += 1
                 if to >= found.first[i]:
-                    found.one[to], found.two[to], found.swapped[to] = key1, key2, swapped
-                    if to + 1 == found.first[i + 1]:
-                        return
+                    found.one[to], found.two[to], found.swapped[to] = key1, key2, side == 1
+                    found.peers[to] = total if taken == 0 else 0
             number += 1
             right += 1
+    return x
 
 
 def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.ndarray) -> None:

@@ -35,6 +35,8 @@ def made(rng, damage) -> Case:
     facts["orientation"] = rng.choice(["fr", "fr", "rf", "ff"])
     facts["least"], facts["most"] = rng.choice([(0, 500), (0, 500), (20, 60), (0, 30)])
     facts["limit"], facts["at_most"] = rng.choice([1, 1, 3, None]), rng.choice([None, None, 2])
+    facts["mismatches"] = rng.choice([0, 0, 0, 0, 1, 2])
+    facts["strata"] = bool(facts["mismatches"]) and rng.random() < 0.5
     facts["unmapped"], index = rng.random() < 0.8, rng.choice(["whole.fmx", "sampled.fmx", "parts.fmx"])
     arguments = ["search", "-q", "-x", f"{world.FOLDER}/{index}", *world.ways(rng, index), *given]
     arguments += [f"--{facts['orientation']}", "--min-insert", str(facts["least"])]
@@ -42,6 +44,8 @@ def made(rng, damage) -> Case:
     arguments += ["-a"] if facts["limit"] is None else ["-k", str(facts["limit"])]
     arguments += ["-m", str(facts["at_most"])] if facts["at_most"] else []
     arguments += [] if facts["unmapped"] else ["--no-unmapped"]
+    arguments += ["--mismatches", str(facts["mismatches"])] if facts["mismatches"] else []
+    arguments += ["--strata"] if facts["strata"] else []
     outputs, size = ["out.sam", "counts.tsv"], rng.choice([None, 64, 300])
     return Case("pairs", "", [arguments], files, f"pairs: {what}", outputs, b"", size, facts)
 
@@ -86,7 +90,7 @@ def check_output(facts, pairs, folder):
     found = [_occurrences(facts, one[0], two[0]) for _, one, two in pairs]
     if max((len(places) for own in found for places in own), default=0) > MOST:
         return
-    names = "orientation", "least", "most", "limit", "at_most", "unmapped"
+    names = "orientation", "least", "most", "limit", "at_most", "unmapped", "mismatches", "strata"
     expected = naive_pairs.records(world.CONTIGS, pairs, naive_pairs.Rule(*(facts[name] for name in names)))
     lines = without_program((folder / "out.sam").read_bytes()).decode().splitlines()
     records = [line.split("\t") for line in lines if not line.startswith("@")]
@@ -100,12 +104,12 @@ def check_output(facts, pairs, folder):
 
 def _occurrences(facts, one, two) -> list:
     """The places of both mates in proper pairs, else those of each by itself."""
-    lie = facts["orientation"], facts["least"], facts["most"]
-    proper = naive_pairs.proper_pairs(world.CONTIGS, one, two, *lie)
+    lie, near = (facts["orientation"], facts["least"], facts["most"]), (facts["mismatches"], facts["strata"])
+    proper = naive_pairs.proper_pairs(world.CONTIGS, one, two, *lie, *near)
     return (
         [[pair[i] for pair in proper] for i in (0, 1)]
         if proper
-        else [naive.locate(world.CONTIGS, read) for read in (one, two)]
+        else [naive_pairs.occurrences(world.CONTIGS, read, *near) for read in (one, two)]
     )
 
 
