@@ -27,7 +27,7 @@ class FakeDriver:
 
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared")
 
-    CUDA_VERSION = 13000
+    CUDA_VERSION, CUresult = 13000, Status
 
     def __init__(self, n=1, memory=1 << 30, knows=13000):
         named = {"COMPUTE_CAPABILITY_MAJOR": 9, "COMPUTE_CAPABILITY_MINOR": 0, "MULTIPROCESSOR_COUNT": 132}
@@ -36,6 +36,7 @@ class FakeDriver:
         self.n, self.memory, self.knows, self.held, self.freed = n, memory, knows, {}, []
         self.launched, self.used, self.n_params = [], [], {}
         self._thread, self._numbers = threading.local(), itertools.count(1)
+        self._symbols, self._called = {}, []
 
     def __getattr__(self, name):
         """Any other function succeeds, and gives a new handle where it makes something."""
@@ -115,13 +116,22 @@ class FakeDriver:
         return Status.CUDA_SUCCESS, 1000.0 * (stop - start)
 
     def cuModuleGetFunction(self, module, symbol):
-        return Status.CUDA_SUCCESS, symbol.decode()
+        self._symbols[number := next(self._numbers)] = symbol.decode()
+        return Status.CUDA_SUCCESS, number
+
+    def cuGetProcAddress(self, name, version, flags):
+        """A C function that calls the one of this name here."""
+        kind = ctypes.PYFUNCTYPE(ctypes.c_int, *cuda_driver._TYPES[name.decode()])
+        function = kind(lambda *given: getattr(self, name.decode())(*given)[0])
+        self._called.append(function)
+        return Status.CUDA_SUCCESS, ctypes.cast(function, ctypes.c_void_p).value, 0
 
     def cuLaunchKernel(self, function, *how):
         grid, _, _, block, _, _, shared, stream, places, _ = how
+        function = self._symbols[function]
         n = self.n_params.get(function, 0)
         words = [ctypes.c_uint64.from_address(p).value for p in (ctypes.c_uint64 * n).from_address(places)]
-        self.launched.append((function, grid, block, shared, stream, words))
+        self.launched.append((function, grid, block, shared, stream or 0, words))
         return (Status.CUDA_SUCCESS,)
 
 
@@ -138,6 +148,7 @@ def install(monkeypatch, kind=FakeDriver, **how) -> FakeDriver:
     monkeypatch.setattr(cuda_driver, "_own", threading.local())
     for name in (
         "n_devices",
+        "_starter",
         "_context",
         "_attribute",
         "_nvml_device",

@@ -44,7 +44,7 @@ def blocks(
     ends, sizes = np.empty(at_once, np.int64), np.empty(at_once, np.int64)
     around, stop = np.empty(TAIL + HEAD, np.uint8), file.size if end is None else end
     while start < stop:
-        n = _follow(_pread(), file.descriptor, start, min(stop, file.size), around, ends, sizes)
+        n = _follow(pread(), file.descriptor, start, min(stop, file.size), around, ends, sizes)
         yield from zip(ends[:n].tolist(), sizes[:n].tolist(), strict=True)
         if n == at_once:
             start = int(ends[-1])
@@ -92,7 +92,7 @@ def find_block(file: "RegularFile", start: int) -> int:
 
 
 @functools.cache
-def _pread() -> int:
+def pread() -> int:
     """Return the address of the C library's pread."""
     return addresses(None, "pread")[0]
 

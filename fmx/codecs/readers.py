@@ -31,6 +31,14 @@ class PlainRange:
         self._offset += n
         return n
 
+    def left(self, n: int) -> tuple[int, int, int]:
+        """Return (descriptor of the file, offset, how many of the next n bytes it has)."""
+        return self._file.descriptor, self._offset, max(0, min(n, self._file.size - self._offset))
+
+    def skip(self, n: int) -> None:
+        """Go on after n bytes."""
+        self._offset += n
+
 
 # gzip of any kind as a stream, and runs of BGZF blocks, which can be inflated independently.
 

@@ -10,7 +10,8 @@ import functools
 import math
 import threading
 import weakref
-from ctypes import addressof, c_void_p
+from collections.abc import Callable
+from ctypes import PYFUNCTYPE, addressof, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,30 @@ def ask(name: str, *arguments: Any) -> Any:
     if status:
         raise CudaError(f"{name}: {status.name}")
     return found[0] if len(found) == 1 else tuple(found)
+
+
+# Functions that start work and do not wait.  NVIDIA's bindings release Python's lock for each call, and
+# getting it back from another thread takes longer than the call.  These keep the lock.
+_TYPES = {
+    "cuLaunchKernel": (c_void_p, *7 * (c_uint,), *3 * (c_void_p,)),
+    "cuMemcpyHtoDAsync": (c_uint64, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoHAsync": (c_void_p, c_uint64, c_size_t, c_void_p),
+    "cuMemsetD8Async": (c_uint64, c_ubyte, c_size_t, c_void_p),
+}
+_SINCE = 12000  # the version of CUDA whose functions these are
+
+
+@functools.cache
+def _starter(name: str) -> Callable[..., int]:
+    """Return a function of the driver that keeps Python's lock."""
+    address, _ = ask("cuGetProcAddress", name.encode(), _SINCE, 0)
+    return PYFUNCTYPE(c_int, *_TYPES[name])(int(address))
+
+
+def start(name: str, *arguments: int) -> None:
+    """Start work on the GPU by one of the functions in _TYPES."""
+    if status := _starter(name)(*arguments):
+        raise CudaError(f"{name}: {bindings().CUresult(status).name}")
 
 
 def toolkit() -> int:
@@ -153,7 +178,7 @@ class _Owned:
         return self.handle
 
 
-def _give_back(driver: Any, context: Any, name: str, handle: int) -> None:
+def _give_back(driver: Any, context: Any, name: str, handle: int, _held: object = None) -> None:
     """Release a handle, in any thread; a GPU that has stopped responding has nothing to release."""
     (failed,) = driver.cuCtxPushCurrent(context)
     if not failed:
@@ -172,10 +197,27 @@ class Memory(_Owned):
 
 
 class PinnedMemory(_Owned):
-    """Pinned bytes of the host, copied directly; ``np.asarray`` of it is an array over them."""
+    """Pinned bytes of the host, copied directly; ``np.asarray`` of it is an array over them.
+
+    Much memory is taken in huge pages (NumPy asks for them) and pinned then: the driver would take small
+    ones, and keep other threads waiting meanwhile.
+    """
+
+    _HUGE = 2 << 20  # bytes of a page
 
     def __init__(self, shape: Any, dtype: Any, n_bytes: int) -> None:
-        super().__init__("cuMemHostAlloc", "cuMemFreeHost", n_bytes, 0)
+        if n_bytes < self._HUGE:
+            super().__init__("cuMemHostAlloc", "cuMemFreeHost", n_bytes, 0)
+        else:
+            memory = np.empty(n_bytes + self._HUGE, np.uint8)
+            memory = memory[-memory.ctypes.data % self._HUGE :][:n_bytes]
+            memory[:: 1 << 12] = 0  # takes the pages, while other threads use the driver
+            self.handle, context = memory.ctypes.data, _context(number())
+            ask("cuMemHostRegister", self.handle, n_bytes, 0)
+            free = weakref.finalize(
+                self, _give_back, bindings(), context, "cuMemHostUnregister", self.handle, memory
+            )
+            free.atexit = False
         self.__array_interface__ = {
             "data": (self.handle, False), "shape": shape, "typestr": dtype.str, "version": 3,
         }  # fmt: skip
@@ -217,7 +259,7 @@ def synchronize() -> None:
 def fill_zero(address: int, n_bytes: int, stream: Any = 0) -> None:
     """Write zeros into GPU memory."""
     number()
-    ask("cuMemsetD8Async", address, 0, n_bytes, int(stream))
+    start("cuMemsetD8Async", address, 0, n_bytes, int(stream))
 
 
 def copy_in(address: int, source: Any, n_bytes: int, stream: Any = 0) -> None:
@@ -226,7 +268,7 @@ def copy_in(address: int, source: Any, n_bytes: int, stream: Any = 0) -> None:
     if not n_bytes:
         return
     if stream:
-        ask("cuMemcpyHtoDAsync", address, source, n_bytes, int(stream))
+        start("cuMemcpyHtoDAsync", address, source, n_bytes, int(stream))
     else:
         ask("cuMemcpyHtoD", address, source, n_bytes)
 
@@ -237,7 +279,7 @@ def copy_out(target: Any, address: int, n_bytes: int, stream: Any = 0) -> None:
     if not n_bytes:
         return
     if stream:
-        ask("cuMemcpyDtoHAsync", target, address, n_bytes, int(stream))
+        start("cuMemcpyDtoHAsync", target, address, n_bytes, int(stream))
     else:
         ask("cuMemcpyDtoH", target, address, n_bytes)
 
@@ -251,6 +293,8 @@ class LoadedKernel:
         number()
         self._module = ask("cuModuleLoadData", cubin)  # kept as long as the process
         self._function = ask("cuModuleGetFunction", self._module, symbol.encode())
+        self._handle = int(self._function)
+        self._own = threading.local()  # ``words``: the arguments of a launch; ``places``: their addresses
 
     def attribute(self, name: str) -> int:
         """Return an attribute of CUfunction_attribute, such as LOCAL_SIZE_BYTES or NUM_REGS."""
@@ -262,28 +306,20 @@ class LoadedKernel:
     ) -> None:
         """Launch ``grid`` blocks of ``block`` threads, with ``shared`` more bytes of shared memory each.
 
-        ``slots``: array of 64-bit words, one per argument, in its lowest bytes; ``arguments`` are kept alive
-        meanwhile.
+        ``slots``: array of 64-bit words, one per argument, in its lowest bytes, equally many each time;
+        ``arguments`` are kept alive meanwhile.
         """
         if shared > self._LARGEST:
             kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             ask("cuFuncSetAttribute", self._function, kind, shared)
-        address, n = slots.buffer_info()
-        places = (c_void_p * n)(*range(address, address + 8 * n, 8))
-        ask(
-            "cuLaunchKernel",
-            self._function,
-            grid,
-            1,
-            1,
-            block,
-            1,
-            1,
-            shared,
-            int(stream),
-            addressof(places),
-            0,
-        )
+        own = self._own
+        if not hasattr(own, "words"):
+            own.words = slots[:]
+            address, n = own.words.buffer_info()
+            own.places = (c_void_p * n)(*range(address, address + 8 * n, 8))
+        own.words[:] = slots
+        places = addressof(own.places)
+        start("cuLaunchKernel", self._handle, grid, 1, 1, block, 1, 1, shared, int(stream), places, 0)
 
 
 # Arrays in GPU memory, for kernels and other libraries.
@@ -292,13 +328,15 @@ class LoadedKernel:
 class CudaArray:
     """A device array in C order; ``dtype``, ``shape``, ``ndim``, ``size``, ``nbytes`` are those of NumPy.
 
-    ``address`` of its first byte; ``owner`` keeps the memory.
+    ``address`` of its first byte; ``owner`` keeps the memory; ``slots``: as an argument, once it was one
+    (kernels.py).
     """
 
-    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "ndim", "owner", "shape", "size")
+    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "ndim", "owner", "shape", "size", "slots")
 
     def __init__(self, shape: Any, dtype: Any, address: int, owner: object) -> None:
         self.shape, self.dtype, self.address, self.owner = shape, np.dtype(dtype), address, owner
+        self.slots = b""
         self.ndim, self.size = len(shape), math.prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
 

@@ -5,6 +5,7 @@ kept on disk (object_cache.py) and called (native.py) without numba, whose impor
 second of each command.
 
     compiled     called from Python, without holding its global lock
+    brief        the same, but holding it
     inlined      a piece of compiled functions, written in Python
     primitive    a piece of a few instructions (primitives_llvm.py); its Python body defines its result
     by_type      a contract: a piece whose body is chosen by the type of its first argument
@@ -49,9 +50,10 @@ def _report(what: str = "") -> bool:
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable, keeps_lock: bool = False) -> None:
         super().__init__(function, lambda: compiler().dispatcher(function))
         self._natives: dict = {}
+        self._keeps_lock = keeps_lock
 
     def __call__(self, *arguments: Any) -> Any:
         kinds, slots = spread(arguments)
@@ -63,7 +65,7 @@ class Compiled(Piece):
 
     def _find(self, kinds: tuple, arguments: tuple) -> Callable:
         code = self.code(kinds)
-        return Native(code) if code else compiler().by_numba(self.function)
+        return Native(code, self._keeps_lock) if code else compiler().by_numba(self.function)
 
     def code(self, kinds: tuple) -> Code | None:
         """Return the code for arguments of some kinds, kept or compiled; None if only numba can call it."""
@@ -92,6 +94,12 @@ class Compiled(Piece):
 def compiled(function: Callable) -> Any:
     """Compile at the first call, for the CPU; kept on disk, and run without Python's global lock."""
     return function if DISABLED else Compiled(function)
+
+
+def brief(function: Callable) -> Any:
+    """Compile a function that usually takes microseconds: with several threads, it takes longer to get
+    Python's lock back, so this one keeps it."""
+    return function if DISABLED else Compiled(function, keeps_lock=True)
 
 
 def inlined(function: Callable) -> Any:

@@ -55,8 +55,10 @@ def _spread(values: Any, kinds: list, slots: Any) -> None:
     for value in values:
         if isinstance(value, CudaArray):
             kinds += value.dtype, value.ndim
-            slots.extend((0, 0, value.size, value.dtype.itemsize, value.address))
-            slots.extend((*value.shape, *value.strides))
+            if not value.slots:
+                words = 0, 0, value.size, value.dtype.itemsize, value.address, *value.shape, *value.strides
+                value.slots = array("q", words).tobytes()
+            slots.frombytes(value.slots)
         elif isinstance(value, tuple):
             kinds += type(value), len(value)
             _spread(value, kinds, slots)

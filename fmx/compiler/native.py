@@ -183,9 +183,12 @@ def _class(name: str) -> Any:
 
 
 class Native:
-    """Code in memory; called with slots of arguments of its kinds, and the arguments, to keep them alive."""
+    """Code in memory; called with slots of arguments of its kinds, and the arguments, to keep them alive.
 
-    def __init__(self, code: Code) -> None:
+    ``keeps_lock``: whether a call keeps Python's lock.
+    """
+
+    def __init__(self, code: Code, keeps_lock: bool = False) -> None:
         need_room(CODE)
         # Each in a separate engine: numba may give the same names in different processes.
         empty = llvm.parse_assembly("")
@@ -194,7 +197,8 @@ class Native:
         for machine in (code.body, code.entry):
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))
         self._engine.finalize_object()
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        make = ctypes.PYFUNCTYPE if keeps_lock else ctypes.CFUNCTYPE
+        kind = make(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._engine.get_function_address(ENTRY))
         self._symbol = code.symbol
         self._place, self._value = _c_result(code.result)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, find_byte
+from ..compiler.functions import brief, compiled, inlined
+from ..compiler.primitives import address_of, at, call_c, find_byte
 from ..errors import InputError, escaped
 from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE = 1 << 23
+AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
@@ -242,7 +243,7 @@ def _is_blank(byte):
     return byte == 32 or 9 <= byte <= 13
 
 
-@compiled
+@brief
 def skip_blank(data, i):
     """Return the index of the first byte from i on that is not white space."""
     while i < data.size and _is_blank(data[i]):
@@ -253,6 +254,29 @@ def skip_blank(data, i):
 @compiled
 def count(data, n, is_fastq):
     """Newlines among the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA)."""
+    return _n_borders(data, n, is_fastq)
+
+
+@compiled
+def read_counted(pread, descriptor, offset, data, own, is_fastq):
+    """Fill ``data`` (uint8) with bytes of an open file from ``offset``, by the C function at ``pread``.
+
+    Return (number of bytes, fewer after an error; ``count`` of the first ``own``).
+    """
+    n, start, found = np.int64(0), np.int64(0), np.int64(0)
+    while n < data.size:
+        more = call_c(pread, descriptor, address_of(data, n), min(AT_ONCE, data.size - n), offset + n)
+        if more <= 0:
+            break
+        n += more
+        found += _n_borders(data[start:n], max(min(own, n) - start, 0), is_fastq)
+        start = n if is_fastq else n - 1  # what follows a newline at the end is not known yet
+    return n, found
+
+
+@inlined
+def _n_borders(data, n, is_fastq):
+    """Return ``count``."""
     if is_fastq:
         return _n_lines(data[:n])
     found = 0
@@ -282,7 +306,7 @@ def is_border(data, i, is_fastq):
     return data[i] == NEWLINE and (is_fastq or (i + 1 < data.size and data[i + 1] == ord(">")))
 
 
-@compiled
+@brief
 def find_border(data, i, left, is_fastq):
     """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, number left)."""
     stop = data.size if is_fastq else data.size - 1
@@ -296,7 +320,7 @@ def find_border(data, i, left, is_fastq):
     return i, 0
 
 
-@compiled
+@brief
 def find_blank(data, own, total):
     """(start, record) of blank lines after whole records of FASTQ that end data[:own]; (own, 0) if none.
 

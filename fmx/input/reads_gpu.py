@@ -16,6 +16,8 @@ import numpy as np
 from ..codecs.bgzf import blocks
 from ..codecs.inflate_gpu import SLACK
 from ..codecs.readers import BgzfBlocks, after
+from ..compiler.functions import inlined
+from ..compiler.primitives import load_little_endian, popcount, trailing_zeros
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up
@@ -190,16 +192,31 @@ class Reading(NamedTuple):
     for_sam: bool
 
 
+@inlined
+def borders_from(data, i, stop, is_fastq):
+    """Return bit 7 of the newlines that count among eight bytes from i on, and before ``stop``."""
+    borders = np.uint64(0)
+    if i + 8 <= stop:
+        x = load_little_endian(data, i) ^ np.uint64(0x0A0A0A0A0A0A0A0A)
+        low = np.uint64(0x7F7F7F7F7F7F7F7F)
+        borders = ~(((x & low) + low) | x | low)
+        if is_fastq or borders == 0:
+            return borders
+    for j in range(i, min(i + 8, stop)):
+        keep = np.uint64(128) << np.uint64(8 * (j - i))
+        borders = borders | keep if is_border(data, j, is_fastq) else borders & ~keep
+    return borders
+
+
 @kernel
 def count_kernel(raw):
     """Count newlines that count into ``raw.before``, one thread per tile."""
     tile = thread_index()
     start = tile * TILE
     if start < raw.data.size:
-        n = 0
-        for i in range(start, min(start + TILE, raw.data.size)):
-            if is_border(raw.data, i, raw.is_fastq):
-                n += 1
+        stop, n = min(start + TILE, raw.data.size), np.int64(0)
+        for i in range(start, stop, 8):
+            n += popcount(borders_from(raw.data, i, stop, raw.is_fastq))
         raw.before[tile] = n
 
 
@@ -209,13 +226,15 @@ def starts_kernel(raw):
     tile = thread_index()
     start, shift = tile * TILE, 2 if raw.is_fastq else 0  # borders of a record: 4, or 1
     if start < raw.data.size:
-        number = raw.before[tile]
-        for i in range(start, min(start + TILE, raw.data.size)):
-            if is_border(raw.data, i, raw.is_fastq):
+        stop, number = min(start + TILE, raw.data.size), raw.before[tile]
+        for i in range(start, stop, 8):
+            borders = borders_from(raw.data, i, stop, raw.is_fastq)
+            while borders != 0:
                 number += 1
                 r = number >> shift
                 if r << shift == number and r <= raw.n_reads:
-                    raw.starts[r] = i + 1
+                    raw.starts[r] = i + (trailing_zeros(borders) >> 3) + 1
+                borders &= borders - np.uint64(1)
     if tile == 0:
         raw.starts[0] = 0
         if not raw.is_fastq:
@@ -244,8 +263,9 @@ def reads_kernel(raw, batch, reading, patterns, report):
             if reading.for_sam and (batch.name_length[r] > LONGEST_NAME or batch.length[r] > LONGEST_READ):
                 is_whole = False
         if not is_whole:
-            report[PROBLEM] = 1
+            report[PROBLEM] = 1  # later kernels may run before the host knows: they see an empty read
             batch.length[r], batch.searchable[r], batch.name_length[r] = 0, False, 0
+            batch.start[r] = batch.name_start[r] = batch.quality_start[r] = 0
         patterns.length[2 * r] = patterns.length[2 * r + 1] = 0
         patterns.first[2 * r] = raw.starts[r] >> (_FASTQ_SHIFT if raw.is_fastq else _FASTA_SHIFT)
         patterns.first[2 * r + 1] = patterns.first[2 * r] + ((batch.length[r] + WORD - 1) >> 5)

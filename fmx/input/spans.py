@@ -3,15 +3,16 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..codecs.bgzf import blocks
+from ..codecs.bgzf import blocks, pread
 from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
-from ..machines.jobs import run_all, settle, settled
+from ..machines.jobs import run_all, settle, settled, when_settled
 from . import Reader
 from .chunks import (
     BLANK_LINE,
@@ -24,6 +25,7 @@ from .chunks import (
     find_blank,
     find_border,
     is_mac,
+    read_counted,
     skip_blank,
 )
 from .streams import Source
@@ -44,18 +46,30 @@ class SpanBuffer:
 
         Raises InputError.
         """
-        self.read_on(own + beyond)
+        if isinstance(self._reader, PlainRange):
+            descriptor, offset, n = self._reader.left(own + beyond)
+            self._make_room(n)
+            done, found = read_counted(pread(), descriptor, offset, self._buffer[:n], own, is_fastq)
+            if done == n:
+                self._reader.skip(n)
+                self.n, self.is_end = n, n < own + beyond
+                return found
+        self.read_on(own + beyond)  # raises the error if there was one
         return count(self.data(), min(self.n, own), is_fastq)
 
     def read_on(self, more: int) -> None:
         """Read this many more bytes, or to the end.  Raises InputError."""
         n = self.n + more
-        if n >= self._buffer.size:  # keep room for a final newline
+        self._make_room(n)
+        self.n += self._reader.readinto(self._buffer[self.n : n])
+        self.is_end = self.n < n
+
+    def _make_room(self, n: int) -> None:
+        """Make room for n bytes and a final newline."""
+        if n >= self._buffer.size:
             larger = self._make(max(4 * self.n, n) + 1, np.uint8)
             larger[: self.n] = self.data()
             self._buffer = larger
-        self.n += self._reader.readinto(self._buffer[self.n : n])
-        self.is_end = self.n < n
 
     def room(self) -> int:
         """Return the bytes that can be read without a larger buffer."""
@@ -120,7 +134,8 @@ class Span:
         self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Future, behind: Future
     ) -> None:
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
-        self._before, self._behind = before, behind
+        self._before, self._behind, self._stop = before, behind, 0
+        self._error: BaseException | None = None
         self._hold: Any = SpanBuffer
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
@@ -148,16 +163,14 @@ class Span:
         held = self._hold(self._reader)
         found = held.load(size, min(size, BEYOND), self.is_fastq)
         data, own = held.data(), min(held.n, size)
-        if (before := self._before.result()) is None:
-            raise InputError(self.path, "", NOT_READ)
+        when_settled(self._before, partial(self._pass_on, data, own, found, size > 0))
+        if (after := self._behind.result()) is None:
+            raise self._error or InputError(self.path, "", NOT_READ)
+        before = self._before.result()
         if size == 0:
-            self._behind.set_result(before)
             return Chunk(self.path, data[:0], self.is_fastq, 1, 0), data, before
         is_first, period = before.total == 0, 4 if self.is_fastq else 1
-        total, blank, stop = before.total + is_first + found, before.blank, own
-        if self.is_fastq and not blank:
-            stop, blank = find_blank(data, own, total)
-        self._behind.set_result(Before(total, blank))
+        (total, blank), stop = after, self._stop
         if before.blank and skip_blank(data[:own], 0) < own:
             raise InputError(self.path, f"record {blank}", BLANK_LINE)
         number = 1 + -(-before.total // period)
@@ -175,6 +188,24 @@ class Span:
         here, there = held.cut(begin, stop)
         chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
         return chunk, held.data()[rest:], Before(total, blank)
+
+    def _pass_on(self, data: np.ndarray, own: int, found: int, is_read: bool, before: Before | None) -> None:
+        """Add the newlines ``found`` in its own bytes to those before it, and pass on the sum.
+
+        The thread that knows what is before a span does this for all spans after it that have been read.  If
+        each thread waited for the one before, a span would take as long as Python's lock to change threads.
+        """
+        try:
+            self._stop, after = own, before
+            if before and is_read:
+                after = Before(before.total + (before.total == 0) + found, before.blank)
+                if self.is_fastq and not before.blank and data[max(own - 1, 0) : own].tobytes().isspace():
+                    self._stop, blank = find_blank(data, own, after.total)
+                    after = after._replace(blank=blank)
+            settle(self._behind, after)
+        except BaseException as error:
+            self._error = error
+            settle(self._behind)
 
     def _complete(self, held: SpanBuffer, own: int, left: int) -> tuple[int, int]:
         """Read on to the next record or the end of the input; return (that, where unused bytes begin)."""

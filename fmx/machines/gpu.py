@@ -183,10 +183,16 @@ def address(array: DeviceArray) -> int:
     return array.ctypes.data if SIMULATED else array.address
 
 
+def over(array: DeviceArray, n: int, dtype: "DTypeLike") -> DeviceArray:
+    """View the memory of a uint8 device array as n elements of another dtype."""
+    if SIMULATED:
+        return array[: n * np.dtype(dtype).itemsize].view(dtype)
+    return cuda_driver.over(array, n, dtype)
+
+
 def words_of(array: DeviceArray) -> DeviceArray:
     """View a uint8 device array as uint32; trailing bytes that do not fill a word are left out."""
-    n = array.size >> 2
-    return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_driver.over(array, n, np.uint32)
+    return over(array, array.size >> 2, np.uint32)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:

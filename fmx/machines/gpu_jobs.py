@@ -1,8 +1,8 @@
 """Prefix sums on a GPU, numbers that kernels report to the host, and the jobs of an index on a GPU.
 
-One block computes the prefix sums of some hundred thousand sizes in one launch; each thread adds up one
-contiguous range.  CUDA's own library would serve one host thread at a time, and importing it would slow every
-command.
+Prefix sums of some hundred thousand sizes take one launch: a block adds up its own sizes, and the sums of the
+blocks before it (after Merrill and Garland 2016, Single-pass parallel prefix scan with decoupled look-back).
+CUDA's own library would serve one host thread at a time, and importing it would slow every command.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler import kernels
-from ..compiler.warp import INT64, cuda, grid_size, kernel, sync_block, thread_in_block, thread_index
+from ..compiler.warp import INT64, atomic_add, cuda, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
 from .jobs import ONE_CORE, Backend, do
 
@@ -43,43 +43,58 @@ class KernelReport:
 
 
 @kernel
-def add_up_kernel(sizes, n, report, slot):
+def add_up_kernel(sizes, n, n_threads, sums, report, slot):
     """Replace sizes[i] by sizes[0] + ... + sizes[i - 1] for 0 <= i <= n; ``sizes`` is int64[n + 1 or more].
 
-    ``report[slot]`` (int64) receives the total.  One block, with 8 bytes of shared memory per thread.
+    ``report[slot]`` (int64) receives the total.  Blocks of ``n_threads``, with 8 bytes of shared memory per
+    thread and 8 more.  ``sums`` int64[1 + blocks], zeros: the number of blocks that have begun, and 1 + the
+    sum of each block.  A block waits only for blocks that began before it.
     """
-    own, n_threads = thread_in_block(), grid_size()
-    stretch = (n + n_threads - 1) // n_threads
-    start, stop = min(own * stretch, n), min((own + 1) * stretch, n)
-    total = 0
-    for i in range(start, stop):
-        total += sizes[i]
-    sums = cuda.shared.array(0, INT64)
-    sums[own] = total
+    own, held = thread_in_block(), cuda.shared.array(0, INT64)
+    if own == 0:
+        held[n_threads] = atomic_add(sums, 0, np.int64(1))
+    sync_block()
+    block = held[n_threads]
+    i = block * n_threads + own
+    size = sizes[i] if i < n else np.int64(0)
+    held[own] = size
     sync_block()
     reach = 1
     while reach < n_threads:
-        before = sums[own - reach] if own >= reach else 0
+        before = held[own - reach] if own >= reach else np.int64(0)
         sync_block()
-        sums[own] += before
+        held[own] += before
         sync_block()
         reach *= 2
-    before = sums[own] - total
-    for i in range(start, stop):
-        size = sizes[i]
+    before = held[own] - size
+    if own == 0:
+        held[n_threads] = 0
+        atomic_add(sums, 1 + block, 1 + held[n_threads - 1])
+    sync_block()
+    for j in range(own, block, n_threads):
+        found = np.int64(0)
+        while found == 0:
+            found = atomic_add(sums, 1 + j, np.int64(0))
+        atomic_add(held, n_threads, found - 1)
+    sync_block()
+    before += held[n_threads]
+    if i < n:
         sizes[i] = before
-        before += size
-    if own == n_threads - 1:
-        sizes[n] = report[slot] = before
+    if i == n - 1:
+        sizes[n] = report[slot] = before + size
 
 
 def add_up(stream: "GpuStream", sizes: "DeviceArray", n: int, report: KernelReport, slot: int) -> None:
-    """Replace the first n ``sizes`` (int64, on the device) by their n + 1 prefix sums.
+    """Replace the first n > 0 ``sizes`` (int64, on the device) by their n + 1 prefix sums.
 
     ``slot`` of the KernelReport receives the total.
     """
     n_threads = gpu.block_size(_SUM_THREADS)
-    add_up_kernel[1, n_threads, stream.handle, 8 * n_threads](sizes, n, report.there, slot)
+    n_blocks = -(-n // n_threads)
+    sums = stream.there("sums of blocks", 1 + n_blocks, np.int64)
+    gpu.fill_zero(sums, stream.handle, 1 + n_blocks)
+    how = n_blocks, n_threads, stream.handle, 8 * (n_threads + 1)
+    add_up_kernel[how](sizes, n, n_threads, sums, report.there, slot)
 
 
 # The jobs of jobs.py on a GPU.  Each thread does one stretch, so no step needs its own kernel.

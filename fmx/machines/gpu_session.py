@@ -49,6 +49,28 @@ class Arrays:
         return held
 
 
+class Block:
+    """Makes device arrays from one block of ``n_bytes``; once it is full, allocates them one by one.
+
+    The driver keeps all threads waiting while it allocates for one.  Arrays have some room to spare: the next
+    chunk may be a little larger.
+    """
+
+    _MULTIPLE = 256  # of bytes, where arrays begin
+
+    def __init__(self, n_bytes: int) -> None:
+        self._block, self._at = gpu.empty(n_bytes, np.uint8), 0
+
+    def __call__(self, n: int, dtype: "DTypeLike") -> "DeviceArray":
+        n += n >> 4
+        start, self._at = self._at, self._at + n * np.dtype(dtype).itemsize
+        self._at += -self._at % self._MULTIPLE
+        if self._at > self._block.size:
+            self._at = start
+            return gpu.empty(n, dtype)
+        return gpu.over(self._block[start : self._at], n, dtype)
+
+
 class PinnedPool(Pool[Arrays]):
     """Pinned Arrays for data copied back from a GPU."""
 
@@ -60,12 +82,17 @@ class GpuStream:
     """A stream with device Arrays ``there`` and pinned host Arrays ``here``.
 
     If the stream is ``timed``, ``clock`` records how long stages take on the device; this costs some host
-    time.
+    time.  ``n_bytes`` of the device are allocated at once.
     """
 
-    def __init__(self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True) -> None:
+    def __init__(
+        self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True, n_bytes: int = 0
+    ) -> None:
         self.clock, self.handle, self._timed = clock, gpu.stream(), timed
-        self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
+        self.there, self.here = (
+            Arrays(Block(n_bytes) if n_bytes else gpu.empty, arrays),
+            Arrays(gpu.pinned, arrays),
+        )
         for name, (n, dtype) in arrays.items():
             self.there(name, n, dtype)  # at once, while memory is free; pinning host memory takes longer
         self.holds: object = None  # whatever its owner keeps there
@@ -109,13 +136,13 @@ class GpuStreams:
     """The streams of a GPU; each is used by one host thread at a time."""
 
     def __init__(
-        self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool
+        self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool, at_once: int
     ) -> None:
         self.n, self.clock, self._session = n, session.clock, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
         self._own = threading.local()  # ``stream``: the one that this thread uses now
         for _ in range(n):
-            self._idle.put(session.stream(arrays, timed))
+            self._idle.put(session.stream(arrays, timed, at_once))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``work(stream, ...)`` for an idle stream, or the one this thread holds.  Raises
@@ -162,9 +189,11 @@ class GpuSession:
         with gpu.errors():
             return work(*arguments)
 
-    def stream(self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True) -> GpuStream:
-        """Create a stream for one owner."""
-        return GpuStream(self.clock, arrays or {}, timed)
+    def stream(
+        self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True, at_once: int = 0
+    ) -> GpuStream:
+        """Create a stream for one owner, which allocates ``at_once`` bytes of the device."""
+        return GpuStream(self.clock, arrays or {}, timed, at_once)
 
     def streams(
         self,
@@ -173,14 +202,15 @@ class GpuSession:
         arrays: Mapping[str, tuple[int, Any]] | None = None,
         n_bytes: int = 0,
         timed: bool = True,
+        at_once: int = 0,
     ) -> GpuStreams:
         """Create GpuStreams for host threads: at most ``most``, and as many as fit beside ``resident`` bytes.
 
         ``arrays`` {name: (n, dtype)}: buffers that each stream allocates at once on host and device;
-        ``n_bytes``: what a stream may use in addition; ``timed``: measure the stages of each stream.  Raises
-        DeviceError.
+        ``n_bytes``: what a stream may use in addition, ``at_once`` of them allocated now; ``timed``: measure
+        the stages of each stream.  Raises DeviceError.
         """
         arrays = arrays or {}
         of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
         n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(GpuStreams, n, self, arrays, timed)
+        return self.run(GpuStreams, n, self, arrays, timed, at_once)

@@ -5,10 +5,12 @@ stretch; stretches are independent of each other.  A backend chooses their size 
 to each CPU thread, gpu_jobs.Gpu one to each GPU thread.
 """
 
+import threading
 from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -74,6 +76,31 @@ def settled(result: Any) -> Future:
     future: Future = Future()
     future.set_result(result)
     return future
+
+
+_own = threading.local()  # ``queue``: what a thread still has to do of ``when_settled``
+
+
+def when_settled(future: Future, work: Callable[[Any], None]) -> None:
+    """Call ``work(result)`` once a Future has a result: now, or in the thread that sets it.
+
+    If it settles another Future, what waits for that follows, at the same depth of calls.
+    """
+    future.add_done_callback(partial(_in_turn, [work]))
+
+
+def _in_turn(held: list[Callable[[Any], None]], future: Future) -> None:
+    work, queue = held.pop(), getattr(_own, "queue", None)  # the Future keeps ``held``, but not the work
+    if queue is not None:
+        queue.append((work, future))
+        return
+    _own.queue = queue = deque([(work, future)])
+    try:
+        while queue:
+            work, future = queue.popleft()
+            work(future.result())
+    finally:
+        _own.queue = None
 
 
 def settle(future: Future, result: Any = None) -> None:

@@ -1,8 +1,8 @@
 """Formats hits on a GPU, with the same functions per record as the CPU.
 
 begins    upper bound of the bytes of each read's records, then prefix sums
-write     the records of a read by one thread, with gaps between reads; their bytes, then prefix sums
-gather    the records without gaps, one warp per read
+write     the records of a read by one thread, with room between reads; their bytes, then prefix sums
+gather    the records without it, one warp per read, which also writes bases and qualities (records.py)
 """
 
 from collections.abc import Callable
@@ -15,9 +15,10 @@ from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
-from .records import Buffers, Window, put_read, room_of_read
+from .records import Buffers, Window, gap_byte, gap_of, put_read, room_of_read, with_gaps
 
 if TYPE_CHECKING:
+    from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
@@ -28,7 +29,7 @@ ALL = Window(0, 0, 2**62)
 
 
 class Loose(NamedTuple):
-    """Records with gaps between reads: those of read i begin at ``begins[i]`` and have ``sizes`` bytes.
+    """Records with room between reads: those of read i begin at ``begins[i]`` and have ``sizes`` bytes.
 
     ``begins``, ``sizes`` int64[n_reads + 1], or their prefix sums; ``records`` uint8.
     """
@@ -65,13 +66,23 @@ def write_kernel(form, batch, hits, window, by_letters, loose):
 
 
 @kernel
-def gather_kernel(loose, n_reads, out):
-    """Copy the records without gaps into ``out`` uint8, one warp per read; sizes are prefix sums."""
+def gather_kernel(form, batch, hits, loose, out):
+    """Copy the records one after another into ``out`` uint8, one warp per read, and fill their gaps.
+
+    Sizes are prefix sums.
+    """
     i, lane = thread_index() // WARP, thread_in_block() % WARP
-    if i < n_reads:
-        start, stop, begin = loose.sizes[i], loose.sizes[i + 1], loose.begins[i]
-        for j in range(start + lane, stop, WARP):
-            out[j] = loose.records[begin + j - start]
+    if i < hits.total.size and loose.sizes[i] < loose.sizes[i + 1]:
+        start, begin, first = loose.sizes[i], loose.begins[i], hits.first[i]
+        n, (gap, n_gap) = loose.sizes[i + 1] - start, gap_of(form, batch, i)
+        reverse = hits.first[i + 1] > first and n_gap > 0 and hits.reverse[first]
+        n_before = gap - begin if n_gap > 0 else n
+        for j in range(lane, n_before, WARP):
+            out[start + j] = loose.records[begin + j]
+        for j in range(lane, n_gap, WARP):
+            out[start + n_before + j] = gap_byte(form, batch, i, reverse, j)
+        for j in range(n_before + n_gap + lane, n, WARP):
+            out[start + j] = loose.records[begin + j]
 
 
 class MakesRecords(Protocol):
@@ -111,34 +122,51 @@ class GpuHitWriter:
         add_up(stream, begins, n_reads, report, slot)
         return begins
 
+    def room_of(self, chunk: "Chunk") -> int:
+        """Return an upper bound of the bytes of the records of a Chunk if no read has more than one."""
+        parts = 1 + (not chunk.is_fastq) + self._by_letters  # bases, qualities, and bases as a name
+        return parts * chunk.data.size + chunk.n_bound * self._widest
+
     def write(
         self,
         stream: "GpuStream",
         batch: "ReadBatch",
         hits: Any,
         begins: "DeviceArray",
+        n_bytes: int,
         report: "KernelReport",
         slot: int,
     ) -> Loose:
-        """Launch the kernel that writes Loose records; ``slot`` has the room before and the bytes after."""
-        n_reads = hits.total.size
-        records = stream.there("loose", report[slot], np.uint8)
-        loose = Loose(begins, stream.there("sizes", n_reads + 1, np.int64), records)
+        """Launch the kernel that writes Loose records, of at most ``n_bytes`` with the room between them.
+
+        ``slot`` of the report gets their bytes.
+        """
+        n_reads, there = hits.total.size, stream.there
+        loose = Loose(begins, there("sizes", n_reads + 1, np.int64), there("loose", n_bytes, np.uint8))
         stream.begin("format")
-        stream.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, loose)
+        form = self._form_for(stream, n_reads)
+        stream.launch(write_kernel, n_reads, N_THREADS, form, batch, hits, ALL, self._by_letters, loose)
         add_up(stream, loose.sizes, n_reads, report, slot)
         return loose
 
-    def gather(
-        self, stream: "GpuStream", loose: Loose, n_reads: int, report: "KernelReport", slot: int
-    ) -> np.ndarray:
-        """Copy the records to host memory; valid after waiting for the stream.  ``slot`` has their bytes.
+    def _form_for(self, stream: "GpuStream", n_reads: int) -> Any:
+        return with_gaps(self._form, stream.there("gaps", n_reads, np.int64))
 
-        They are in one of ``buffers``, compressed if the GPU does that, which uses the next slot.
+    def gather(self, stream: "GpuStream", batch: "ReadBatch", hits: Any, loose: Loose) -> "DeviceArray":
+        """Launch the kernel that copies Loose records one after another; return the array."""
+        n_reads, out = hits.total.size, stream.there("records", loose.records.size, np.uint8)
+        form = self._form_for(stream, n_reads)
+        stream.launch(gather_kernel, WARP * n_reads, N_THREADS, form, batch, hits, loose, out)
+        return out
+
+    def fetch(self, stream: "GpuStream", out: "DeviceArray", report: "KernelReport", slot: int) -> np.ndarray:
+        """Copy the result of ``gather`` to host memory; valid after waiting for the stream.
+
+        ``slot`` has the bytes.  They are in one of ``buffers``, compressed if the GPU does that, which uses
+        the next slot.
         """
         n_bytes = report[slot]
-        out = stream.there("records", n_bytes, np.uint8)[:n_bytes]
-        stream.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
+        out = out[:n_bytes]
         if self._deflater and n_bytes:
             out = self._deflater.deflate(stream, out, report, slot + 1)
         piece = self.buffers.take(max(out.size, 1))[: out.size]
@@ -146,5 +174,5 @@ class GpuHitWriter:
         return piece
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """Return the bytes to write for a result of ``gather``."""
+        """Return the bytes to write for a result of ``fetch``."""
         return records if self._deflater else self._encoded(records)

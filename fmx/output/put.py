@@ -167,13 +167,17 @@ def letters(out, at, batch, r, reverse):
     start, n = batch.start[r], batch.length[r]
     if batch.searchable[r]:
         return bases(out, at, batch.data, start, n, reverse)
-    if reverse:
-        for j in range(n):
-            out[at + j] = COMPLEMENT[batch.data[start + n - 1 - j]]
-    else:
-        for j in range(n):
-            out[at + j] = UPPER[batch.data[start + j]]
+    for j in range(n):
+        out[at + j] = letter(batch, r, reverse, j)
     return at + n
+
+
+@inlined
+def letter(batch, r, reverse, j):
+    """Return byte j of ``letters``."""
+    if reverse:
+        return COMPLEMENT[batch.data[batch.start[r] + batch.length[r] - 1 - j]]
+    return UPPER[batch.data[batch.start[r] + j]]
 
 
 @inlined
@@ -195,6 +199,12 @@ def bases(out, at, data, start, n, reverse):
             x = source[j] & np.uint8(0xDF)
             target[j] = np.uint8(84) if x == 85 else x
     return at + n
+
+
+@inlined
+def quality(batch, r, reverse, j):
+    """Return byte j of ``qualities``."""
+    return batch.data[batch.quality_start[r] + (batch.length[r] - 1 - j if reverse else j)]
 
 
 @inlined

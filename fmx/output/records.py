@@ -264,6 +264,28 @@ def put_read(form, out, at, batch, hits, i, window):
     return at
 
 
+# Gaps: on a GPU, where a thread writes the records of a read, the bases and qualities would take it longest.
+# It leaves a gap for them, which a warp fills, a byte per thread.
+
+
+@by_type_or_this
+def with_gaps(form, gaps):
+    """Return a form that leaves gaps and notes where they begin, in ``gaps`` int64[n_reads]; or ``form``."""
+    return form
+
+
+@by_type_or_this
+def gap_of(form, batch, r):
+    """Return (beginning, bytes) of the gap in the records of read r; no bytes if there is none."""
+    return np.int64(0), np.int64(0)
+
+
+@by_type_or_this
+def gap_byte(form, batch, r, reverse, j):
+    """Return byte j of what fills the gap of read r, whose first record is on - if ``reverse``."""
+    return np.uint8(0)
+
+
 # Reusable buffers: the kernel clears each page of new memory, which takes as long as filling it.
 
 

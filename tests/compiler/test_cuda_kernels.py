@@ -199,6 +199,32 @@ def test_memory_lives_as_long_as_an_array_over_it(driver):
     assert not driver.held
 
 
+def test_much_memory_is_pinned_in_huge_pages_and_released(driver, monkeypatch):
+    pinned, n = [], 3 << 20
+    monkeypatch.setattr(
+        driver, "cuMemHostRegister", lambda at, n, flags: (pinned.append((at, n)), 0)[1:], raising=False
+    )
+    monkeypatch.setattr(
+        driver, "cuMemHostUnregister", lambda at: (pinned.remove((at, n)), 0)[1:], raising=False
+    )
+    array = gpu.pinned(n, np.uint8)
+    assert pinned == [(array.ctypes.data, n)]
+    assert (array.ctypes.data % (2 << 20), array.size, driver.held) == (0, n, {})
+    part = array[5:9]
+    del array
+    part[:] = 1
+    assert len(pinned) == 1
+    del part
+    assert not pinned
+
+
+def test_what_cannot_be_started_is_an_error_with_its_name(driver, monkeypatch):
+    there = gpu.zeros(8, np.uint8)
+    monkeypatch.setattr(driver, "cuMemsetD8Async", lambda *given: (2,))
+    with pytest.raises(cuda_driver.CudaError, match="cuMemsetD8Async: CUDA_ERROR_OUT_OF_MEMORY"):
+        gpu.fill_zero(there)
+
+
 def test_times_and_streams(driver):
     queue = gpu.stream()
     start, handle = gpu.mark(queue), queue.handle

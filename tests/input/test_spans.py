@@ -9,6 +9,7 @@ from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from cover import examples
 from hypothesis import given
@@ -16,7 +17,7 @@ from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
 from fmx.errors import InputError
-from fmx.input import reads, spans
+from fmx.input import chunks, reads, spans
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import run_ordered
 from fmx.search.mapping import MapOptions
@@ -301,6 +302,20 @@ def test_what_is_added_meanwhile_is_not_read(tmp_path):
     assert (len(found), problem) == (300, "")
 
 
+@pytest.mark.parametrize("is_fastq", [True, False], ids=["FASTQ", "FASTA"])
+def test_newlines_are_counted_while_a_file_is_read(is_fastq, tmp_path):
+    data = np.frombuffer((b"ACG\n>\n" * chunks.AT_ONCE)[: 2 * chunks.AT_ONCE + 100], np.uint8)
+    (tmp_path / "x").write_bytes(data.tobytes())
+    with open(tmp_path / "x", "rb") as file:
+        for start in range(5, 12):  # a newline, or what follows it, begins each piece
+            for own in (0, 1, 70, chunks.AT_ONCE, chunks.AT_ONCE + 1, data.size):
+                found = np.empty(data.size - start, np.uint8)
+                counted = chunks.read_counted(bgzf_blocks.pread(), file.fileno(), start, found, own, is_fastq)
+                assert (found == data[start:]).all()
+                assert counted == (found.size, chunks.count(found, min(own, found.size), is_fastq))
+        assert chunks.read_counted(bgzf_blocks.pread(), -1, 0, found, 9, is_fastq) == (0, 0)
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
 def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_path, monkeypatch):
@@ -314,6 +329,7 @@ def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_p
         return read(self, view, offset)
 
     monkeypatch.setattr(RegularFile, "read", fail)
+    monkeypatch.setattr(spans, "read_counted", lambda *given: (0, 0))  # as after an error
     before = threading.active_count()
     found, problem = by_threads(tmp_path / "x", 64, n_threads)
     assert len(found) < 300

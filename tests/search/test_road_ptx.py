@@ -37,7 +37,7 @@ RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 FORMS = {
-    "SAM": sam.SamHits(NAMES, BLOCKS, True, 15, BYTES, 3),
+    "SAM": sam.SamGaps(NAMES, BLOCKS, True, 15, BYTES, 3, NUMBERS),
     "BAM": bam.BamHits(NAMES, BLOCKS, True, 15, BYTES, 3),
     "TSV": tsv.TsvHits(NAMES, BLOCKS, False),
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
@@ -57,14 +57,15 @@ KERNELS = {
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
-    "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
+    "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, 1, NUMBERS, NUMBERS, 1)),
     "count": (gpu_hits.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose": (gpu_hits.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
     "count of both": (gpu_hits.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose of both": (gpu_hits.choose_kernel, (BATCH, OF_BOTH, RULES, CHOSEN)),
     "tally": (gpu_hits.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
-    "gather": (records_gpu.gather_kernel, (LOOSE, 1, BYTES)),
+    "gather": (records_gpu.gather_kernel, (FORMS["TSV"], BATCH, HITS, LOOSE, BYTES)),
+    "gather SAM": (records_gpu.gather_kernel, (FORMS["SAM"], BATCH, HITS, LOOSE, BYTES)),
 }
 for name, form in FORMS.items():
     KERNELS[name] = records_gpu.write_kernel, (form, BATCH, HITS, records_gpu.ALL, True, LOOSE)

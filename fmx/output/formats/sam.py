@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined, static_type
+from ...compiler.functions import by_type_or_this, compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
 from .. import put
 from ..hits import HitWriter
@@ -21,6 +21,8 @@ from ..records import (
     begin_text_tag,
     contigs_of,
     end_text_tag,
+    gap_byte,
+    gap_of,
     put_group,
     put_mate,
     put_mate_cigar,
@@ -29,6 +31,7 @@ from ..records import (
     put_record,
     put_tags,
     put_unmapped,
+    with_gaps,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +97,8 @@ def quality_of(n):
 # SamHits also has: whether unmapped reads have a record, the bits of TAGS, the ID of the read group of all
 # reads, uint8[n], and ``own_group``: longest ID if reads have their own read groups, else 0.
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
+# SamGaps, on a GPU, leave gaps for bases and qualities, and note where, in ``gaps``.
+SamGaps = static_type("SamGaps", (*SamHits._fields, "gaps"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
@@ -131,39 +136,44 @@ def _put_place(form, out, at, batch, record, flag, quality):
 
 
 @put_number_tag.register(SamHits)
+@put_number_tag.register(SamGaps)
 @put_number_tag.register(SamMatches)
 def _put_number_tag(form, out, at, name, x, n_bytes):
     return put.number(out, put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _NUMBER), x)
 
 
 @begin_text_tag.register(SamHits)
+@begin_text_tag.register(SamGaps)
 @begin_text_tag.register(SamMatches)
 def _begin_text_tag(form, out, at, name):
     return put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _TEXT)
 
 
 @end_text_tag.register(SamHits)
+@end_text_tag.register(SamGaps)
 @end_text_tag.register(SamMatches)
 def _end_text_tag(form, out, at):
     return at
 
 
 @put_record.register(SamHits)
+@put_record.register(SamGaps)
 def _put_hit(form, out, at, batch, record):
     r, secondary = record.query, record.number > 1
     flag, quality = 16 * record.reverse + 256 * secondary, quality_of(record.peers)
     at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
-    at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
+    at = put.text(out, at, _NO_READ) if secondary else _put_read(form, out, at, batch, r, record.reverse)
     return put.byte(out, put_group(form, out, put_tags(form, out, at, record), batch, r), put.LINE)
 
 
 @put_unmapped.register(SamHits)
+@put_unmapped.register(SamGaps)
 def _put_unmapped(form, out, at, batch, r, total):
     if not form.unmapped:
         return at
     at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
-    at = put_no_hit(form, out, _put_read(out, at, batch, r, False), total)
+    at = put_no_hit(form, out, _put_read(form, out, at, batch, r, False), total)
     return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
 
 
@@ -182,9 +192,10 @@ def _put_mate(form, out, at, batch, mate):
     at = put.byte(out, at, put.TAB)
     at = put.byte(out, put.number(out, at, n), MATCH) if is_mapped else put.byte(out, at, put.STAR)
     at = _put_other(form, out, at, mate)
-    at = (
-        put.text(out, at, _NO_READ) if mate.flag & SECONDARY else _put_read(out, at, batch, r, record.reverse)
-    )
+    if mate.flag & SECONDARY:
+        at = put.text(out, at, _NO_READ)
+    else:
+        at = _put_read(form, out, at, batch, r, record.reverse)
     at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
     if not mate.flag & MATE_UNMAPPED:
         at = put_mate_cigar(form, out, at, mate.other_length)
@@ -225,8 +236,8 @@ def _put_clip(out, at, n):
     return put.byte(out, put.number(out, at, n), CLIP) if n > 0 else at
 
 
-@inlined
-def _put_read(out, at, batch, r, reverse):
+@by_type_or_this
+def _put_read(form, out, at, batch, r, reverse):
     """Write SEQ and QUAL on a strand."""
     if batch.length[r] == 0:
         return put.text(out, at, _NO_READ)
@@ -234,3 +245,31 @@ def _put_read(out, at, batch, r, reverse):
     if batch.quality_start[r] < 0:
         return put.text(out, at, _NO_QUALITY)
     return put.qualities(out, put.byte(out, at, put.TAB), batch, r, reverse)
+
+
+@with_gaps.register(SamHits)
+def _with_gaps(form, gaps):
+    return SamGaps(*form, gaps)
+
+
+@_put_read.register(SamGaps)
+def _put_gap(form, out, at, batch, r, reverse):
+    if batch.length[r] == 0:
+        return put.text(out, at, _NO_READ)
+    form.gaps[r] = at
+    at, n = gap_of(form, batch, r)
+    return at + n if batch.quality_start[r] >= 0 else put.text(out, at + n, _NO_QUALITY)
+
+
+@gap_of.register(SamGaps)
+def _gap_of(form, batch, r):
+    n = batch.length[r]
+    return form.gaps[r], 2 * n + 1 if n > 0 and batch.quality_start[r] >= 0 else n
+
+
+@gap_byte.register(SamGaps)
+def _gap_byte(form, batch, r, reverse, j):
+    n = batch.length[r]
+    if j < n:
+        return put.letter(batch, r, reverse, j)
+    return put.quality(batch, r, reverse, j - n - 1) if j > n else np.uint8(put.TAB)

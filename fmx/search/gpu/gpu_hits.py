@@ -43,6 +43,11 @@ class SelectionRules(NamedTuple):
     all_keys: bool
     lengths: bool
 
+    @property
+    def at_most_one(self) -> bool:
+        """Whether no read has more than one hit, or needs more than one key."""
+        return self.limit <= 1 and self.seed < 0 and not self.all_keys
+
 
 class SelectedHits(NamedTuple):
     """Hits, or NearHits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
@@ -174,9 +179,8 @@ def count(
     return chosen
 
 
-def with_room(stream: "GpuStream", chosen: SelectedHits, report: "KernelReport") -> SelectedHits:
-    """Return SelectedHits with room for the hits and keys that the KernelReport counts."""
-    n_hits, n_keys = report[HITS], report[KEYS]
+def with_room(stream: "GpuStream", chosen: SelectedHits, n_hits: int, n_keys: int) -> SelectedHits:
+    """Return SelectedHits with room for so many hits and keys."""
     hits = chosen.hits._replace(
         position=stream.there("positions", n_hits, np.int64),
         reverse=stream.there("reverse", n_hits, np.bool_),

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, fewer if memory is short
 BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer and larger pieces of work than on the CPU
-N_STREAMS = 8  # at most: this many host threads keep a GPU busy
+N_STREAMS = 16  # at most: this many host threads keep a GPU busy
+_FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
 _SHORT, _LONG = 24, 1 << 13  # mean bytes per record of a chunk that suits one thread per read
 _ROOM, _HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
+_USUAL = 10  # of these, what reads of 100 bases need, allocated at once
 _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
 
@@ -100,8 +102,10 @@ class GpuMapper(Mapper):
             n, size = min(options.n_threads, N_STREAMS), CHUNK_SIZE
             room = memory_beside(session.memory, resident, self._n_bytes(LEAST_CHUNK))
             while size > LEAST_CHUNK and n * self._n_bytes(size) > room:
-                size //= 2
-            streams = session.streams(n, resident, n_bytes=self._n_bytes(size), timed=clock is not None)
+                n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
+            streams = session.streams(
+                n, resident, n_bytes=self._n_bytes(size), timed=clock is not None, at_once=_USUAL * size
+            )
             options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
             return streams
 
@@ -167,19 +171,24 @@ class GpuMapper(Mapper):
         counted, occurrences = found
         chosen = gpu_hits.count(stream, counted, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
-        report.read()
-        if report[PROBLEM] or report[_RECORDS] > _ROOM * size:
-            return None
-        if max(report[gpu_hits.HITS], report[gpu_hits.KEYS]) > _HITS * size:
-            return None
-        chosen = gpu_hits.with_room(stream, chosen, report)
+        n_hits = n_keys = n_reads
+        n_bytes = maker.room_of(chunk) if self._rules.at_most_one else _ROOM * size + 1
+        if n_bytes > _ROOM * size:  # more than may be needed: look how much is
+            report.read()
+            n_hits, n_keys, n_bytes = (report[slot] for slot in (gpu_hits.HITS, gpu_hits.KEYS, _RECORDS))
+            if report[PROBLEM] or n_bytes > _ROOM * size or max(n_hits, n_keys) > _HITS * size:
+                return None
+        chosen = gpu_hits.with_room(stream, chosen, n_hits, n_keys)
         if self._gpu_tally:
             self._gpu_tally.count(stream, occurrences, chosen)
         chosen = self._choose(stream, batch, occurrences, chosen)
-        summary = self._summary_of(stream, report)
-        loose = maker.write(stream, batch, chosen.hits, begins, report, _RECORDS)
+        loose = maker.write(stream, batch, chosen.hits, begins, n_bytes, report, _RECORDS)
+        out = maker.gather(stream, batch, chosen.hits, loose)
         report.read()
-        records = maker.gather(stream, loose, n_reads, report, _RECORDS)
+        if report[PROBLEM]:
+            return None
+        summary = self._summary_of(stream, report)
+        records = maker.fetch(stream, out, report, _RECORDS)
         total = stream.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
         if total is not None:
             stream.receive([chosen.hits.total], [total])
