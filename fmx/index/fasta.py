@@ -22,9 +22,9 @@ from ..errors import InputError, escaped, shown
 from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
 from ..input.dna import CODE, IUPAC
 from ..input.read_range import InputShare
-from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
+from ..input.whole_files import read_whole
 from ..machines import jobs
 from ..machines.jobs import run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks

@@ -12,7 +12,7 @@ import numpy as np
 from ..codecs.bgzf import blocks, pread
 from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
-from ..machines.jobs import run_all, settle, settled, when_settled
+from ..machines.jobs import settle, settled, when_settled
 from . import Reader
 from .chunks import (
     BLANK_LINE,
@@ -379,38 +379,3 @@ def first_of(source: Source) -> tuple[int, np.ndarray]:
         if blank < n:
             return skip, head[blank:n]
     return skip, head[:0]
-
-
-# All bytes of an input in memory: uncompressed files and BGZF by all threads, others in order.
-
-
-def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None) -> np.ndarray:
-    """Return all bytes of a new Source, uint8; ``tell`` is called repeatedly while it is read in order.
-
-    Raises InputError.
-    """
-    file, stop, n, pieces = source.regular(), 0, 0, []
-    if file is not None:
-        for reader, more, end in (blocks_of if source.is_gzip else ranges_of)(file, CHUNK_SIZE, 0):
-            pieces.append((reader, n, n + more))
-            n, stop = n + more, end
-    data = np.empty(n or source.size_hint() + 1, np.uint8)
-    run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
-    if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
-        return data
-    rest = after(file, stop) if file is not None and stop else source
-    return _read_on(rest, data, n, tell)
-
-
-def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object]) -> np.ndarray:
-    """``data`` with n bytes, followed by all bytes of ``rest``."""
-    while True:
-        if n == data.size:
-            larger = np.empty(n + n // 2 + CHUNK_SIZE, np.uint8)
-            larger[:n] = data
-            data = larger
-        more = rest.readinto(data[n : n + CHUNK_SIZE])
-        tell()
-        if more == 0:
-            return data[:n]
-        n += more

@@ -12,7 +12,7 @@ from output_of import bgzf
 
 from fmx.errors import InputError
 from fmx.index import fasta
-from fmx.input import spans
+from fmx.input import spans, whole_files
 from fmx.input.streams import Source
 
 SEQUENCES = st.text("ACGTacgtuNRYn.", min_size=1, max_size=60)
@@ -105,4 +105,4 @@ def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path, monkeypatch):
     }[kind]()
     (tmp_path / "x").write_bytes(made)
     with Source(made if kind == "bytes" else tmp_path / "x") as source:
-        np.testing.assert_array_equal(spans.read_whole(source, 3), np.frombuffer(DATA, np.uint8))
+        np.testing.assert_array_equal(whole_files.read_whole(source, 3), np.frombuffer(DATA, np.uint8))
