@@ -41,7 +41,11 @@ def test_the_second_of_two_files_is_named(indexed, command):
 
 def test_reads_that_are_not_there(indexed, command):
     assert "no.fq: No such file" in complaint(command("search", "no.fq"))
-    assert "ref.fmx: Is a directory" in complaint(command("search", "ref.fmx"))
+    assert "ref.fmx: is an index, not sequences: give an index with -x" in complaint(
+        command("search", "ref.fmx")
+    )
+    (indexed / "folder").mkdir()
+    assert "folder: Is a directory" in complaint(command("search", "folder"))
 
 
 def test_empty_reads_give_a_header_and_a_warning(indexed, command):

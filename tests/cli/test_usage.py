@@ -84,7 +84,7 @@ MESSAGES = [
     ("search --max-memory 5G -x a -x b r.fq",
      "--max-memory works with one index only: give one -x, or leave out --max-memory"),
     ("search --interleaved -1 a", "--interleaved means that READS hold both mates: leave out -1 and -2"),
-    ("index", "missing argument 'REFERENCE...'; see 'fmx index --help'"),
+    ("index", "missing argument REFERENCE; see 'fmx index --help'"),
     ("index -", "a reference from standard input needs -o NAME.fmx"),
     ("index a.fa b.fa", "several references need -o NAME.fmx"),
     ("locate", "give patterns either with -p or as files"),

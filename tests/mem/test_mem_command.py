@@ -159,7 +159,7 @@ def test_bad_queries_are_refused(name, indexed, command):
         (["-b", "-r", "q.fa"], "give only one of"),
         (["--mum", "--maxmatch", "q.fa"], "give only one of"),
         (["--format", "paf", "-c", "q.fa"], "need --format mummer"),
-        (["-l", "0", "q.fa"], "0 is not in the range"),
+        (["-l", "0", "q.fa"], "-l': 0 is less than 1"),
         ([], "missing argument"),
     ],
 )

@@ -95,7 +95,7 @@ def test_letters_come_back(index_of):
         (
             ["--pairs", "two.tsv"],
             1,
-            "two.tsv: line 1: expected name, forward and reverse primer",
+            "two.tsv: line 1: expected name, forward primer and reverse primer, separated by tabs or commas",
         ),
         (["--pairs", "same.tsv"], 1, "same.tsv: line 2: a is also the pair of line 1: rename one"),
         (["--pairs", "none.tsv"], 1, "none.tsv: no primer pairs: give lines of name, forward and reverse"),

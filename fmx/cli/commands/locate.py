@@ -124,7 +124,7 @@ def command(given: SimpleNamespace) -> None:
         if pattern.isdecimal():
             raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
     for name in given.patterns:
-        if name.isalpha() and not os.path.exists(name):
+        if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
