@@ -13,7 +13,7 @@ from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
 from fmx.mem.matching import ALL, IN_BOTH
-from fmx.mem.mummergpu import MummerGpu, SuffixArrays
+from fmx.mem.mummergpu import MummerGpu, Segment
 from fmx.mem.strands import Matches, Strands, collect
 
 
@@ -25,8 +25,7 @@ def mummergpu(letters, least) -> MummerGpu:
     ends = np.flatnonzero(text == 0)
     starts = np.concatenate([[0], ends[:-1] + 1])
     blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-    arrays = SuffixArrays(sa, invert(ONE_CORE, sa), lcp.small, pack_text(text), blocks)
-    return MummerGpu(arrays, lcp, least)
+    return MummerGpu(Segment(sa, invert(ONE_CORE, sa), lcp.small, pack_text(text), blocks, 0), lcp, least)
 
 
 def strands(queries) -> Strands:

@@ -21,9 +21,9 @@ COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 80, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
     "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 82, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
     "mem": (["mem", "few.fq", "-x", "{}"], 93, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 65, NO_INDEX),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 66, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 72, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 78, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 79, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
     "inspect": (["inspect", "{}"], 73, (*BUILDING, *OTHERS)),
     "help": (["search", "--help"], 21, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip

@@ -150,7 +150,7 @@ def _all_stages(matcher: Any, strands: Strands) -> list:
 
 def _match(matcher: Any, strands: Strands) -> tuple:
     jobs = make_jobs(strands, matcher.least)
-    return jobs, match_all(matcher.arrays, strands, jobs, matcher.least)
+    return jobs, match_all(matcher.segment, strands, jobs, matcher.least)
 
 
 def _collect(matcher: Any, is_paper: bool, strands: Strands, sought: Any) -> list:

@@ -11,7 +11,9 @@ of a strand, it finds a row of the suffix array whose suffix has the longest mat
 In a scan the LCP array decides about each next row before its suffix is read: it matches less (the scan
 ends), the same (the scan continues), or must be compared, from the symbols on that are known to match.
 
-The same functions run on a CPU and, called by a kernel, on a GPU.
+The same functions run on a CPU and, called by a kernel, on a GPU. They search a segment: the suffixes that
+start in a range of the text. Each suffix is in one segment, and every segment has the whole text, so a match
+may cross the end of a segment, and no match is in two of them.
 """
 
 from collections.abc import Iterator
@@ -38,15 +40,19 @@ if TYPE_CHECKING:
 N_SUBQUERIES = 1024  # per job at most: longer strands are several jobs, each begun by binary search
 
 
-class SuffixArrays(NamedTuple):
-    """``sa`` uint32[n]: text positions by row. ``rank`` uint32[n]: rows by text position. ``lcp`` uint8[n]:
-    symbols in common with the preceding row, 255 also for more. ``words``: the packed text."""
+class Segment(NamedTuple):
+    """The suffixes that start at text positions ``first`` to ``first + n - 1``, in the order of their rows.
+
+    ``sa`` uint32[n]: text positions. ``rank`` uint32[n]: row of the suffix at ``first + i``. ``lcp``
+    uint8[n]: symbols in common with the preceding row, 255 also for more. ``words``: the packed text.
+    """
 
     sa: np.ndarray
     rank: np.ndarray
     lcp: np.ndarray
     words: np.ndarray
     blocks: Blocks
+    first: int
 
 
 class Jobs(NamedTuple):
@@ -83,42 +89,43 @@ def make_jobs(strands: "Strands", least: int) -> Jobs:
 
 
 @inlined
-def match_job(arrays, strands, jobs, least, job, found):
-    """Find the longest match of each subquery of a job in SuffixArrays."""
+def match_job(segment, strands, jobs, least, job, found):
+    """Find the longest match of each subquery of a job in a segment."""
     strand = at(jobs.strand, job)
     first, m = at(strands.first, strand), at(strands.length, strand)
-    i, n = at(jobs.begin, job), np.int64(arrays.sa.size)
+    i, n = at(jobs.begin, job), np.int64(segment.sa.size)
     position = row = length = np.int64(0)
     for slot in range(at(jobs.slot, job), at(jobs.slot, job + 1)):
         subquery = Subquery(strands.words, first, i, m)
-        if length >= least and length > 1 and position + 1 < n:
-            row = np.int64(at(arrays.rank, position + 1))
-            length, order = compare(arrays, position + 1, subquery, length - 1)
+        next_one = position + 1 - segment.first
+        if length >= least and length > 1 and next_one < n:
+            row = np.int64(at(segment.rank, next_one))
+            length, order = compare(segment, position + 1, subquery, length - 1)
             if order != 0:
-                row, length = _scan_rows(arrays, subquery, row, length, order)
+                row, length = _scan_rows(segment, subquery, row, length, order)
         else:
-            row, length = _binary_search(arrays, subquery)
-        position = np.int64(at(arrays.sa, row))
+            row, length = _binary_search(segment, subquery)
+        position = np.int64(at(segment.sa, row))
         found.row[slot] = np.uint32(row)
         found.length[slot] = np.uint32(length)
         i += 1
 
 
 @inlined
-def _scan_rows(arrays, subquery, row, length, step):
+def _scan_rows(segment, subquery, row, length, step):
     """Return (row, length) of a longest match, from a row with ``length`` symbols of the subquery.
 
     ``step``: direction of the subquery's own place: 1 for rows below, which sort after it, or -1 for rows
     above.
     """
     order = step
-    while order == step and 0 <= row + step < arrays.sa.size:
-        shared = np.int64(at(arrays.lcp, max(row, row + step)))
+    while order == step and 0 <= row + step < segment.sa.size:
+        shared = np.int64(at(segment.lcp, max(row, row + step)))
         if shared < length and shared < LARGE:
             break
         if shared <= length:
-            position = np.int64(at(arrays.sa, row + step))
-            longer, order = compare(arrays, position, subquery, shared)
+            position = np.int64(at(segment.sa, row + step))
+            longer, order = compare(segment, position, subquery, shared)
             if longer < length:
                 break
             length = longer
@@ -127,24 +134,24 @@ def _scan_rows(arrays, subquery, row, length, step):
 
 
 @inlined
-def _binary_search(arrays, subquery):
+def _binary_search(segment, subquery):
     """Return (row, length) of a longest match: one of the two rows between which the subquery sorts.
 
     The symbols that both bounds share with the subquery are not compared again (Manber and Myers 1990).
     """
-    low, high = np.int64(-1), np.int64(arrays.sa.size)  # rows before and after the subquery
+    low, high = np.int64(-1), np.int64(segment.sa.size)  # rows before and after the subquery
     low_length = high_length = np.int64(0)
     while high - low > 1:
         middle = (low + high) >> 1
-        position = np.int64(at(arrays.sa, middle))
-        length, order = compare(arrays, position, subquery, min(low_length, high_length))
+        position = np.int64(at(segment.sa, middle))
+        length, order = compare(segment, position, subquery, min(low_length, high_length))
         if order == 0:
             return middle, length
         if order < 0:
             high, high_length = middle, length
         else:
             low, low_length = middle, length
-    if low_length > high_length or high == arrays.sa.size:
+    if low_length > high_length or high == segment.sa.size:
         return low, low_length
     return high, high_length
 
@@ -168,9 +175,9 @@ _NOTHING = np.uint64(4)  # a symbol that equals no other
 
 
 class MummerGpu(NamedTuple):
-    """``arrays`` of the text; ``lcp``: its LCP array; ``least``: symbols of a match."""
+    """``segment``: the whole text; ``lcp``: its LCP array; ``least``: symbols of a match."""
 
-    arrays: SuffixArrays
+    segment: Segment
     lcp: LCP
     least: int
 
@@ -200,14 +207,13 @@ def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
     """
     lcp, rank = load_lcp(index)
     words, blocks = index.text_words, index.reference.blocks
-    arrays = SuffixArrays(index.sa.positions, rank, lcp.small, words, blocks)  # type: ignore[arg-type]
-    return MummerGpu(arrays, lcp, least)
+    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)  # type: ignore[arg-type]
 
 
 @seek.register(MummerGpu)
 def _seek(matcher: MummerGpu, strands: "Strands") -> Subqueries:
     jobs = make_jobs(strands, matcher.least)
-    found = match_all(matcher.arrays, strands, jobs, matcher.least)
+    found = match_all(matcher.segment, strands, jobs, matcher.least)
     return subqueries(matcher.lcp, matcher.least, jobs, found)
 
 
@@ -218,10 +224,10 @@ def _collect(
     return _process(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
-def match_all(arrays: SuffixArrays, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
-    """Return the longest match of every subquery, found by one thread."""
+def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
+    """Return the longest match of every subquery in a segment, found by one thread."""
     found = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
-    _match(arrays, strands, jobs, np.int64(least), found)
+    _match(segment, strands, jobs, np.int64(least), found)
     return found
 
 
@@ -245,9 +251,9 @@ def _n_matching(least: int, jobs: Jobs, found: LongestMatches) -> int:
 
 
 @compiled
-def _match(arrays, strands, jobs, least, found):
+def _match(segment, strands, jobs, least, found):
     for job in range(jobs.strand.size):
-        match_job(arrays, strands, jobs, least, job, found)
+        match_job(segment, strands, jobs, least, job, found)
 
 
 @compiled
@@ -281,9 +287,9 @@ def _process(matcher, strands, anchors, start, stop, counts, matches):
     n = 0
     for a in range(start, stop):
         if a + 2 * _AHEAD < stop:
-            prefetch(matcher.arrays.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
+            prefetch(matcher.segment.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
         if a + _AHEAD < stop:
-            prefetch(matcher.arrays.words, np.int64(matcher.arrays.sa[at(anchors.row, a + _AHEAD)]) >> 5)
+            prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
         before = n
         n = _scan(matcher, strands, anchors, a, matches, n)
         put_in_order(matches, before, n, anchors.strand[a], counts)
@@ -314,9 +320,9 @@ def _note(matcher, i, before, row, length, matches, n):
 
     ``before``: the symbol before the subquery.
     """
-    text = np.int64(matcher.arrays.sa[row])
-    if text > 0 and symbol(matcher.arrays.words, 0, text - 1) == before:
-        blocks = matcher.arrays.blocks
+    text = np.int64(matcher.segment.sa[row])
+    if text > 0 and symbol(matcher.segment.words, 0, text - 1) == before:
+        blocks = matcher.segment.blocks
         if at(blocks.text_start, find_block(blocks, text)) < text:
             return n
     matches.position[n], matches.length[n] = (i << 32) | text, length

@@ -199,14 +199,19 @@ def cut(strands: Strands, size: int) -> Iterator[tuple[int, Strands]]:
         yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
 
 
-def some_strands(strands: Strands, a: int, b: int) -> Strands:
+def some_strands(strands: Strands, a: int, b: int | None) -> Strands:
     """Return strands a to b, with all words."""
     return Strands(strands.words, *(column[a:b] for column in strands[1:]))
+
+
+def word_ends(strands: Strands) -> np.ndarray:
+    """Return the end of each strand's words."""
+    return strands.first + (strands.length + WORD - 1) // WORD
 
 
 def words_of(strands: Strands) -> tuple:
     """Return (first word of strands, their words and a spare one)."""
     if strands.first.size == 0:
         return 0, strands.words[:1]
-    base, end = int(strands.first[0]), int(strands.first[-1] + (strands.length[-1] + WORD - 1) // WORD)
+    base, end = int(strands.first[0]), int(word_ends(some_strands(strands, -1, None))[0])
     return base, strands.words[base : end + 1]

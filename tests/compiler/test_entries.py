@@ -62,6 +62,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
 CALLED_BY_OTHERS = {"align.bounds", "output.mates._put", "search.pairs.proper._settle"}
 RARE = {
     "input.chunks.is_mac",  # before an error
+    "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments
     "search.gpu.gpu_parts._number",  # indexes of more than 2^32 symbols
 }  # fmt: skip
 

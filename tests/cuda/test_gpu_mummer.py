@@ -1,13 +1,11 @@
-"""Matches by MUMmerGPU++ on a GPU: those of the definition, at once and in rounds."""
+"""Matches by MUMmerGPU++ on a GPU: those of the definition, in whole and in many segments and rounds."""
 
 import mems
 import pytest
 from conftest import SIMULATED
 from texts import random_letters
 
-from fmx.errors import DeviceError
 from fmx.machines.gpu_session import GpuSession
-from fmx.mem import mummergpu_gpu
 from fmx.mem.mummergpu_gpu import GpuMummer
 
 
@@ -28,16 +26,15 @@ def cases(few=SIMULATED) -> dict:
 
 
 @pytest.mark.parametrize(("name", "least"), [(name, n) for name, case in cases().items() for n in case[2]])
-@pytest.mark.parametrize("is_whole", [True, False], ids=["at once", "in rounds"])
-def test_matches_are_those_of_the_definition(name, least, is_whole, device, monkeypatch):
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "in segments"])
+def test_matches_are_those_of_the_definition(name, least, is_whole, device):
     blocks, queries, _ = cases()[name]
     letters = "".join(f"{block}$" for block in blocks)
-    if not is_whole:
-        monkeypatch.setattr(mummergpu_gpu, "ROUND", 170)
-    matcher = GpuMummer(mems.mummergpu(letters, least), GpuSession(), n_threads=3)
-    assert mems.ask(matcher, queries) == mems.expect(letters, queries, least)
-
-
-def test_too_little_memory_is_refused(device):
-    with pytest.raises(DeviceError, match="raise --gpu-memory"):
-        GpuMummer(mems.mummergpu("ACGT$", 2), GpuSession(memory=1 << 20))
+    host = mems.mummergpu(letters, least)
+    shared = host.segment.words.nbytes + sum(column.nbytes for column in host.segment.blocks[:5])
+    matcher = GpuMummer(host, GpuSession(memory=None if is_whole else shared + 4400), n_threads=3)
+    assert is_whole or name != "random" or len(matcher.segments) > 3
+    expected = mems.expect(letters, queries, least)
+    assert mems.ask(matcher, queries) == expected
+    if len(matcher.segments) > 1:
+        assert mems.ask(matcher, queries) == expected  # now from the last segment to the first

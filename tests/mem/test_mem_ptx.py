@@ -17,7 +17,7 @@ def test_code_of_the_matching_kernel(capability):
     jobs = make_jobs(strands, 1)
     ptx = code_of(
         match_kernel,
-        (host.arrays, strands, jobs, np.int64(1), LongestMatches(*[np.zeros(3, np.uint32)] * 2)),
+        (host.segment, strands, jobs, np.int64(1), LongestMatches(*[np.zeros(3, np.uint32)] * 2)),
         capability,
     )
     check_lean(ptx)

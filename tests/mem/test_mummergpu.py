@@ -1,5 +1,6 @@
-"""The algorithm of MUMmerGPU++ against the definition."""
+"""The algorithm of MUMmerGPU++ against the definition: whole, in segments, in rounds, on a simulated GPU."""
 
+import contextlib
 import re
 
 import mems
@@ -11,12 +12,25 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
 
-from fmx.mem.mummergpu import N_SUBQUERIES, make_jobs
-from fmx.mem.strands import seek
+from fmx.errors import DeviceError
+from fmx.mem import mummergpu, mummergpu_gpu
+from fmx.mem.mummergpu import N_SUBQUERIES, LongestMatches, make_jobs
+from fmx.mem.strands import seek, word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
 QUERIES = st.lists(st.text("ACG", min_size=1, max_size=30), max_size=4)
 LEAST = st.integers(1, 9)
+
+
+def in_segments(host, queries, n_suffixes) -> list:
+    """All matches, the subqueries matched in one segment after the other."""
+    strands = mems.strands(queries)
+    jobs = make_jobs(strands, host.least)
+    found = LongestMatches(*(np.zeros(jobs.slot[-1], np.uint32) for _ in range(2)))
+    for segment in mummergpu_gpu.cut_segments(host.segment, n_suffixes):
+        here = mummergpu.match_all(segment, strands, jobs, host.least)
+        mummergpu_gpu.merge(segment, host.segment.rank, here, found)
+    return mems.matches_of(host, strands, mummergpu.subqueries(host.lcp, host.least, jobs, found))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -30,14 +44,28 @@ def test_matches_in_awkward_texts(name):
 
 
 @examples(60)
-@given(BLOCKS, QUERIES, LEAST)
-@example(["A" * 300, "A" * 280], ["A" * 290], 256)
-@example(["A" * 600, "A" * 300 + "C"], ["A" * 300 + "C" + "A" * 20], 260)
-@example(["ACGT" * 90, "CGTACGT" * 50], ["ACGT" * 80], 255)
-def test_matches_are_those_of_the_definition(blocks, queries, least):
+@given(BLOCKS, QUERIES, LEAST, st.integers(1, 130))
+@example(["A" * 300, "A" * 280], ["A" * 290], 256, 100)
+@example(["A" * 600, "A" * 300 + "C"], ["A" * 300 + "C" + "A" * 20], 260, 400)
+@example(["ACGT" * 90, "CGTACGT" * 50], ["ACGT" * 80], 255, 113)
+def test_matches_are_those_of_the_definition_whatever_the_segments(blocks, queries, least, n_suffixes):
     letters = "".join(f"{block}$" for block in blocks)
     host, expected = mems.mummergpu(letters, least), mems.expect(letters, queries, least)
     assert mems.ask(host, queries) == expected
+    assert in_segments(host, queries, n_suffixes) == expected
+
+
+def test_each_segment_is_a_suffix_array_of_its_own():
+    letters = random_letters(90, "cut", "AC") + "$" + random_letters(40, "more", "AC") + "$"
+    whole = mems.mummergpu(letters, 1).segment
+    parts = mummergpu_gpu.cut_segments(whole, 27)
+    assert [part.first for part in parts] == [0, 27, 54, 81, 108]
+    for part in parts:
+        rows = part.sa.tolist()
+        assert sorted(rows) == list(range(part.first, part.first + len(rows)))
+        assert rows == sorted(rows, key=lambda position: letters[position:])
+        assert part.rank[np.array(rows) - part.first].tolist() == list(range(len(rows)))
+        assert part.lcp[1:].tolist() == naive.lcp_array(letters, rows)[1:]
 
 
 def test_a_long_query_is_several_jobs():
@@ -60,3 +88,31 @@ def test_only_matches_that_start_where_they_are_wanted():
         strands = mems.strands([query])._replace(start=np.array([start]), stop=np.array([stop]))
         parts += mems.matches_of(host, strands, seek(host, strands))
     assert parts == mems.expect(letters, [query], 5)
+
+
+@given(QUERIES, LEAST, st.integers(60, 900), st.integers(30, 3000))
+def test_rounds_take_every_job_once_and_fit(queries, least, for_queries, for_results):
+    strands = mems.strands(queries)
+    jobs = make_jobs(strands, least)
+    division = mummergpu_gpu.Division(1, for_queries, for_results)
+    if for_queries < 80 or for_results < 8 * 30:  # perhaps too little for one job
+        with contextlib.suppress(DeviceError):
+            mummergpu_gpu.rounds(strands, jobs, division)
+        return
+    cuts = mummergpu_gpu.rounds(strands, jobs, division)
+    assert [job for cut in cuts for job in range(*cut)] == list(range(jobs.strand.size))
+    for start, stop in cuts:
+        assert 8 * (jobs.slot[stop] - jobs.slot[start]) <= for_results
+        n_words = word_ends(strands)[jobs.strand[stop - 1]] - strands.first[jobs.strand[start]]
+        n_strands = jobs.strand[stop - 1] - jobs.strand[start] + 1
+        assert 8 * n_words + 48 * n_strands + 24 * (stop - start) <= for_queries
+
+
+@pytest.mark.parametrize("room", [10_000, 10**6, 10**12])
+def test_a_division_fits_and_takes_whole_memory(room):
+    division = mummergpu_gpu.divide(10**7, 4_000, room)
+    taken = 4_000 + 9 * division.n_suffixes + division.queries + division.results
+    assert taken <= room
+    assert division.n_suffixes == 10**7 or taken > room - 9
+    with pytest.raises(DeviceError, match="raise --gpu-memory"):
+        mummergpu_gpu.divide(10**7, room, room)
