@@ -15,7 +15,7 @@ from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, numbered_mate, skip_blank
 from .read_range import ReadRange
-from .shards import GUESS, Border, Cuts, ShardPlan, ShardStretch, before_cut
+from .shards import Border, Cuts, CutSizes, ShardPlan, ShardStretch, before_cut
 from .spans import Before
 from .streams import Source
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .pair_spans import PairSpan
     from .shards import Shard
 
-_REACH, _FAR = 1 << 20, 1 << 29  # bytes to search on both sides of a place, at first and at most
+_FAR = 1 << 29  # bytes to search on both sides of a place, at most
 
 
 class PairShardPlan:
@@ -43,10 +43,12 @@ class PairShardPlan:
         stretch: ShardStretch | None = None,
         skip: int = 0,
         n: int | None = None,
+        cut_sizes: CutSizes | None = None,
     ) -> None:
-        self._files, self._size, self._n_threads = files, size, n_threads
-        self._one = ShardPlan(shard, files.first, size, n_threads=n_threads, stretch=stretch)
-        self._two = ShardPlan(shard, files.second, size, n_threads=n_threads)
+        self._files, self._size, self._n_threads, self._cut_sizes = files, size, n_threads, cut_sizes
+        how: dict[str, Any] = {"n_threads": n_threads, "cut_sizes": cut_sizes}
+        self._one = ShardPlan(shard, files.first, size, stretch=stretch, **how)
+        self._two = ShardPlan(shard, files.second, size, **how)
         self._step = 1 if files.second else 2  # records of a pair in a file
         self._before, self._range = stretch and stretch.before, (skip, n)
         self._choices: list[ReadRange] = []  # of mates 1, and of mates 2
@@ -112,7 +114,10 @@ class PairShardPlan:
         self, names: Sequence[tuple[int, str]], sources: tuple[Source, Source], first: int, last: int
     ) -> "Iterator[PairSpan]":
         begun = [spans.first_of(source) for source in sources]
-        ends = [_MateFile(source, skip, head) for source, (skip, head) in zip(sources, begun, strict=True)]
+        ends = [
+            _MateFile(source, Cuts(source, skip, self._cut_sizes), head)
+            for source, (skip, head) in zip(sources, begun, strict=True)
+        ]
         one, two = ends
         whole = [end.path for end in ends if end.cuts.is_whole]
         if whole and first > 0:
@@ -161,13 +166,13 @@ def _first_mate(cut: int, one: "_MateFile", two: "_MateFile") -> tuple[bytes | N
 class _MateFile:
     """A file of mates, to look up records."""
 
-    def __init__(self, source: Source, skip: int, head: np.ndarray) -> None:
-        self.path, self.cuts, self.is_there = source.path, Cuts(source, skip), head.size > 0
+    def __init__(self, source: Source, cuts: Cuts, head: np.ndarray) -> None:
+        self.path, self.cuts, self.is_there = source.path, cuts, head.size > 0
         self._is_fastq = self.is_there and head[0] == ord("@")
 
     def name_at(self, cut: int) -> bytes | None:
         """Return the name of the first record after a cut; None if there is none."""
-        for n in GUESS:
+        for n in self.cuts.sizes.guess:
             data, begin, left = self._records(cut, n)
             header, newline, _ = data[begin:].tobytes().partition(b"\n")
             is_header, is_end = left == 0 and header.strip() != b"", data.size < n
@@ -196,7 +201,7 @@ class _MateFile:
 
         It is the mate of ``name`` in the file ``path``.
         """
-        reach = _REACH
+        reach = self.cuts.sizes.reach
         while True:
             cut = self.cuts.at(max(0, place - reach))
             n = (max(place - cut, 0) + reach) * (6 if self.cuts.is_gzip else 1)

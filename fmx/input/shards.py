@@ -35,8 +35,21 @@ from .streams import Source
 if TYPE_CHECKING:
     from . import Reader
 
-GUESS = (1 << 18, 1 << 22)  # bytes to look for the first record in
-APART = CHUNK_SIZE  # bytes between the cuts of an uncompressed file, independent of a machine's spans
+
+class CutSizes(NamedTuple):
+    """Numbers of bytes.
+
+    ``apart``: between the cuts of an uncompressed file, independent of a machine's spans. ``guess``: in which
+    the first record is looked for, each more if fewer do not suffice. ``reach``: at first, on both sides of
+    the place where a mate is expected.
+    """
+
+    apart: int = CHUNK_SIZE
+    guess: tuple[int, ...] = (1 << 18, 1 << 22)
+    reach: int = 1 << 20
+
+
+CUT_SIZES = CutSizes()
 
 
 class Shard(NamedTuple):
@@ -112,7 +125,7 @@ def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
             yield n_records_of(span.read()), None
         return
     link = settled(Before(0))
-    for reader, n, end in cuts.spans(APART, 0, cuts.size):
+    for reader, n, end in cuts.spans(cuts.sizes.apart, 0, cuts.size):
         before, link = link, Future()
         yield n_records_of(Span(source.path, is_fastq, n, reader, before, link).read()), end
 
@@ -132,9 +145,10 @@ class ShardPlan:
         check: Callable[[str, int], bool] = begins_fastq,
         n_threads: int = 1,
         stretch: ShardStretch | None = None,
+        cut_sizes: CutSizes | None = None,
     ) -> None:
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
-        self.stretch = stretch
+        self.stretch, self._cut_sizes = stretch, cut_sizes
         self._first: int | None = None  # number of the file in which the shard begins
         self._n_threads = n_threads
         self.begin: Border | None = None
@@ -154,7 +168,7 @@ class ShardPlan:
             with Source(self._paths[number]) as source:
                 begun = first_of(source)
                 if begun[1].size:
-                    cuts = Cuts(source, begun[0])
+                    cuts = Cuts(source, begun[0], self._cut_sizes)
                     if first > 0 and cuts.is_whole:
                         self.note_whole(number, source.path)
                     for span in self.between(source, begun, cuts, cuts.at(first), cuts.at(last)):
@@ -202,7 +216,7 @@ class ShardPlan:
         is_fastq, assumed = self._assumed
         with Source(error.path) as source:
             skip, _ = first_of(source)
-            before = _counted(Cuts(source, skip), is_fastq, self.begin.at)
+            before = _counted(Cuts(source, skip, self._cut_sizes), is_fastq, self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
 
@@ -233,9 +247,13 @@ class ShardPlan:
 
 
 class Cuts:
-    """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records."""
+    """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records.
 
-    def __init__(self, source: Source, skip: int) -> None:
+    ``sizes``: CUT_SIZES by default.
+    """
+
+    def __init__(self, source: Source, skip: int, sizes: CutSizes | None = None) -> None:
+        self.sizes = sizes or CUT_SIZES
         self.file: Any = source.regular()  # None if it is_whole
         self.is_gzip, self.size = source.is_gzip, os.path.getsize(source.path)
         self._skip = skip
@@ -247,13 +265,13 @@ class Cuts:
             return 0 if place <= 0 else self.size
         if self.is_gzip:
             return find_block(self.file, place)
-        n = max(0, place - self._skip) // APART
-        return self._skip + n * APART if n else 0
+        n = max(0, place - self._skip) // self.sizes.apart
+        return self._skip + n * self.sizes.apart if n else 0
 
     def beyond(self, start: int, n: int) -> int:
         """Return a cut after byte n of the data from a cut on."""
         if not self.is_gzip:
-            return self.at(start + n + APART)
+            return self.at(start + n + self.sizes.apart)
         for stop, size in blocks(self.file, start):
             n -= size
             if n < 0:
@@ -285,7 +303,7 @@ def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
     """Return the Before at a cut, as far as it matters there."""
     if not is_fastq:
         return Before(1)
-    for n in GUESS:
+    for n in cuts.sizes.guess:
         data = np.empty(n, np.uint8)
         data = data[: cuts.reader(start).readinto(data)]
         found = [newlines for newlines in range(4) if _may_begin(data, newlines)]

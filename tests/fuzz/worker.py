@@ -54,13 +54,12 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
-    from fmx.input import pair_shards, shards, spans
+    from fmx.input import shards, spans
 
     for place, name, small in (
         (spans, "plan", lambda plan: lambda paths, _=None, *more, **named: plan(paths, size, *more, **named)),
-        (shards, "APART", lambda _: size),
+        (shards, "CUT_SIZES", lambda sizes: sizes._replace(apart=size, reach=size)),
         (shards.Cuts, "spans", lambda cut: lambda cuts, _, start, stop: cut(cuts, size, start, stop)),
-        (pair_shards, "_REACH", lambda _: size),
     ):
         original = ORIGINALS.setdefault((place, name), getattr(place, name))
         setattr(place, name, small(original) if size else original)

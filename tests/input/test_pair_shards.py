@@ -10,10 +10,10 @@ from hypothesis import given
 from input.test_mates import letters_of, pairs_of
 from output_of import bgzf
 
-from fmx.errors import StalledError
-from fmx.input import PairedFiles, pair_shards, pair_spans, shards
+from fmx.errors import InputError, StalledError
+from fmx.input import PairedFiles, pair_spans
 from fmx.input.pair_shards import PairShardPlan
-from fmx.input.shards import Shard
+from fmx.input.shards import CutSizes, Shard
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {
@@ -72,11 +72,11 @@ def written(folder, texts) -> PairedFiles:
     return PairedFiles(*(tuple(map(str, side)) for side in zip(*paths, strict=True)))
 
 
-def by_shards(files, n, size, n_threads) -> list:
+def by_shards(files, n, size, n_threads, sizes=None) -> list:
     """(pairs, begin, end) of each of n shards that is not empty."""
     found = []
     for number in range(1, n + 1):
-        plan, own = PairShardPlan(Shard(number, n), files, size, n_threads), []
+        plan, own = PairShardPlan(Shard(number, n), files, size, n_threads, cut_sizes=sizes), []
         for several in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
             for mates in several:
                 own += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
@@ -85,9 +85,9 @@ def by_shards(files, n, size, n_threads) -> list:
     return found
 
 
-def check(files, n, size, n_threads=1) -> list:
+def check(files, n, size, n_threads=1, sizes=None) -> list:
     """Compare shards with one run; the numbers of their pairs."""
-    found = by_shards(files, n, size, n_threads)
+    found = by_shards(files, n, size, n_threads, sizes)
     assert [pair for own, _, _ in found for pair in own] == pairs_of(files)
     assert all(end == begin for (_, _, end), (_, begin, _) in pairwise(found))
     return [len(own) for own, _, _ in found]
@@ -102,12 +102,7 @@ def check(files, n, size, n_threads=1) -> list:
 )  # fmt: skip
 def test_shards_have_the_pairs_of_one_run(made, n, size, apart, reach, guess, n_threads, tmp_path_factory):
     files = written(tmp_path_factory.mktemp("pairs"), made[0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "APART", apart)
-        patch.setattr(shards, "GUESS", guess)
-        patch.setattr(pair_shards, "GUESS", guess)
-        patch.setattr(pair_shards, "_REACH", reach)
-        check(files, n, size, n_threads)
+    check(files, n, size, n_threads, CutSizes(apart, guess, reach))
 
 
 RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
@@ -115,27 +110,31 @@ RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
 
 @pytest.mark.parametrize("kinds", [("plain", "plain"), ("BGZF", "plain"), ("BGZF", "BGZF")], ids="-".join)
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
-def test_each_shard_has_its_part(kinds, n, tmp_path, monkeypatch):
+def test_each_shard_has_its_part(kinds, n, tmp_path):
     """Where mates 2 that are left out first are more than a span holds, and their records longer."""
-    monkeypatch.setattr(shards, "APART", 1000)
-    monkeypatch.setattr(pair_shards, "_REACH", 4000)
     texts = ["".join(f"@{name}/{i}\n{x * i}\n+\n{'I' * len(x * i)}\n" for name, x in RECORDS) for i in (1, 2)]
     files = written(
         tmp_path, [[PACKED[kind](text.encode()) for kind, text in zip(kinds, texts, strict=True)]]
     )
     for size in (300, 1500):
-        parts = check(files, n, size)
+        parts = check(files, n, size, sizes=CutSizes(1000, reach=4000))
         assert len(parts) == n
         assert min(parts) > 800 // n // 2
 
 
-def test_names_of_other_reads_are_no_mates(tmp_path, monkeypatch):
+def test_names_of_other_reads_are_no_mates(tmp_path):
     """a.1 and a.2 are two reads where both files have these names, as those of an archive do."""
-    monkeypatch.setattr(shards, "APART", 10)
-    monkeypatch.setattr(pair_shards, "_REACH", 10)
     text = "".join(f"@SRR{i // 9}.{i % 9}\nACGT\n+\nIIII\n" for i in range(60)).encode()
     for n in range(2, 40):
-        check(written(tmp_path, [[text, text]]), n, 30)
+        check(written(tmp_path, [[text, text]]), n, 30, sizes=CutSizes(10, reach=10))
+
+
+def test_records_too_long_to_find_the_first_of_a_shard_are_an_error(tmp_path):
+    text = "".join(f"@r{i}\n{'A' * 900}\n+\n{'I' * 900}\n" for i in range(8)).encode()
+    files = written(tmp_path, [[text, text]])
+    said = r"0\.0: records near byte \d+ are too long to split pairs into shards: run without --shard"
+    with pytest.raises(InputError, match=said):
+        by_shards(files, 3, 1000, 1, CutSizes(100, (50, 200)))
 
 
 def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):

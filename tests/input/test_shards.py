@@ -13,7 +13,7 @@ from output_of import bgzf
 
 from fmx.errors import InputError
 from fmx.input import shards
-from fmx.input.shards import Shard, ShardPlan
+from fmx.input.shards import CutSizes, Shard, ShardPlan
 from fmx.input.spans import read_chunks
 
 SIZES = [1, 3, 7, 40]
@@ -26,21 +26,15 @@ def records(found) -> list:
 
 def by_shards(paths, n, size):
     """((records, fault), begin, end) of each of n shards that is not empty, cut at spans of ``size``."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "APART", size)
-        yield from _by_shards(paths, n, size)
-
-
-def _by_shards(paths, n, size):
     for number in range(1, n + 1):
-        plan = ShardPlan(Shard(number, n), paths, size)
+        plan = ShardPlan(Shard(number, n), paths, size, cut_sizes=CutSizes(size))
         found, fault = outcome(span.read() for span in plan.spans())
         if not fault:
             if not plan.is_empty:
                 yield (found, ""), plan.begin, plan.end
             continue
         try:
-            for span in ShardPlan(Shard(number, n), paths, size).spans():
+            for span in ShardPlan(Shard(number, n), paths, size, cut_sizes=CutSizes(size)).spans():
                 outcome([span.read()])
         except InputError:
             pass
@@ -97,10 +91,9 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards, "GUESS", (2000,))
-    monkeypatch.setattr(shards, "APART", 1000)
     monkeypatch.setattr(shards, "_counted", None)  # what stands before is never read
-    plans = [ShardPlan(Shard(i, 8), [path], 1000) for i in range(1, 9)]
+    sizes = CutSizes(1000, (2000,))
+    plans = [ShardPlan(Shard(i, 8), [path], 1000, cut_sizes=sizes) for i in range(1, 9)]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]
     assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))
     lengths = [len(part) for part, _ in found]
@@ -109,8 +102,7 @@ def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["plain", "bgzf"])
-def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "APART", 1000)
+def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path):
     path = tmp_path / "reads.fq"
     text = many(3000).replace(b"@r2600\nACGT", b"@r2600\nAC!T")
     path.write_bytes(text if kind == "plain" else bgzf(text))
@@ -118,7 +110,7 @@ def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path, monkeypat
     assert "record 2601" in expected
     faults = []
     for i in range(1, 6):
-        plan = ShardPlan(Shard(i, 5), [path], 1000)
+        plan = ShardPlan(Shard(i, 5), [path], 1000, cut_sizes=CutSizes(1000))
         try:
             for span in plan.spans():
                 shards.parse(span.read())
@@ -150,9 +142,12 @@ def test_gzip_goes_whole_to_one_shard(count, tmp_path):
 def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path):
     """One with a GPU takes longer ones."""
     path = tmp_path / "reads.fq"
-    path.write_bytes(many(800_000))
-    plans = [ShardPlan(Shard(i, 2), [path], size) for i, size in ((1, 1 << 23), (2, 3 << 21))]
+    path.write_bytes(many(8000))
+    plans = [
+        ShardPlan(Shard(i, 2), [path], size, cut_sizes=CutSizes(1 << 16))
+        for i, size in ((1, 1 << 16), (2, 3 << 14))
+    ]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]
-    assert min(len(part) for part, _ in found) > 200_000
+    assert min(len(part) for part, _ in found) > 2000
     assert plans[0].end == plans[1].begin
     assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))
