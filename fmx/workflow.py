@@ -24,7 +24,7 @@ from .index.fm_index import verify as verify_index
 from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
 from .index.reference import Reference
-from .input.read_range import InputShare
+from .input.read_range import InputShare, wanted_range
 from .machines.places import CPU, Auto, Device, at_once
 from .machines.progress import Progress, Watch
 from .output import module_of
@@ -153,7 +153,7 @@ def write_hits(
             distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
             source = distinct.spans(chunk_size, progress, *run.share_of(distinct.n))
         else:
-            source = run.plan(paths, chunk_size, n_threads, options.skip, options.first)
+            source = run.plan(paths, chunk_size, n_threads, wanted_range(options.skip, options.first))
             source = share.of_pairs(source) if options.pairing else share.of(source)
             progress.follow(share)
         sink = wall.written(sink)
@@ -178,7 +178,7 @@ def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, pro
     from .search.collapse import collect
 
     progress.follow(share)
-    source = LocalRun().plan(paths, size, options.n_threads, options.skip, options.first)
+    source = LocalRun().plan(paths, size, options.n_threads, wanted_range(options.skip, options.first))
     return collect(share.of(source), options, progress)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, numbered_mate, skip_blank
-from .read_range import ReadRange
+from .read_range import ALL, ReadRange, records_of_pairs
 from .shards import Border, Cuts, CutSizes, ShardPlan, ShardStretch, before_cut
 from .spans import Before
 from .streams import Source
@@ -30,8 +30,8 @@ _FAR = 1 << 29  # bytes to search on both sides of a place, at most
 class PairShardPlan:
     """PairSpans of a shard of PairedFiles; begin, end, is_empty and whole as in ShardPlan, for mates 1.
 
-    ``stretch``: of the files of mates 1, instead of the shard's; ``skip``, ``n``: of all pairs, only ``n``
-    (None: all) after the first ``skip``.
+    ``stretch``: of the files of mates 1, instead of the shard's; ``wanted``: numbers, from 0, of the pairs to
+    read.
     """
 
     def __init__(
@@ -41,8 +41,7 @@ class PairShardPlan:
         size: int,
         n_threads: int = 1,
         stretch: ShardStretch | None = None,
-        skip: int = 0,
-        n: int | None = None,
+        wanted: range = ALL,
         cut_sizes: CutSizes | None = None,
     ) -> None:
         self._files, self._size, self._n_threads, self._cut_sizes = files, size, n_threads, cut_sizes
@@ -50,18 +49,17 @@ class PairShardPlan:
         self._one = ShardPlan(shard, files.first, size, stretch=stretch, **how)
         self._two = ShardPlan(shard, files.second, size, **how)
         self._step = 1 if files.second else 2  # records of a pair in a file
-        self._before, self._range = stretch and stretch.before, (skip, n)
+        self._before, self._wanted = stretch and stretch.before, records_of_pairs(wanted, self._step)
         self._choices: list[ReadRange] = []  # of mates 1, and of mates 2
 
     def _chosen(self, sides: Sequence[Generator[Any, None, None]], left_out: int = 0) -> tuple[list, int]:
         """Return (spans of both sides with the wanted records only, how many mates 2 to leave out first)."""
-        step, (skip, n), before = self._step, self._range, self._before
+        before, wanted = self._before, self._wanted
         if before is None:
             return list(sides), left_out
         if not self._choices:
-            begins = (before, before - left_out)
-            self._choices = [ReadRange(step * skip, n and step * n, begin) for begin in begins]
-            left_out = max(0, before - max(step * skip, before - left_out))
+            self._choices = [ReadRange(wanted, begin) for begin in (before, before - left_out)]
+            left_out = max(0, before - max(wanted.start, before - left_out))
         return [choice.of(side) for choice, side in zip(self._choices, sides, strict=False)], left_out
 
     @property

@@ -19,7 +19,7 @@ from ..machines.jobs import settle, settled
 from . import spans
 from .chunks import are_mates
 from .mates import Mates, Origin, check_names
-from .read_range import ReadRange
+from .read_range import ALL, ReadRange, records_of_pairs
 from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD
 
@@ -202,16 +202,15 @@ def plan(
     files: "PairedFiles",
     size: int = spans.CHUNK_SIZE,
     n_threads: int = 1,
-    skip: int = 0,
-    n: int | None = None,
+    wanted: range = ALL,
 ) -> Generator[PairSpan, None, None]:
     """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
 
-    ``skip``, ``n``: of all pairs, only ``n`` (None: all) after the first ``skip``.  An item waits for those
-    before it: a thread that takes one must read it at once.
+    ``wanted``: numbers, from 0, of the pairs to read.  An item waits for those before it: a thread that takes
+    one must read it at once.
     """
     step = 1 if files.second else 2  # records of a pair in a file
-    choices = [ReadRange(step * skip, n and step * n) for _ in range(3 - step)]
+    choices = [ReadRange(records_of_pairs(wanted, step)) for _ in range(3 - step)]
     for together in files.together():
         sides = [
             choice.of(spans.plan([path], size, n_threads=n_threads))

@@ -25,22 +25,28 @@ if TYPE_CHECKING:
     from .spans import Span
 
 
+ALL = range(sys.maxsize)  # numbers, from 0, of all records
+
+
 def wanted_range(skip: int, n: int | None) -> range:
     """Numbers, from 0, of ``n`` (None: all) records after the first ``skip``."""
-    return range(skip, sys.maxsize if n is None else skip + n)
+    return range(skip, ALL.stop if n is None else skip + n)
+
+
+def records_of_pairs(wanted: range, step: int) -> range:
+    """Numbers of the records of ``wanted`` pairs in a file with ``step`` records per pair."""
+    return range(step * wanted.start, ALL.stop if wanted.stop == ALL.stop else step * wanted.stop)
 
 
 class ReadRange:
-    """The ``n`` (None: all) records after the first ``skip``; ``before``: how many earlier records are not in
-    the spans."""
+    """The ``wanted`` records, by their numbers; ``before``: how many earlier records are not in the spans."""
 
-    def __init__(self, skip: int, n: int | None, before: int = 0) -> None:
-        self._wanted = wanted_range(skip, n)
-        self._link = settled(min(before, self._wanted.stop))
+    def __init__(self, wanted: range, before: int = 0) -> None:
+        self._wanted, self._link = wanted, settled(min(before, wanted.stop))
 
     def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """Yield spans with the wanted records only; further calls continue the count."""
-        if self._wanted == range(sys.maxsize):
+        if self._wanted == ALL:
             yield from spans
             return
         with closing(spans):

@@ -14,7 +14,7 @@ import xxhash
 from ..errors import InputError, OutputError
 from ..input import PairedFiles, spans
 from ..input.pair_shards import PairShardPlan
-from ..input.read_range import ReadRange, wanted_range
+from ..input.read_range import ALL, ReadRange, records_of_pairs
 from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.progress import Wall
@@ -82,31 +82,31 @@ class ShardRun:
         return f"shard {self._shard} has no {what}: {why or 'the inputs are empty or too short to be split'}"
 
     def plan(
-        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
     ) -> Generator[Any, None, None]:
-        """Return the spans of the shard: of all reads, or of the ``n`` (None: all) after the first ``skip``.
+        """Return the spans of the shard: of the ``wanted`` reads or pairs.
 
         Sequences in memory belong to this shard alone: all their spans.
         """
         if all(isinstance(path, bytes) for path in paths):
             return spans.plan(paths, size)
-        plan = self.cut(paths, size, n_threads, skip, n)
+        plan = self.cut(paths, size, n_threads, wanted)
         if isinstance(plan, PairShardPlan):
             return plan.spans()
         before = plan.stretch.before if plan.stretch else 0
-        return ReadRange(skip, n, before).of(plan.spans())
+        return ReadRange(wanted, before).of(plan.spans())
 
     def cut(
-        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
     ) -> ShardPlan | PairShardPlan:
         """Return the plan that cuts files, or PairedFiles, for the shard."""
         stretch = None
-        if (skip, n) != (0, None):
-            found = self.shared("stretches", lambda: _stretches(paths, skip, n))
+        if wanted != ALL:
+            found = self.shared("stretches", lambda: _stretches(paths, wanted))
             own = found[slice(*self.share_of(len(found)))]
             stretch = ShardStretch(own[0].first, own[-1].last, own[0].before) if own else ShardStretch(0, 0)
         if isinstance(paths, PairedFiles):
-            self._plan = PairShardPlan(self._shard, paths, size, n_threads, stretch, skip, n)
+            self._plan = PairShardPlan(self._shard, paths, size, n_threads, stretch, wanted)
         else:
             self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads, stretch=stretch)
         return self._plan
@@ -169,15 +169,15 @@ class ShardRun:
         (folder / MANIFEST).write_text(found.to_json())
 
 
-def _stretches(paths: Any, skip: int, n: int | None) -> list[ShardStretch]:
+def _stretches(paths: Any, wanted: range) -> list[ShardStretch]:
     """Stretches of the wanted records of files, or of the mates 1 of PairedFiles."""
     if not isinstance(paths, PairedFiles):
-        return stretches_of(paths, wanted_range(skip, n))
+        return stretches_of(paths, wanted)
     step = 1 if paths.second else 2  # records of a pair in a file
     pairs = [[str(path) for _, path in together] for together in paths.together()]
     return stretches_of(
         paths.first,
-        wanted_range(step * skip, n and step * n),
+        records_of_pairs(wanted, step),
         lambda number: not paths.second or any(map(_is_whole, pairs[number])),
     )
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self
 
 from ..input import PairedFiles, spans
-from ..input.read_range import ReadRange
+from ..input.read_range import ALL, ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens
 from . import Aside
@@ -186,11 +186,11 @@ class Run(Protocol):
     """
 
     def plan(
-        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
     ) -> Generator[Any, None, None]:
         """Yield the spans to do, of files of reads (as spans.plan) or of PairedFiles.
 
-        Of all reads or pairs, only ``n`` (None: all) after the first ``skip``.
+        ``wanted``: numbers, from 0, of the reads or pairs to read.
         """
 
     def share_of(self, n: int) -> tuple[int, int]:
@@ -216,7 +216,7 @@ class PartRun(Run, Protocol):
         requires."""
 
     def cut(
-        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
     ) -> "ShardPlan | PairShardPlan":
         """Return the plan that cuts files, or PairedFiles, for the shard."""
 
@@ -246,13 +246,13 @@ class LocalRun:
         self._facts: Callable[[], dict] | None = None
 
     def plan(
-        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
     ) -> Generator[Any, None, None]:
         if isinstance(paths, PairedFiles):
             from ..input import pair_spans  # not needed for single reads
 
-            return pair_spans.plan(paths, size, n_threads, skip, n)
-        return ReadRange(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
+            return pair_spans.plan(paths, size, n_threads, wanted)
+        return ReadRange(wanted).of(spans.plan(paths, size, n_threads=n_threads))
 
     def share_of(self, n: int) -> tuple[int, int]:
         return 0, n

@@ -22,8 +22,8 @@ READS = journeys.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)]
 DAMAGED = READS.replace(b"@r9\n", b"@r9\nACGT\n+\nIII\n@r9\n", 1)
 WAYS = {
     "with its share": lambda planned: read_range.InputShare([READS]).of(planned),
-    "all of them": lambda planned: read_range.ReadRange(0, None).of(planned),
-    "the first": lambda planned: read_range.ReadRange(0, 50).of(planned),
+    "all of them": lambda planned: read_range.ReadRange(read_range.ALL).of(planned),
+    "the first": lambda planned: read_range.ReadRange(range(50)).of(planned),
     "as pairs": lambda planned: pair_spans.items([(0, "x")], [planned]),
 }
 OPTIONS = {

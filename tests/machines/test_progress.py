@@ -20,7 +20,7 @@ from texts import numbered, random_letters
 
 from fmx.index import fasta
 from fmx.input import spans
-from fmx.input.read_range import InputShare, ReadRange
+from fmx.input.read_range import ALL, InputShare, ReadRange
 from fmx.machines.progress import Progress, meter
 
 READS = journeys.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
@@ -45,14 +45,14 @@ FORMS = {"plain": lambda data: data, "gzip": gzip.compress, "BGZF": lambda data:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("first", [None, 10**6])
-def test_the_share_of_what_was_read_grows_to_all_of_it(form, first, folder):
+@pytest.mark.parametrize("wanted", [ALL, range(10**6)])
+def test_the_share_of_what_was_read_grows_to_all_of_it(form, wanted, folder):
     (folder / "a").write_bytes(FORMS[form](READS))
     (folder / "b").write_bytes(READS)
     paths = ["a", "b", "b"]
     share, seen = InputShare(paths), []
     assert share() is None
-    for span in share.of(ReadRange(0, first).of(spans.plan(paths, 7000))):
+    for span in share.of(ReadRange(wanted).of(spans.plan(paths, 7000))):
         span.read()
         seen.append(share())
     assert seen == sorted(seen)
