@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ._version import __version__
 from .compiler import object_cache
@@ -24,7 +24,8 @@ from .index.fm_index import verify as verify_index
 from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
 from .index.reference import Reference
-from .input.read_range import InputShare, wanted_range
+from .input import ReadFiles, ReadPath, paths_of
+from .input.read_range import InputRange, InputShare, wanted_range
 from .machines.places import CPU, Auto, Device, at_once
 from .machines.progress import Progress, Watch
 from .output import module_of
@@ -39,11 +40,16 @@ from .search.summary import place_of, search_facts
 
 if TYPE_CHECKING:
     from .index.building.build import add_groups, add_layouts, build_index
+    from .index.fm_index import AnyIndex
+    from .output.hits import OutputWriter
+    from .search import MapsSpans
+    from .search.collapse import Collection
+    from .search.counts.tally import ReadCounter, Screen, Tally
+    from .search.summary import PairSummary, Summary
 
 __all__ = [
     "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
-    "default_index_path", "inspect", "make_mappers", "prepare", "search", "tell_compiling",
-    "write_hits",
+    "default_index_path", "inspect", "make_mappers", "prepare", "search", "write_hits",
 ]  # fmt: skip
 
 
@@ -61,47 +67,41 @@ if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = _of_building
 
 
-def tell_compiling(progress: Progress) -> None:
-    """Print a message when code is compiled, which happens in the first run with new options."""
-    object_cache.on_first_compile(progress)
-
-
 class Search(NamedTuple):
     """What a search prepares before it reads: ``mappers`` of MapOptions to a ``reference``, with a ``tally``,
     ``screen`` and ``watch`` or None; a ``writer``, and the bytes before its first record."""
 
     reference: Reference
     options: MapOptions
-    mappers: list
-    tally: Any
-    screen: Any
-    watch: Any
-    writer: Any
+    mappers: "list[MapsSpans | Auto[MapsSpans]]"
+    tally: "Tally | None"
+    screen: "Screen | None"
+    watch: Watch | None
+    writer: "OutputWriter"
     head: bytes
 
 
 def prepare(
-    fm_index: Any,
-    paths: Any,
+    fm_index: "AnyIndex",
+    paths: ReadFiles,
     options: MapOptions,
     output: SearchOutput,
     progress: Progress,
     device: Device,
 ) -> Search:
     """Prepare a search for ``write_hits``; the result can be used for several outputs in turn."""
-    tell_compiling(progress)
+    object_cache.on_first_compile(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
     tally, screen = _counters(fm_index, output) if output.counts or output.screen or watch else (None, None)
     options = replace(options, counts_lengths=bool(watch))
+    counted: ReadCounter | None
     counted, clock = tally or screen, watch.clock if watch else None
     if tally and screen:
         from .search.counts.tally import together
 
         counted = together(tally, screen)
-    writer, head = make_writer(
-        reference, output, bool(options.pairing and output.path), getattr(paths, "paths", paths)
-    )
+    writer, head = make_writer(reference, output, bool(options.pairing and output.path), paths_of(paths))
     mappers = make_mappers(fm_index, options, device, progress, writer, Observers(counted, clock))
     compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
@@ -110,13 +110,13 @@ def prepare(
 
 
 def search(
-    fm_index: Any,
-    paths: Any,
+    fm_index: "AnyIndex",
+    paths: ReadFiles,
     options: MapOptions,
     output: SearchOutput,
     progress: Progress | None = None,
     device: Device = CPU,
-) -> Any:
+) -> "Summary | PairSummary":
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, write hits in order, return a Summary.
 
     With ``options.pairing``, map the pairs of PairedFiles and return a PairSummary.
@@ -127,13 +127,18 @@ def search(
 
 
 def write_hits(
-    prepared: Search, paths: Any, output: SearchOutput, progress: Progress, shard: PartRun | None = None
-) -> Any:
+    prepared: Search,
+    paths: ReadFiles,
+    output: SearchOutput,
+    progress: Progress,
+    shard: PartRun | None = None,
+) -> "Summary | PairSummary":
     """Map reads with a prepared search; ``shard``: the part of a run to do, or None for all reads."""
-    files = getattr(paths, "paths", paths)
+    files = paths_of(paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared
-    for counter in filter(None, (tally, screen)):
-        counter.clear()
+    for counter in (tally, screen):
+        if counter:
+            counter.clear()
     wall = progress.wall
     if watch:
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
@@ -153,7 +158,9 @@ def write_hits(
             distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
             source = distinct.spans(chunk_size, progress, *run.share_of(distinct.n))
         else:
-            source = run.plan(paths, chunk_size, n_threads, wanted_range(options.skip, options.first))
+            source = run.plan(
+                InputRange(paths, chunk_size, n_threads, wanted_range(options.skip, options.first))
+            )
             source = share.of_pairs(source) if options.pairing else share.of(source)
             progress.follow(share)
         sink = wall.written(sink)
@@ -161,28 +168,34 @@ def write_hits(
             summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
         tables = list(_tables(tally, screen, output, summary))
-
-        def facts() -> dict:
-            found = search_facts(summary, tally, screen, output.by_group)
-            return watch.facts([place_of(mapper) for mapper in mappers], summary, found)
-
-        run.note(summary, tables, facts if watch else None)
+        facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
+        run.note(summary, tables, facts)
     for mapper in mappers:
         if isinstance(mapper, Auto):
             progress.say(f"searched on {mapper.sentence()}")
     return summary
 
 
-def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, progress: Progress) -> Any:
+def _facts(watch: Watch, prepared: Search, summary: "Summary | PairSummary", by_group: bool) -> dict:
+    """Return the facts of a search for its report."""
+    found = search_facts(summary, prepared.tally, prepared.screen, by_group)
+    return watch.facts([place_of(mapper) for mapper in prepared.mappers], summary, found)
+
+
+def _distinct(
+    paths: ReadFiles, size: int, options: MapOptions, share: InputShare, progress: Progress
+) -> "Collection":
     """Collect the distinct reads of all input (search.collapse.Collection): equal reads may be anywhere."""
     from .search.collapse import collect
 
     progress.follow(share)
-    source = LocalRun().plan(paths, size, options.n_threads, wanted_range(options.skip, options.first))
-    return collect(share.of(source), options, progress)
+    wanted = wanted_range(options.skip, options.first)
+    return collect(
+        share.of(LocalRun().plan(InputRange(paths, size, options.n_threads, wanted))), options, progress
+    )
 
 
-def _counters(fm_index: Any, output: SearchOutput) -> tuple:
+def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None, Screen | None]":
     """Return (a Tally or None, a Screen or None) for an output."""
     from .search.counts.owners import owners_of
     from .search.counts.tally import Screen, Tally
@@ -191,25 +204,27 @@ def _counters(fm_index: Any, output: SearchOutput) -> tuple:
     return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
 
 
-def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[RunTable]:
+def _tables(
+    tally: "Tally | None", screen: "Screen | None", output: SearchOutput, summary: "Summary | PairSummary"
+) -> Iterator[RunTable]:
     """Yield the tables that a Tally and a Screen have counted."""
-    if output.counts:
+    if output.counts and tally:
         from .output.formats import tsv  # not needed for records
 
         yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
-    if output.screen:
+    if screen:
         yield ScreenTable.of(screen.combinations(), summary)
 
 
 def make_writer(
-    reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[str] = ()
-) -> tuple[Any, bytes]:
+    reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[ReadPath] = ()
+) -> "tuple[OutputWriter, bytes]":
     """(writer, bytes before the first record); ``for_mates``: for pairs; ``paths``: of all reads, if they
     have several read groups."""
     records, groups = output.records, output.records.groups
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
-    def make(name: str) -> tuple[Any, bytes]:
+    def make(name: str) -> "tuple[OutputWriter, bytes]":
         own = replace(records, groups=replace(groups, name=name))
         writer, head = module_of(records.kind).open_hits(reference, own, header)
         writer.allow(records.mismatches)

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..errors import DeviceError, n_of
-from ..jobs import LocalCache, PartedJob, Resources, cache_for
+from ..jobs import JobContext, LocalCache, PartedJob, Resources, cache_for
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
 from ..jobs.run import Part, say_shards
@@ -28,15 +27,20 @@ _UNITS = {"mem": "bases"}  # unit of the rate; for other commands the first one 
 
 
 def on_cluster(
-    job: PartedJob, resources: Resources, progress: Any, address: str | None, file: str | None, place: str
+    job: PartedJob,
+    resources: Resources,
+    progress: Progress,
+    address: str | None,
+    file: str | None,
+    place: str,
 ) -> None:
     """Run all shards of a job on a Dask cluster and merge them; after an error, finished shards are kept.
 
     ``address``, ``file``: as for dask.Cluster; ``place``: the folder of the shards.
     """
-    cache = LocalCache()
-    opened = job.open(resources, progress, cache)
-    run, n = job.identity(opened), job.n_parts(opened, resources, progress, cache)
+    context = JobContext(resources, progress, LocalCache())
+    opened = job.open(context)
+    run, n = job.identity(opened), job.n_parts(opened, context)
     folder, there = Path(os.path.abspath(place)), job.absolute()
     work = partial(do_shard, there, resources, run, str(folder))
     look = partial(seen_there, there.inputs, there.index_paths)

@@ -31,6 +31,7 @@ from .targets import (
 )
 
 if TYPE_CHECKING:
+    from ..input import SpanLike
     from .samples import Sample
 
 
@@ -81,7 +82,7 @@ class SampleFile:
                 return self, self._first(span, find)
         return self, reads_of(span)
 
-    def _first(self, span: Any, find: Find) -> list[Reads]:
+    def _first(self, span: "SpanLike", find: Find) -> list[Reads]:
         """Return the Reads of the first span with reads; finds where the guides are."""
         try:
             if found := reads_of(span):
@@ -105,7 +106,7 @@ def named(path: str) -> str:
     return "standard input" if path == STANDARD else shown(path)
 
 
-def reads_of(span: Any) -> list[Reads]:
+def reads_of(span: "SpanLike") -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, pair_spans.PairSpan):
         pairs = span.read(is_sam=False)

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..errors import n_of
-from ..input import PairedFiles
+from ..input import PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
-from ..input.read_range import InputShare
-from ..machines.progress import Clock, Progress, Watch
+from ..input.read_range import InputRange, InputShare
+from ..machines.progress import Clock, OutputRun, Progress, Watch
 from ..report.facts import Report
 from .counting import (
     FIRST,
@@ -32,6 +32,11 @@ from .library import Library
 from .outputs import CountOutput, CountResult
 from .samples import Sample
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
+
+if TYPE_CHECKING:
+    from ..input import SpanLike
+    from ..input.pair_shards import PairShardPlan
+    from ..input.shards import ShardPlan
 
 
 class _CountTotals:
@@ -77,21 +82,31 @@ def counted(seen: CountResult) -> CountSummary | PairCountSummary:
     return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
 
 
+class ShardFiles(OutputRun, Protocol):
+    """A shard of a run (jobs.shard.ShardRun)."""
+
+    def cut(self, inputs: InputRange) -> "ShardPlan | PairShardPlan":
+        """Return the plan that cuts the files for the shard."""
+
+    def why_empty(self, what: str) -> str:
+        """Return why the shard has no reads, or no ``what``."""
+
+
 class ShardInputs:
-    """Spans of a ``shard`` (jobs.shard.ShardRun) of samples, as input of a Counter.
+    """Spans of a ``shard`` of samples, as input of a Counter.
 
     Reads are numbered from 1 in each file of the shard, as the number of reads before the shard is unknown.
     Each file is opened once more to find where guides are in its first reads.
     """
 
-    def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
+    def __init__(self, samples: Sequence[Sample], shard: ShardFiles, counter: Counter) -> None:
         self._files = files_of(samples)
         self._n_files, self._seen = [len(sample.first) for sample in samples], []  # type: tuple[list, list]
         self._counter = counter
         self._opened: dict[int, SampleFile] = {}
         first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
-        paths: Any = PairedFiles(first, *second) if second else first
-        self._plan = shard.cut(paths, CHUNK_SIZE, counter.options.n_threads)
+        paths: ReadFiles = PairedFiles(first, *second) if second else first
+        self._plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
 
     def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():
@@ -119,11 +134,11 @@ class ShardSpan:
     """A span of a file; ``first``: number of the shard's first read in it; ``seen``: collects read counts."""
 
     file: SampleFile
-    span: Any
+    span: "SpanLike"
     first: int
     seen: list
 
-    def read(self, _: Any) -> tuple[SampleFile, list[Reads]]:
+    def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
         """Return (its file, its Reads).  Raises InputError."""
         found = reads_of(self.span)
         n = sum(reads.batches[0].length.size for reads in found)
@@ -182,10 +197,10 @@ FEW = 0.2  # fraction of the reads of a sample
 
 
 def count(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: OutputRun, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: an
-    output.run.Run."""
+    """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: where
+    it is written."""
     wall, watch = progress.wall, _watch(output, progress)
     with run.opened(b"") as sink:
         with wall.spending("counting"):
@@ -228,9 +243,9 @@ def tell_samples(stats: list, progress: Progress) -> None:
 
 
 def count_shard(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: ShardFiles, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count in a ``shard`` (jobs.shard.ShardRun) of the files of samples, and store the counts in it."""
+    """Count in a ``shard`` of the files of samples, and store the counts in it."""
     watch = _watch(output, progress)
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter)

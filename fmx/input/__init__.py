@@ -1,6 +1,7 @@
 """Input: streams, chunks of records, reads, packed bases."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
@@ -34,19 +35,30 @@ class SpanLike(Protocol):
         """Read the records: a Chunk, or a list of Mates for pairs.  Raises InputError."""
 
 
+ReadPath = str | os.PathLike[str] | bytes  # of a file, or its contents
+
+
 class PairedFiles(NamedTuple):
     """Files of mates: ``first[i]`` and ``second[i]``; without ``second`` each file alternates mates."""
 
-    first: tuple
-    second: tuple = ()
+    first: tuple[ReadPath, ...]
+    second: tuple[ReadPath, ...] = ()
 
     @property
-    def paths(self) -> tuple:
+    def paths(self) -> tuple[ReadPath, ...]:
         """All files."""
         return (*self.first, *self.second)
 
-    def together(self) -> Iterator:
+    def together(self) -> Iterator[tuple[tuple[int, ReadPath], ...]]:
         """For each file, or two files of mates: a tuple of (its number among all, its path)."""
         numbered = list(enumerate(self.paths))
         n = len(self.first)
         return zip(*(numbered[i : i + n] for i in range(0, len(numbered), n)), strict=True)
+
+
+ReadFiles = Sequence[ReadPath] | PairedFiles
+
+
+def paths_of(files: ReadFiles) -> Sequence[ReadPath]:
+    """Return the paths of all files."""
+    return files.paths if isinstance(files, PairedFiles) else files

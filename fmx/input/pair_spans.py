@@ -24,7 +24,7 @@ from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD
 
 if TYPE_CHECKING:
-    from . import PairedFiles
+    from . import PairedFiles, ReadPath
 
 
 class UnpairedReads(NamedTuple):
@@ -247,6 +247,6 @@ def items(
             yield PairSpan(files, taken, tuple(is_over), balance, links, after)
 
 
-def _name(path: bytes | str) -> str:
+def _name(path: "ReadPath") -> str:
     """Return the name in messages."""
     return "standard input" if str(path) == STANDARD else str(path)

@@ -11,13 +11,13 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..machines.jobs import settle, settled
+from . import ReadFiles, ReadPath
 from .chunks import Chunk, count, find_border
 from .spans import NOT_READ, SpanBuffer
 
@@ -36,6 +36,18 @@ def wanted_range(skip: int, n: int | None) -> range:
 def records_of_pairs(wanted: range, step: int) -> range:
     """Numbers of the records of ``wanted`` pairs in a file with ``step`` records per pair."""
     return range(step * wanted.start, ALL.stop if wanted.stop == ALL.stop else step * wanted.stop)
+
+
+class InputRange(NamedTuple):
+    """The reads, or pairs, ``wanted`` of ``files``, by their numbers from 0.
+
+    ``size``: bytes of the spans that they are read in; ``n_threads``: how many threads read them.
+    """
+
+    files: ReadFiles
+    size: int
+    n_threads: int = 1
+    wanted: range = ALL
 
 
 class ReadRange:
@@ -126,7 +138,7 @@ def _begin(chunk: Chunk, r: int, n: int) -> int:
 class InputShare:
     """The fraction of the files ``paths`` that has been read: call it for a number; None if unknown."""
 
-    def __init__(self, paths: Sequence[bytes | Path | str]) -> None:
+    def __init__(self, paths: Sequence[ReadPath]) -> None:
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
         self._sizes = [os.path.getsize(path) for path in paths] if is_known else []
         self._total = sum(self._sizes)

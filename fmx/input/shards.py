@@ -33,7 +33,7 @@ from .spans import Before, Span, blocks_of, first_of, plan_source, ranges_of
 from .streams import Source
 
 if TYPE_CHECKING:
-    from . import Reader
+    from . import Reader, ReadPath
 
 
 class CutSizes(NamedTuple):
@@ -88,7 +88,7 @@ class ShardStretch(NamedTuple):
 
 
 def stretches_of(
-    paths: Sequence[str], wanted: range, is_whole: Callable[[int], bool] = lambda number: False
+    paths: "Sequence[ReadPath]", wanted: range, is_whole: Callable[[int], bool] = lambda number: False
 ) -> list:
     """Stretches, one after another, that hold the ``wanted`` records of files, which are counted once.
 
@@ -140,7 +140,7 @@ class ShardPlan:
     def __init__(
         self,
         shard: Shard,
-        paths: Sequence[str],
+        paths: "Sequence[ReadPath]",
         size: int = CHUNK_SIZE,
         check: Callable[[str, int], bool] = begins_fastq,
         n_threads: int = 1,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..codecs.bgzf import blocks, pread
 from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
 from ..machines.jobs import settle, settled, when_settled
-from . import Reader
+from . import Reader, ReadPath
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -246,7 +245,7 @@ class StreamRest:
 
 
 def plan(
-    paths: Sequence[bytes | Path | str],
+    paths: Sequence[ReadPath],
     size: int = CHUNK_SIZE,
     check: Callable[[str, int], bool] = begins_fastq,
     n_threads: int = 1,
@@ -262,7 +261,7 @@ def plan(
 
 
 def read_chunks(
-    paths: Sequence[bytes | str], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
+    paths: Sequence[ReadPath], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
 ) -> Generator[Chunk, None, None]:
     """Yield the Chunks of several FASTA or FASTQ files in order, read one after another."""
     for span in plan(paths, size, check):

@@ -16,6 +16,7 @@ from ..errors import OutputError, named_input
 from ..system.files import DraftFile, RegularFile, widen
 
 if TYPE_CHECKING:
+    from . import ReadPath
     from .alignments import Alignments
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
@@ -85,7 +86,7 @@ class Source:
     Errors of disk and compression become InputError.
     """
 
-    def __init__(self, path: bytes | Path | str) -> None:
+    def __init__(self, path: "ReadPath") -> None:
         if type(path) is bytes:
             self.path = GIVEN
         else:

@@ -12,7 +12,7 @@ path are marked as places (system/files.py); the other fields identify a run.
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..output.run import PartRun
     from .identity import Manifest
 
+T = TypeVar("T")
 OpenedT = TypeVar("OpenedT")
 PreparedT = TypeVar("PreparedT")
 SummaryT = TypeVar("SummaryT")
@@ -62,12 +63,12 @@ class Resources:
 class WorkerCache:
     """Objects by ``key``, each made once and shared by the shards of a run."""
 
-    def __init__(self, run: Any = None) -> None:
+    def __init__(self, run: object = None) -> None:
         self.run, self._making = run, threading.Lock()
         self._shared: dict = {}
-        self._idle: defaultdict[Any, list] = defaultdict(list)
+        self._idle: defaultdict[Hashable, list] = defaultdict(list)
 
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+    def shared(self, key: str, make: Callable[[], T]) -> T:
         """Return the result of the first ``make()`` for a key, for concurrent use by all shards."""
         with self._making:
             if key not in self._shared:
@@ -75,7 +76,7 @@ class WorkerCache:
             return self._shared[key]
 
     @contextmanager
-    def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
+    def lent(self, key: Hashable, make: Callable[[], T]) -> Iterator[T]:
         """An object from ``make()``, for one shard at a time; dropped if the shard fails."""
         try:
             thing = self._idle[key].pop()
@@ -89,7 +90,7 @@ class LocalCache(WorkerCache):
     """The cache of jobs that run one after the other in this process: they share only the index."""
 
     @contextmanager
-    def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
+    def lent(self, key: Hashable, make: Callable[[], T]) -> Iterator[T]:
         """A new object from ``make()``."""
         yield make()
 
@@ -97,7 +98,7 @@ class LocalCache(WorkerCache):
 _choosing, _now = threading.Lock(), [WorkerCache()]
 
 
-def cache_for(run: Any) -> WorkerCache:
+def cache_for(run: object) -> WorkerCache:
     """The cache of this process for ``run``, a value that identifies a run; that of another is dropped."""
     with _choosing:
         if _now[0].run != run:
@@ -108,12 +109,18 @@ def cache_for(run: Any) -> WorkerCache:
 # Jobs.
 
 
-class Job(Protocol[OpenedT, PreparedT, SummaryT]):
-    """The work of one command.
+@dataclass(frozen=True)
+class JobContext:
+    """What a job runs with; ``shard``: the part of the job to do, or None for the whole job."""
 
-    ``opened`` and ``prepared``: the results of ``open`` and ``prepare``; ``shard``: the part of the job to
-    do, or None for the whole job.
-    """
+    resources: Resources
+    progress: Progress
+    cache: WorkerCache
+    shard: "PartRun | None" = None
+
+
+class Job(Protocol[OpenedT, PreparedT, SummaryT]):
+    """The work of one command; ``opened`` and ``prepared``: the results of ``open`` and ``prepare``."""
 
     @property
     def name(self) -> str:
@@ -122,25 +129,16 @@ class Job(Protocol[OpenedT, PreparedT, SummaryT]):
     def absolute(self) -> Self:
         """Return the job with absolute paths."""
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> OpenedT:
+    def open(self, context: JobContext) -> OpenedT:
         """Open what identifies the run: the index."""
 
-    def prepare(
-        self, opened: OpenedT, resources: Resources, progress: Progress, cache: WorkerCache
-    ) -> PreparedT:
+    def prepare(self, opened: OpenedT, context: JobContext) -> PreparedT:
         """Make what does the search, on cores or GPUs; it can be used for several parts in turn."""
 
-    def execute(
-        self,
-        opened: OpenedT,
-        prepared: PreparedT,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
-    ) -> SummaryT:
+    def execute(self, opened: OpenedT, prepared: PreparedT, context: JobContext) -> SummaryT:
         """Run the job and write its output; return the summary."""
 
-    def say(self, opened: OpenedT, summary: SummaryT, shard: "PartRun | None", progress: Progress) -> None:
+    def say(self, opened: OpenedT, summary: SummaryT, context: JobContext) -> None:
         """Print the summary."""
 
 
@@ -184,7 +182,7 @@ class PartedJob(Job[OpenedT, PreparedT, SummaryT], Protocol):
     def identity(self, opened: OpenedT) -> dict:
         """Return what all parts of a run have in common (identity.py).  Raises InputError."""
 
-    def n_parts(self, opened: OpenedT, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
+    def n_parts(self, opened: OpenedT, context: JobContext) -> int:
         """Return the number of parts on a cluster, whatever its workers."""
 
     def merge(
@@ -207,10 +205,10 @@ class FilesJob:
     def why_alone(self) -> str:
         return ""
 
-    def n_parts(self, opened: Any, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
+    def n_parts(self, opened: Any, context: JobContext) -> int:
         from .identity import n_of_files  # only for runs in parts
 
-        return n_of_files(self.inputs, resources.engine)
+        return n_of_files(self.inputs, context.resources.engine)
 
 
 # The index of a job, and how it is searched.
@@ -271,18 +269,11 @@ class IndexChoice:
 
         return replace(self, method=ANY_LENGTH) if self.method == "auto" else self
 
-    def open(
-        self,
-        resources: Resources,
-        progress: Progress,
-        cache: WorkerCache,
-        with_text: bool = False,
-        has_names: bool = True,
-    ) -> Opened:
+    def open(self, context: JobContext, with_text: bool = False, has_names: bool = True) -> Opened:
         """Open the index.  Raises UnsupportedError if two contigs share a name and names are written."""
-        make = partial(self._load, resources.threads, with_text, has_names)
-        with progress.wall.spending("opening"):
-            return cache.shared("index", make)
+        make = partial(self._load, context.resources.threads, with_text, has_names)
+        with context.progress.wall.spending("opening"):
+            return context.cache.shared("index", make)
 
     def _load(self, n_threads: int, with_text: bool, has_names: bool) -> Opened:
         from ..index.fm_index import join, load, refuse_same_names

@@ -23,12 +23,11 @@ from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import LocalRun
 from ..system.files import PLACE
-from . import FilesJob, Resources, WorkerCache, absolute
+from . import FilesJob, JobContext, absolute
 from .identity import identity
 from .run import say_run
 
 if TYPE_CHECKING:
-    from ..output.run import PartRun
     from .identity import Manifest
 
 
@@ -51,45 +50,35 @@ class CountJob(FilesJob):
         samples = tuple(sample.anywhere() for sample in self.samples)
         return replace(self, samples=samples, libraries=absolute(self.libraries))
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
+    def open(self, context: JobContext) -> None:
         """Nothing to open: there is no index."""
 
     def identity(self, opened: None) -> dict:
         screen = ScreenDesign.of(list(self.samples), self.columns)
         return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
 
-    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> Counter:
-        return cache.shared("counter", partial(self._counter, resources, progress))
+    def prepare(self, opened: None, context: JobContext) -> Counter:
+        return context.cache.shared("counter", partial(self._counter, context))
 
     def execute(
-        self,
-        opened: None,
-        prepared: Counter,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
+        self, opened: None, prepared: Counter, context: JobContext
     ) -> CountSummary | PairCountSummary:
-        if shard:
-            return count_shard(prepared, self.samples, self.output, shard, progress)
-        return count(prepared, self.samples, self.output, _alone(self.output), progress)
+        if context.shard:
+            return count_shard(prepared, self.samples, self.output, context.shard, context.progress)
+        return count(prepared, self.samples, self.output, _alone(self.output), context.progress)
 
-    def say(
-        self,
-        opened: None,
-        summary: CountSummary | PairCountSummary,
-        shard: "PartRun | None",
-        progress: Progress,
-    ) -> None:
-        if not shard:  # a shard prints its own summary
-            say_run(progress, "count", summary, None, ())
+    def say(self, opened: None, summary: CountSummary | PairCountSummary, context: JobContext) -> None:
+        if not context.shard:  # a shard prints its own summary
+            say_run(context.progress, "count", summary, None, ())
 
     def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         return add_up(self.output, progress, folder, shards, self)
 
-    def _counter(self, resources: Resources, progress: Progress) -> Counter:
+    def _counter(self, context: JobContext) -> Counter:
+        progress = context.progress
         object_cache.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
-        options = replace(self.counting, n_threads=resources.threads)
+        options = replace(self.counting, n_threads=context.resources.threads)
         return make_counter(libraries, self.samples, options, progress)
 
 

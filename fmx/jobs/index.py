@@ -3,19 +3,15 @@
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ..compiler import object_cache
 from ..errors import IndexFileError, n_of
 from ..index.building.build import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
-from ..machines.progress import Progress
 from ..system.files import PLACE
-from . import Resources, WorkerCache, absolute
-
-if TYPE_CHECKING:
-    from ..output.run import PartRun
+from . import JobContext, absolute
 
 
 @dataclass(frozen=True)
@@ -32,29 +28,25 @@ class IndexJob:
         options, path = replace(self.options, groups=groups), os.path.abspath(self.path)
         return IndexJob(absolute(self.references), path, options)
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
-        object_cache.on_first_compile(progress)
+    def open(self, context: JobContext) -> None:
+        object_cache.on_first_compile(context.progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> tuple:
+    def prepare(self, opened: None, context: JobContext) -> tuple:
         """(digest of the reference of an index that is replaced, its description); () if there is none."""
         return _reference_in(self.path)
 
-    def execute(
-        self,
-        opened: None,
-        prepared: tuple,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
-    ) -> str:
-        build_index(self.references, self.path, self.options, resources.threads, progress, resources.place)
+    def execute(self, opened: None, prepared: tuple, context: JobContext) -> str:
+        resources = context.resources
+        build_index(
+            self.references, self.path, self.options, resources.threads, context.progress, resources.place
+        )
         is_other = prepared and prepared[:1] != _reference_in(self.path)[:1]
         return prepared[1] if is_other else ""
 
-    def say(self, opened: None, summary: str, shard: "PartRun | None", progress: Progress) -> None:
+    def say(self, opened: None, summary: str, context: JobContext) -> None:
         if summary:
-            progress.say(f"{self.path}: replaced {summary}")
-        progress.say(f"wrote {self.path}; inspect it with 'fmx inspect {self.path}'")
+            context.progress.say(f"{self.path}: replaced {summary}")
+        context.progress.say(f"wrote {self.path}; inspect it with 'fmx inspect {self.path}'")
 
 
 @dataclass(frozen=True)
@@ -71,25 +63,25 @@ class AddingJob:
         groups = self.groups and os.path.abspath(self.groups)
         return replace(self, path=os.path.abspath(self.path), groups=groups)
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
-        object_cache.on_first_compile(progress)
+    def open(self, context: JobContext) -> None:
+        object_cache.on_first_compile(context.progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
+    def prepare(self, opened: None, context: JobContext) -> None:
         """Nothing to prepare."""
 
-    def execute(
-        self, opened: None, prepared: None, shard: "PartRun | None", resources: Resources, progress: Progress
-    ) -> list:
-        added, n_threads, place = [], resources.threads, resources.place
+    def execute(self, opened: None, prepared: None, context: JobContext) -> list:
+        added, resources, progress = [], context.resources, context.progress
         if self.layouts or self.with_lcp:
-            added = add_layouts(self.path, list(self.layouts), n_threads, progress, place, self.with_lcp)
+            added = add_layouts(
+                self.path, list(self.layouts), resources.threads, progress, resources.place, self.with_lcp
+            )
         if self.groups:
             added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
         return added
 
-    def say(self, opened: None, summary: list, shard: "PartRun | None", progress: Progress) -> None:
-        path = self.path
-        progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} already has them")
+    def say(self, opened: None, summary: list, context: JobContext) -> None:
+        added = f": added {', '.join(summary)}" if summary else " already has them"
+        context.progress.say(f"{self.path}{added}")
 
 
 def _reference_in(path: str) -> tuple:

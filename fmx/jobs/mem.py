@@ -9,12 +9,11 @@ from ..machines.progress import Progress
 from ..mem.matching import MemOptions, MemSummary
 from ..mem.pipeline import Matching, MemOutput, find, prepare
 from ..system.files import PLACE
-from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
+from . import IndexChoice, IndexedJob, JobContext, Opened, absolute
 from .identity import identity
 from .run import say_run
 
 if TYPE_CHECKING:
-    from ..output.run import PartRun
     from .identity import Manifest
 
 
@@ -31,30 +30,22 @@ class MemJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
-        return self.index.open(resources, progress, cache)
+    def open(self, context: JobContext) -> Opened:
+        return self.index.open(context)
 
     def identity(self, opened: Opened) -> dict:
         return identity("mem", self.inputs, opened.metas, matching=self.matching, output=self.output)
 
-    def prepare(
-        self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache
-    ) -> Matching:
-        options, output = replace(self.matching, n_threads=resources.threads), opened.in_report(self.output)
-        return prepare(opened.fm_index, options, output, progress, resources.place)
+    def prepare(self, opened: Opened, context: JobContext) -> Matching:
+        options = replace(self.matching, n_threads=context.resources.threads)
+        output, place = opened.in_report(self.output), context.resources.place
+        return prepare(opened.fm_index, options, output, context.progress, place)
 
-    def execute(
-        self,
-        opened: Opened,
-        prepared: Matching,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
-    ) -> MemSummary:
-        return find(prepared, self.inputs, self.output, progress, shard)
+    def execute(self, opened: Opened, prepared: Matching, context: JobContext) -> MemSummary:
+        return find(prepared, self.inputs, self.output, context.progress, context.shard)
 
-    def say(self, opened: Opened, summary: MemSummary, shard: "PartRun | None", progress: Progress) -> None:
-        say_run(progress, "mem", summary, None, self.inputs, shard)
+    def say(self, opened: Opened, summary: MemSummary, context: JobContext) -> None:
+        say_run(context.progress, "mem", summary, None, self.inputs, context.shard)
 
     def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from .merge import merge

@@ -19,12 +19,11 @@ from ..align.pipeline import (
 )
 from ..machines.progress import Progress
 from ..system.files import PLACE
-from . import FilesJob, Resources, WorkerCache, absolute
+from . import FilesJob, JobContext, absolute
 from .identity import MOST, identity, is_gpu
 from .run import say_run
 
 if TYPE_CHECKING:
-    from ..output.run import PartRun
     from .identity import Manifest
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
@@ -48,48 +47,39 @@ class PairJob(FilesJob):
     def absolute(self) -> "PairJob":
         return replace(self, inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> None:
+    def open(self, context: JobContext) -> None:
         """Nothing to open: sequences are read before they are aligned."""
 
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
 
-    def n_parts(self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache) -> int:
-        job = self._read(resources, progress, cache).job
-        return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
+    def n_parts(self, opened: None, context: JobContext) -> int:
+        job = self._read(context).job
+        return n_of_chunks(len(cut(job)), job.filtered, context.resources.engine)
 
-    def prepare(
-        self, opened: None, resources: Resources, progress: Progress, cache: WorkerCache
-    ) -> tuple[ScoringGpus, PairInput]:
-        return open_gpus(resources.place, progress), self._read(resources, progress, cache)
+    def prepare(self, opened: None, context: JobContext) -> tuple[ScoringGpus, PairInput]:
+        return open_gpus(context.resources.place, context.progress), self._read(context)
 
     def execute(
-        self,
-        opened: None,
-        prepared: tuple,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
+        self, opened: None, prepared: tuple[ScoringGpus, PairInput], context: JobContext
     ) -> AlignmentSummary:
-        gpus, read = prepared
-        return align(read, self._options(resources), self.output, progress, gpus, shard)
+        (gpus, read), options = prepared, self._options(context)
+        return align(read, options, self.output, context.progress, gpus, context.shard)
 
-    def say(
-        self, opened: None, summary: AlignmentSummary, shard: "PartRun | None", progress: Progress
-    ) -> None:
-        say_run(progress, "pairwise", summary, None, () if shard else self.inputs)
+    def say(self, opened: None, summary: AlignmentSummary, context: JobContext) -> None:
+        say_run(context.progress, "pairwise", summary, None, () if context.shard else self.inputs)
 
     def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from .merge import merge
 
         return merge(folder, shards, self.output.path, wall=progress.wall)
 
-    def _options(self, resources: Resources) -> PairOptions:
-        return replace(self.pairs, n_threads=resources.threads)
+    def _options(self, context: JobContext) -> PairOptions:
+        return replace(self.pairs, n_threads=context.resources.threads)
 
-    def _read(self, resources: Resources, progress: Progress, cache: WorkerCache) -> PairInput:
-        options = self._options(resources)
-        return cache.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
+    def _read(self, context: JobContext) -> PairInput:
+        make = partial(prepare, self.inputs, self._options(context), self.output, context.progress)
+        return context.cache.shared("sequences", make)
 
 
 def n_of_chunks(n: int, filtered: bool, engine: str) -> int:

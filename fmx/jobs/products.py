@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
+from ..compiler import object_cache
 from ..input.tables import read_pairs
 from ..machines.progress import Progress
 from ..output import lines
-from ..output.run import LocalRun, PartRun
+from ..output.run import LocalRun
 from ..search.mappers import make_mappers
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
-from ..workflow import tell_compiling
-from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache
+from . import IndexChoice, IndexedJob, JobContext, Opened
 from .identity import Manifest, identity
 from .merge import merge
 from .run import say_run
@@ -38,26 +38,24 @@ class ProductsJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), pairs=os.path.abspath(self.pairs))
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
-        return self.index.of_any_length().open(resources, progress, cache, with_text=True)
+    def open(self, context: JobContext) -> Opened:
+        return self.index.of_any_length().open(context, with_text=True)
 
     def identity(self, opened: Opened) -> dict:
         return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache) -> list:
-        tell_compiling(progress)
-        options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
-        return make_mappers(opened.fm_index, options, resources.place, progress)
+    def prepare(self, opened: Opened, context: JobContext) -> list:
+        object_cache.on_first_compile(context.progress)
+        options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
+        return make_mappers(opened.fm_index, options, context.resources.place, context.progress)
 
-    def execute(
-        self, opened: Opened, prepared: list, shard: PartRun | None, resources: Resources, progress: Progress
-    ) -> ProductSummary:
-        pairs, run = read_pairs(self.pairs), shard or LocalRun(self.output.path)
+    def execute(self, opened: Opened, prepared: list, context: JobContext) -> ProductSummary:
+        pairs, run = read_pairs(self.pairs), context.shard or LocalRun(self.output.path)
         own = pairs[slice(*run.share_of(len(pairs)))]
-        return amplify(opened.fm_index, own, prepared, self.output, lines, run, progress)
+        return amplify(opened.fm_index, own, prepared, self.output, lines, run, context.progress)
 
-    def say(self, opened: Opened, summary: ProductSummary, shard: PartRun | None, progress: Progress) -> None:
-        say_run(progress, "products", summary, None, () if shard else self.inputs)
+    def say(self, opened: Opened, summary: ProductSummary, context: JobContext) -> None:
+        say_run(context.progress, "products", summary, None, () if context.shard else self.inputs)
 
     def merge(self, opened: Opened, folder: Path, shards: Iterable[Manifest], progress: Progress) -> list:
         return merge(folder, shards, self.output.path, wall=progress.wall)

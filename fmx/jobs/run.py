@@ -2,18 +2,28 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import ClusterError, n_of
 from ..machines.progress import Progress
-from . import Job, LocalCache, PartedJob, Resources, WorkerCache
+from . import (
+    Job,
+    JobContext,
+    LocalCache,
+    OpenedT,
+    PartedJob,
+    PreparedT,
+    Resources,
+    SummaryT,
+    WorkerCache,
+)
 
 if TYPE_CHECKING:
     from ..output.run import PartRun
-    from ..search.summary import Asked
+    from ..search.summary import Asked, Summary
     from .identity import Manifest
     from .shard import ShardRun
 
@@ -30,30 +40,35 @@ class Part:
 
 
 def run(
-    job: Job,
+    job: Job[OpenedT, PreparedT, SummaryT],
     resources: Resources | None = None,
     progress: Progress | None = None,
     part: Part | None = None,
     cache: WorkerCache | None = None,
-) -> Any:
+) -> SummaryT | None:
     """Run a job, or a part of a PartedJob; return the summary, None if the part was done before.
 
     By default on one core, without messages; ``cache``: keeps objects from one part to the next.
     Raises FmxError.
     """
-    resources, progress, cache = resources or Resources(), progress or Progress(True), cache or LocalCache()
-    opened = job.open(resources, progress, cache)
-    shard = shard_of(cast(PartedJob, job), opened, part, progress, cache) if part else None
-    if shard and shard.is_done():
-        progress.say(f"{shard} is done already; nothing to do")
-        return None
-    with cache.lent(resources.place, partial(job.prepare, opened, resources, progress, cache)) as prepared:
-        summary = job.execute(opened, prepared, shard, resources, progress)
-    job.say(opened, summary, shard, progress)
+    context = JobContext(resources or Resources(), progress or Progress(True), cache or LocalCache())
+    opened = job.open(context)
+    if part:
+        shard = shard_of(cast(PartedJob, job), opened, part, context)
+        if shard.is_done():
+            context.progress.say(f"{shard} is done already; nothing to do")
+            return None
+        context = replace(context, shard=shard)
+    make = partial(job.prepare, opened, context)
+    with context.cache.lent(context.resources.place, make) as prepared:
+        summary = job.execute(opened, prepared, context)
+    job.say(opened, summary, context)
     return summary
 
 
-def shard_of(job: PartedJob, opened: Any, part: Part, progress: Progress, cache: WorkerCache) -> "ShardRun":
+def shard_of(
+    job: PartedJob[OpenedT, PreparedT, SummaryT], opened: OpenedT, part: Part, context: JobContext
+) -> "ShardRun":
     """Return the ShardRun of a part.  Raises ClusterError if a worker's inputs differ from the client's."""
     from .identity import unlike
     from .shard import ShardRun
@@ -62,13 +77,28 @@ def shard_of(job: PartedJob, opened: Any, part: Part, progress: Progress, cache:
     if part.run and here != part.run:  # a worker that joined after the check
         differs = unlike(here, part.run, job.index_paths) or "its inputs differ from the client's"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
-    number = part.number, part.count
+    number, wall = (part.number, part.count), context.progress.wall
     if part.run is None:
-        return ShardRun(part.folder, number, here, progress.wall)
-    return ShardRun(part.folder, number, here, progress.wall, cache, is_lasting=False)
+        return ShardRun(part.folder, number, here, wall)
+    return ShardRun(part.folder, number, here, wall, context.cache, is_lasting=False)
 
 
 # Messages at the end of a run: the same for a whole run, a cluster run and fmx merge.
+
+
+class RunSummary(Protocol):
+    """What a run has counted."""
+
+    @property
+    def things(self) -> str:
+        """Name of the attribute that is 0 if the inputs are empty."""
+
+    def seen(self) -> tuple[int, str]:
+        """Return (number, noun) of what a rate counts."""
+
+    def sentence(self, asked: Any, /) -> str:
+        """Return one line that describes the run; ``asked``: an Asked, or None."""
+
 
 _SUMMARIES = {  # by command, and by what its summary counts first
     ("search", "reads"): ("search.summary", "Summary"),
@@ -83,7 +113,12 @@ _SUMMARIES = {  # by command, and by what its summary counts first
 
 
 def say_summary(
-    progress: Progress, command: str, summary: Any, asked: "Asked | None", names: Sequence[str], pace: str
+    progress: Progress,
+    command: str,
+    summary: RunSummary,
+    asked: "Asked | None",
+    names: Sequence[str],
+    pace: str,
 ) -> None:
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
@@ -96,7 +131,7 @@ def say_summary(
     if asked:
         from ..search.summary import hint, hint_for_patterns
 
-        if found := (hint if command == "search" else hint_for_patterns)(summary, asked):
+        if found := (hint if command == "search" else hint_for_patterns)(cast("Summary", summary), asked):
             progress.say(f"hint: {found}")
 
 
@@ -108,7 +143,7 @@ def _called(things: str, asked: "Asked | None") -> str:
 def say_run(
     progress: Progress,
     command: str,
-    summary: Any,
+    summary: RunSummary,
     asked: "Asked | None",
     names: Sequence[str],
     shard: "PartRun | None" = None,

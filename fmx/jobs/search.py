@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from ..input import PairedFiles, ReadFiles
 from ..input.chunks import literal_fasta
 from ..machines.progress import Progress
 from ..output.search_output import SearchOutput
@@ -13,11 +14,11 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import IndexChoice, IndexedJob, Opened, Resources, WorkerCache, absolute
+from . import IndexChoice, IndexedJob, JobContext, Opened, absolute
 from .run import say_run
 
 if TYPE_CHECKING:
-    from ..output.run import PartRun
+    from ..search.summary import PairSummary, Summary
     from .identity import Manifest
 
 
@@ -42,7 +43,7 @@ class ReadInput:
         fasta = absolute([self.fasta])[0] if self.fasta else None
         return replace(self, first=absolute(self.first), second=absolute(self.second), fasta=fasta)
 
-    def sources(self, pairing: Any) -> Any:
+    def sources(self, in_pairs: bool) -> ReadFiles:
         """Return what to map: files, PairedFiles, or the literal sequences as FASTA."""
         if self.literal:
             return [literal_fasta(self.literal, self.literal)]
@@ -52,11 +53,7 @@ class ReadInput:
             from ..input.alignments import CramPath
 
             first, second = (tuple(CramPath(path, self.fasta) for path in paths) for paths in (first, second))
-        if not pairing:
-            return first
-        from ..input import PairedFiles
-
-        return PairedFiles(first, second)
+        return PairedFiles(first, second) if in_pairs else first
 
 
 @dataclass(frozen=True)
@@ -79,13 +76,13 @@ class SearchJob(IndexedJob):
         output = replace(self.output, records=replace(records, fasta=fasta))
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
-    def open(self, resources: Resources, progress: Progress, cache: WorkerCache) -> Opened:
+    def open(self, context: JobContext) -> Opened:
         output, matrix = self.output, self.output.records.matrix
         has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
         index, near = self.index, self.mapping.near
-        if near and near.needs_any_length(resources.engine):
+        if near and near.needs_any_length(context.resources.engine):
             index = index.of_any_length()
-        opened = index.open(resources, progress, cache, near is not None, has_names)
+        opened = index.open(context, near is not None, has_names)
         if matrix:
             from ..index.reference import groups_of
 
@@ -101,34 +98,28 @@ class SearchJob(IndexedJob):
 
         return identity(self.name, self.inputs, opened.metas, **options)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Progress, cache: WorkerCache) -> Search:
+    def prepare(self, opened: Opened, context: JobContext) -> Search:
         if self.reads.sample:
-            progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
-        options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
+            context.progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
+        options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
         if self.output.records.matrix:
             from ..output.formats.matrix import chunk_size
 
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
             options = replace(options, chunk_size=size)
-        sources, output = self.reads.sources(options.pairing), opened.in_report(self.output)
-        return prepare(opened.fm_index, sources, options, output, progress, resources.place)
+        sources, output = self.reads.sources(options.pairing is not None), opened.in_report(self.output)
+        return prepare(opened.fm_index, sources, options, output, context.progress, context.resources.place)
 
-    def execute(
-        self,
-        opened: Opened,
-        prepared: Search,
-        shard: "PartRun | None",
-        resources: Resources,
-        progress: Progress,
-    ) -> Any:
-        reads, n = self.reads, len(self.reads.literal)
-        if shard and n:
-            reads = replace(reads, literal=reads.literal[slice(*shard.share_of(n))])
-        sources = reads.sources(self.mapping.pairing)
-        return write_hits(prepared, sources, opened.in_report(self.output), progress, shard)
+    def execute(self, opened: Opened, prepared: Search, context: JobContext) -> "Summary | PairSummary":
+        reads, shard = self.reads, context.shard
+        if shard and reads.literal:
+            reads = replace(reads, literal=reads.literal[slice(*shard.share_of(len(reads.literal)))])
+        sources = reads.sources(self.mapping.pairing is not None)
+        return write_hits(prepared, sources, opened.in_report(self.output), context.progress, shard)
 
-    def say(self, opened: Opened, summary: Any, shard: "PartRun | None", progress: Progress) -> None:
-        say_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
+    def say(self, opened: Opened, summary: "Summary | PairSummary", context: JobContext) -> None:
+        asked = self._asked(opened)
+        say_run(context.progress, self.name, summary, asked, self.inputs, context.shard)
 
     def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from ..output.run import tables_of

@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import xxhash
 
 from ..errors import InputError, OutputError
-from ..input import PairedFiles, spans
+from ..input import PairedFiles, ReadFiles, paths_of, spans
 from ..input.pair_shards import PairShardPlan
-from ..input.read_range import ALL, ReadRange, records_of_pairs
+from ..input.read_range import ALL, InputRange, ReadRange, records_of_pairs
 from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.progress import Wall
@@ -22,8 +22,11 @@ from ..output.run import PLAIN, Container, RunTable, Sinks, as_fields
 from ..output.search_output import Taker
 from ..report.facts import as_json
 from ..system.files import DraftFolder
-from . import WorkerCache
+from . import T, WorkerCache
 from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance, ReadableBuffer
 
 FRAME = 8  # bytes of the length before each piece, where pieces are kept apart
 
@@ -81,34 +84,28 @@ class ShardRun:
         why = self._plan and self._plan.whole
         return f"shard {self._shard} has no {what}: {why or 'the inputs are empty or too short to be split'}"
 
-    def plan(
-        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
-    ) -> Generator[Any, None, None]:
-        """Return the spans of the shard: of the ``wanted`` reads or pairs.
-
-        Sequences in memory belong to this shard alone: all their spans.
-        """
-        if all(isinstance(path, bytes) for path in paths):
-            return spans.plan(paths, size)
-        plan = self.cut(paths, size, n_threads, wanted)
+    def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
+        """Return the spans of the shard; sequences in memory belong to it alone: all their spans."""
+        if all(isinstance(path, bytes) for path in inputs.files):
+            return spans.plan(paths_of(inputs.files), inputs.size)
+        plan = self.cut(inputs)
         if isinstance(plan, PairShardPlan):
             return plan.spans()
         before = plan.stretch.before if plan.stretch else 0
-        return ReadRange(wanted, before).of(plan.spans())
+        return ReadRange(inputs.wanted, before).of(plan.spans())
 
-    def cut(
-        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
-    ) -> ShardPlan | PairShardPlan:
-        """Return the plan that cuts files, or PairedFiles, for the shard."""
+    def cut(self, inputs: InputRange) -> ShardPlan | PairShardPlan:
+        """Return the plan that cuts the files for the shard."""
+        files, size, n_threads, wanted = inputs
         stretch = None
         if wanted != ALL:
-            found = self.shared("stretches", lambda: _stretches(paths, wanted))
+            found = self.shared("stretches", lambda: _stretches(files, wanted))
             own = found[slice(*self.share_of(len(found)))]
             stretch = ShardStretch(own[0].first, own[-1].last, own[0].before) if own else ShardStretch(0, 0)
-        if isinstance(paths, PairedFiles):
-            self._plan = PairShardPlan(self._shard, paths, size, n_threads, stretch, wanted)
+        if isinstance(files, PairedFiles):
+            self._plan = PairShardPlan(self._shard, files, size, n_threads, stretch, wanted)
         else:
-            self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads, stretch=stretch)
+            self._plan = ShardPlan(self._shard, files, size, n_threads=n_threads, stretch=stretch)
         return self._plan
 
     def share_of(self, n: int) -> tuple[int, int]:
@@ -117,7 +114,7 @@ class ShardRun:
         self._is_empty = start == stop
         return start, stop
 
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+    def shared(self, key: str, make: Callable[[], T]) -> T:
         """Return the result of ``make()``, shared by all shards of the run in this process."""
         return self._cache.shared(key, make) if self._cache else make()
 
@@ -144,7 +141,10 @@ class ShardRun:
                 draft.commit(self._is_lasting)
 
     def note(
-        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
+        self,
+        summary: "DataclassInstance | None",
+        tables: Sequence[RunTable] = (),
+        facts: Callable[[], dict] | None = None,
     ) -> None:
         """Store the summary, tables and facts of the shard while it is open."""
         seen = asdict(summary) if summary else {}
@@ -169,16 +169,16 @@ class ShardRun:
         (folder / MANIFEST).write_text(found.to_json())
 
 
-def _stretches(paths: Any, wanted: range) -> list[ShardStretch]:
+def _stretches(files: ReadFiles, wanted: range) -> list[ShardStretch]:
     """Stretches of the wanted records of files, or of the mates 1 of PairedFiles."""
-    if not isinstance(paths, PairedFiles):
-        return stretches_of(paths, wanted)
-    step = 1 if paths.second else 2  # records of a pair in a file
-    pairs = [[str(path) for _, path in together] for together in paths.together()]
+    if not isinstance(files, PairedFiles):
+        return stretches_of(files, wanted)
+    step = 1 if files.second else 2  # records of a pair in a file
+    pairs = [[str(path) for _, path in together] for together in files.together()]
     return stretches_of(
-        paths.first,
+        files.first,
         records_of_pairs(wanted, step),
-        lambda number: not paths.second or any(map(_is_whole, pairs[number])),
+        lambda number: not files.second or any(map(_is_whole, pairs[number])),
     )
 
 
@@ -195,7 +195,7 @@ class _Body:
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._n_bytes, self._digest = file, 0, xxhash.xxh3_64()
 
-    def write(self, piece: Any) -> None:
+    def write(self, piece: "ReadableBuffer") -> None:
         self._file.write(piece)
         self._digest.update(piece)
         self._n_bytes += memoryview(piece).nbytes
@@ -211,7 +211,7 @@ class _Framed:
     def __init__(self, body: _Body) -> None:
         self._body = body
 
-    def write(self, piece: Any) -> None:
+    def write(self, piece: "ReadableBuffer") -> None:
         self._body.write(memoryview(piece).nbytes.to_bytes(FRAME, "little"))
         self._body.write(piece)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..compiler import object_cache
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
@@ -27,7 +28,6 @@ from ..search.mapper import Mapper
 from ..search.mappers import map_reads
 from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits
-from ..workflow import tell_compiling
 from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
 
@@ -152,7 +152,7 @@ def search(
     progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
     progress.follow(share)
     if is_shown:
-        tell_compiling(progress)
+        object_cache.on_first_compile(progress)
     dtype = NEAR_HIT if mappers[0].options.near else HIT
     writer = HitRows(dtype, reference.blocks, source.has_names)
     plan = share.of(source.plan(*_sizes(mappers), is_numbered))

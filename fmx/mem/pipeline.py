@@ -10,12 +10,13 @@ from ..compiler import object_cache
 from ..errors import UnsupportedError
 from ..index import layouts
 from ..index.fm_index import FMIndex, JoinedIndex
-from ..input.read_range import InputShare
+from ..input import ReadPath
+from ..input.read_range import InputRange, InputShare
 from ..machines.gpu_session import GpuSession
 from ..machines.jobs import run_all
 from ..machines.pipeline import Emit, Shares, add_up, run_at
 from ..machines.places import Auto, Device, at_once, choose_place, for_each, teams
-from ..machines.progress import Progress, Watch
+from ..machines.progress import Progress, Watch, Writable
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import LocalRun, PartRun
@@ -62,7 +63,7 @@ class Matching(NamedTuple):
 
     finders: list
     told: list
-    watch: Any
+    watch: Watch | None
     head: bytes
 
 
@@ -90,7 +91,7 @@ def prepare(
 
 def find(
     matching: Matching,
-    paths: Sequence[Any],
+    paths: Sequence[ReadPath],
     output: MemOutput,
     progress: Progress,
     shard: PartRun | None = None,
@@ -108,28 +109,32 @@ def find(
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = InputShare(() if shard else paths)
-        source = share.of(run.plan(paths, at_once(finders)[0].task_size, n_threads))
+        source = share.of(run.plan(InputRange(paths, at_once(finders)[0].task_size, n_threads)))
         progress.follow(share)
         sink = wall.written(sink)
         with wall.spending("matching"):
             summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
         places = [finder.sentence() for finder in finders if isinstance(finder, Auto)]
-
-        def facts() -> dict:
-            found = length_facts(summary, ("lengths", "match_lengths"))
-            if summary.strands is not None:
-                found["strands"] = strand_facts(summary.strands)
-            return watch.facts(places or told, summary, found)
-
-        run.note(summary, facts=facts if watch else None)
+        run.note(summary, facts=partial(_facts, watch, places or told, summary) if watch else None)
     for place in places:
         progress.say(f"searched on {place}")
     return summary
 
 
+def _facts(watch: Watch, places: list, summary: MemSummary) -> dict:
+    """Return the facts of a run for its report."""
+    found = length_facts(summary, ("lengths", "match_lengths"))
+    if summary.strands is not None:
+        found["strands"] = strand_facts(summary.strands)
+    return watch.facts(places, summary, found)
+
+
 def find_all(
-    finders: Sequence[Finder | Auto[Finder]], source: Iterator, sink: Any, progress: Progress | None = None
+    finders: Sequence[Finder | Auto[Finder]],
+    source: Iterator,
+    sink: Writable,
+    progress: Progress | None = None,
 ) -> MemSummary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 

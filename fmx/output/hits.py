@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..search import FormatsHits
+from ..search import FormatsHits, WritesHits
 from .records import Buffers, Window, put_read, room_of_read, widest
 
 if TYPE_CHECKING:
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from .hits_gpu import GpuHitWriter
 
 
-class RecordWriter(FormatsHits, Protocol):
+class OutputWriter(WritesHits, Protocol):
+    """The writer of an output: a RecordWriter, a MateWriter, or Writers of several read groups."""
+
+    def refusals(self) -> set:
+        """Return why GPUs do not compress the records that they make, although they should: sentences."""
+
+    def end(self) -> bytes:
+        """Return the bytes after the last record."""
+
+
+class RecordWriter(OutputWriter, FormatsHits, Protocol):
     """Formats hits; one instance serves all threads.
 
     To add one, derive from BatchWriter and write ``format``, or give HitWriter a form (records.py), whose
@@ -30,12 +40,6 @@ class RecordWriter(FormatsHits, Protocol):
 
     def owns(self, piece: Any) -> bool:
         """Return whether a piece is the beginning of an array of this writer."""
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-
-    def end(self) -> bytes:
-        """Return the bytes after the last record."""
 
 
 class BatchWriter:

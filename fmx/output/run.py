@@ -9,20 +9,24 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self, TypeVar
 
 from ..input import PairedFiles, spans
-from ..input.read_range import ALL, ReadRange
+from ..input.read_range import InputRange, ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens
 from . import Aside
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ..index.reference import Reference
     from ..input.pair_shards import PairShardPlan
     from ..input.shards import ShardPlan
     from ..search.summary import PairSummary, Summary
     from .search_output import RecordOutput, SearchOutput, Taker
+
+T = TypeVar("T")
 
 
 class RunTable(Protocol):
@@ -185,25 +189,23 @@ class Run(Protocol):
     To add one, implement these; tests/test_every_output.py runs every output through all of them.
     """
 
-    def plan(
-        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
-    ) -> Generator[Any, None, None]:
-        """Yield the spans to do, of files of reads (as spans.plan) or of PairedFiles.
-
-        ``wanted``: numbers, from 0, of the reads or pairs to read.
-        """
+    def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
+        """Yield the spans to do."""
 
     def share_of(self, n: int) -> tuple[int, int]:
         """Return (start, stop): which of n items, known to every shard, to do."""
 
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+    def shared(self, key: str, make: Callable[[], T]) -> T:
         """Return the result of ``make()``, shared by all shards of this process."""
 
     def opened(self, head: bytes, end: bytes = b"") -> AbstractContextManager[Any]:
         """Open a Sink for the pieces between ``head`` and ``end``.  Raises OutputError."""
 
     def note(
-        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
+        self,
+        summary: "DataclassInstance | None",
+        tables: Sequence[RunTable] = (),
+        facts: Callable[[], dict] | None = None,
     ) -> None:
         """Store the summary, tables next to the output, and ``facts()`` for reports, while it is open."""
 
@@ -215,10 +217,8 @@ class PartRun(Run, Protocol):
         """Return this run, which also stores reads for ``takers`` and merges pieces as ``container``
         requires."""
 
-    def cut(
-        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
-    ) -> "ShardPlan | PairShardPlan":
-        """Return the plan that cuts files, or PairedFiles, for the shard."""
+    def cut(self, inputs: InputRange) -> "ShardPlan | PairShardPlan":
+        """Return the plan that cuts the files for the shard."""
 
     def why_empty(self, what: str) -> str:
         """Return why the shard has no reads, or no ``what``."""
@@ -245,19 +245,18 @@ class LocalRun:
         self._tables: dict[type, Beside] = {}
         self._facts: Callable[[], dict] | None = None
 
-    def plan(
-        self, paths: Any, size: int, n_threads: int = 1, wanted: range = ALL
-    ) -> Generator[Any, None, None]:
-        if isinstance(paths, PairedFiles):
+    def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
+        files, size, n_threads, wanted = inputs
+        if isinstance(files, PairedFiles):
             from ..input import pair_spans  # not needed for single reads
 
-            return pair_spans.plan(paths, size, n_threads, wanted)
-        return ReadRange(wanted).of(spans.plan(paths, size, n_threads=n_threads))
+            return pair_spans.plan(files, size, n_threads, wanted)
+        return ReadRange(wanted).of(spans.plan(files, size, n_threads=n_threads))
 
     def share_of(self, n: int) -> tuple[int, int]:
         return 0, n
 
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+    def shared(self, key: str, make: Callable[[], T]) -> T:
         return make()
 
     @contextmanager
@@ -282,7 +281,10 @@ class LocalRun:
                     file.write(rendered(path, facts))
 
     def note(
-        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
+        self,
+        summary: "DataclassInstance | None",
+        tables: Sequence[RunTable] = (),
+        facts: Callable[[], dict] | None = None,
     ) -> None:
         self._facts = facts
         for table in tables:

@@ -25,26 +25,26 @@ class MapsSpans(Protocol):
         """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
 
 
-class FormatsRecords(Protocol):
-    """Interface of what formats the hits of a batch as pieces of output."""
-
-    is_sam: bool
-
-    def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
-        """Return a piece: the records of reads from ``start`` on that hits first to last belong to."""
-
-    def split(self, batches: Any, is_hit: Any) -> Any:
-        """Yield pieces for the files of mapped and unmapped reads, in their original format."""
-
-
-class FormatsHits(FormatsRecords, Protocol):
-    """Interface of an output's RecordWriter. ``on_gpu``: whether a GPU can format its records."""
+class WritesHits(Protocol):
+    """Interface of an output's writer. ``on_gpu``: whether a GPU can format its records."""
 
     on_gpu: bool
-    takers: tuple
 
     def of(self, span: Any) -> "FormatsHits":
         """Return the writer for the reads of a span."""
 
     def written(self, piece: Any) -> None:
         """Note that a piece has been written."""
+
+
+class FormatsHits(WritesHits, Protocol):
+    """Interface of what formats the hits of a batch as pieces of output; ``takers``: of output/reads.py."""
+
+    is_sam: bool
+    takers: tuple
+
+    def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
+        """Return a piece: the records of reads from ``start`` on that hits first to last belong to."""
+
+    def split(self, batches: Any, is_hit: Any) -> Any:
+        """Yield pieces for the files of mapped and unmapped reads, in their original format."""

@@ -16,7 +16,7 @@ from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
-from . import FormatsHits
+from . import FormatsHits, WritesHits
 from .engines import cpu
 from .hits import Hits, Intervals, Locator, at_hand, count, occurrences_of, select
 from .mapping import (
@@ -61,7 +61,7 @@ def _part(part: "FMIndex", start: int) -> TextPart:
 
 
 def goes_all_the_way(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "FormatsHits | None",
+    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "WritesHits | None",
     tally: "ReadCounter | None",
 ) -> bool:  # fmt: skip
     """Return whether one GPU can do all stages, from bytes to records."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
     from ..machines.progress import TimedFile
-    from . import FormatsHits, MapsSpans
+    from . import MapsSpans, WritesHits
 
 ANYWHERE = b"ACGT" * 8  # bases without too many near matches
 AUTO_CHUNK = 1 << 24  # bytes of a span, for the CPU or a GPU: suits both
@@ -75,7 +75,7 @@ def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> "MapsSpans":
 
 def make_mappers(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
+    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED,
 ) -> list:  # fmt: skip
     """Return the mappers of an index on a Device: one on the CPU, one per team of GPUs, or Auto for both.
 
@@ -161,7 +161,7 @@ class MapperCache:
 def map_reads(
     mappers: "Sequence[MapsSpans | Auto[Any]]",
     source: Iterable[Any],
-    writer: Any,
+    writer: "WritesHits",
     progress: Progress,
     write: Callable[[Any], object],
 ) -> Generator[Any, None, None]:
@@ -180,9 +180,9 @@ def map_reads(
 
 
 def map_spans(
-    mappers: "Sequence[MapsSpans]",
+    mappers: "Sequence[MapsSpans | Auto[MapsSpans]]",
     source: Iterator,
-    writer: "FormatsHits",
+    writer: "WritesHits",
     sink: "TimedFile",
     progress: Progress | None = None,
 ) -> Summary | PairSummary:
@@ -202,7 +202,7 @@ def map_spans(
     return add_up(map_reads(mappers, source, writer, progress, write), summary, progress, say)
 
 
-def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_length: bool = True) -> None:
+def compile_all(mappers: "Sequence[MapsSpans]", writer: "WritesHits", any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
     ``any_length``: whether a read of four bases may be searched.
@@ -215,7 +215,7 @@ def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_lengt
             mapper.tally.clear()
 
 
-def warm_up(mapper: "MapsSpans", writer: "FormatsHits", letters: bytes = b"N") -> None:
+def warm_up(mapper: "MapsSpans", writer: "WritesHits", letters: bytes = b"N") -> None:
     """Map an artificial read while other mappers work; ``letters`` occur nowhere, so nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in _planned(record, mapper.options.pairing is not None):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
     from ..index.reference import Blocks
     from ..input.tables import Pair
-    from ..machines.progress import Progress
+    from ..machines.progress import OutputRun, Progress
     from .near.matches import NearHits
     from .near.near_mapper import NearMapper
 
@@ -177,13 +177,13 @@ def amplify(
     mappers: "Sequence[NearMapper]",
     output: ProductOutput,
     writer: Any,
-    run: Any,
+    run: "OutputRun",
     progress: "Progress",
 ) -> ProductSummary:
     """Write the products of primer pairs, in order, as a ProductOutput says.
 
     ``mappers``: NearMappers of the index, each used by as many threads as its options say. ``writer``: the
-    module output.lines, for every format. ``run``: an output.run.Run.
+    module output.lines, for every format. ``run``: the run that it is.
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]

@@ -291,7 +291,7 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
 
 
 def search_facts(
-    summary: "PairSummary | Summary", tally: "Tally", screen: "Screen | None" = None, by_group: bool = False
+    summary: "PairSummary | Summary", tally: "Tally | None", screen: "Screen | None", by_group: bool = False
 ) -> dict:
     """Return facts (report/facts.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
@@ -299,7 +299,8 @@ def search_facts(
         found["strands"] = strand_facts(summary.strands)
     if summary.mismatches is not None:
         found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
-    found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
+    if tally:
+        found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
     if screen:
         seen = screen.combinations()
         found["screen"] = [{"groups": list(names), "reads": n} for names, n in seen.items()]

@@ -21,7 +21,7 @@ def all_of(samples):
 def three_shards(samples):
     def shard(i):
         return SimpleNamespace(
-            cut=lambda paths, size, n_threads: ShardPlan(Shard(i, 3), paths, 300, n_threads=n_threads)
+            cut=lambda wanted: ShardPlan(Shard(i, 3), wanted.files, 300, n_threads=wanted.n_threads)
         )
 
     counter = SimpleNamespace(find=find, options=CountOptions())

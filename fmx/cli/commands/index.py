@@ -101,15 +101,15 @@ def command(given: SimpleNamespace) -> None:
     from ...system.process import give_back_large
     from ..dispatch import resources_of
 
-    job: jobs.IndexJob | jobs.AddingJob
     names = tuple(layout_names.split(",")) if layout_names else ()
+    resources, progress = resources_of(given), Progress(given.quiet)
+    give_back_large()
     if given.add:
-        job = jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups)
+        run(jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups), resources, progress)
     else:
         wanted = IndexOptions(
             names or (layouts.DEFAULT,), given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
             prefixed=given.prefix_names, groups=given.groups,
         )  # fmt: skip
-        job = jobs.IndexJob(given.references, given.output or default_index_path(first), wanted)
-    give_back_large()
-    run(job, resources_of(given), Progress(given.quiet))
+        path = given.output or default_index_path(first)
+        run(jobs.IndexJob(given.references, path, wanted), resources, progress)

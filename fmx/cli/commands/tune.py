@@ -48,12 +48,12 @@ def command(given: SimpleNamespace) -> None:
     index_path = one_index(given)
     if bool(index_path) == bool(given.bases):
         raise click.UsageError("give either INDEX or --bases, the size of a reference")
-    from ... import workflow
+    from ...compiler import object_cache
     from ...machines.progress import Progress
     from ...tuning import trials
 
     progress = Progress(given.quiet)
-    workflow.tell_compiling(progress)
+    object_cache.on_first_compile(progress)
     question = trials.Question(
         find_index(index_path) if index_path else None,
         given.bases or 0, given.length, given.max_memory, given.engine, given.threads,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...input.chunks import Chunk
     from ...input.spans import Span
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from .. import FormatsHits
+    from .. import FormatsHits, WritesHits
     from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, fewer if memory is short
@@ -51,7 +51,7 @@ _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with 
 
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, team: "Sequence[GpuSession]", engine: str | None,
-    writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
+    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED,
 ) -> "GpuMapper | NearMapper":  # fmt: skip
     """Return a mapper of an index on a ``team`` of GPUs: the GpuSession of each part.
 
@@ -87,7 +87,7 @@ class GpuMapper(Mapper):
         options: MapOptions,
         team: "Sequence[GpuSession]",
         engine: str | None = None,
-        writer: "FormatsHits | None" = None,
+        writer: "WritesHits | None" = None,
         observers: Observers = UNOBSERVED,
     ) -> None:
         tally, clock = observers

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
     from ...input.pair_spans import PairSpan
-    from .. import FormatsRecords
+    from .. import FormatsHits
     from ..counts.owners import Placed
     from ..counts.tally import ReadCounter
     from ..hits import Located
@@ -95,7 +95,7 @@ class PairMapper:
         other.tally = other._screen = None
         return other
 
-    def map(self, span: "PairSpan", writer: "FormatsRecords", emit: Callable[..., Any]) -> PairSummary:
+    def map(self, span: "PairSpan", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
         with self.timed("read"):
             runs_of_mates = span.read(writer.is_sam)
