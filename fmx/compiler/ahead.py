@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from . import object_cache
+from . import native, object_cache
 
 PATH = Path(__file__).with_name("entry_points.txt")
 KERNELS = Path(__file__).with_name("kernels.txt")
@@ -112,10 +112,14 @@ def _kind(word: str) -> Any:
 
 
 class Workers:
-    """Processes that compile, started at once; ``shared``: for all users of this installation."""
+    """Processes that compile, started at once; ``shared``: for all users of this installation.
 
-    def __init__(self, n: int, shared: bool) -> None:
-        program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work({shared})"
+    ``level``: the name of a native.Level to compile for, "" for this processor.
+    """
+
+    def __init__(self, n: int, shared: bool, level: str) -> None:
+        call = f"work({shared}, {level!r})"
+        program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; {call}"
         how: dict = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         command = [sys.executable, "-c", program]
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
@@ -170,9 +174,9 @@ class Workers:
 
 
 @contextmanager
-def workers(n: int, shared: bool = False) -> Iterator[Workers]:
+def workers(n: int, shared: bool = False, level: str = "") -> Iterator[Workers]:
     """Start ``n`` Workers, which end with the context."""
-    started = Workers(n, shared)
+    started = Workers(n, shared, level)
     try:
         yield started
     finally:
@@ -209,10 +213,12 @@ def compile_beside(name: str, report: Callable[[str], bool]) -> None:
             started.compile(wanted, *object_cache.listeners)
 
 
-def work(shared: bool) -> None:
+def work(shared: bool, level: str) -> None:
     """Compile each name read from standard input, one per line, and answer with a line."""
     gc.disable()
     work_alone()
+    if level:
+        native.compile_for(level)
     if shared:
         object_cache.keep_for_all()
     for line in sys.stdin:

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from . import DISABLED, object_cache
-from .native import COMPILING, Code, Native, need_room, spread
+from .native import COMPILING, Code, Native, chosen, need_room, spread
 from .piece import Contract, Piece
 
 _lock = threading.RLock()
@@ -85,7 +85,7 @@ class Compiled(Piece):
             if code is None:
                 if not _report():
                     return None
-                code = compiler().machine_code(self.made, kinds)
+                code = compiler().machine_code(self.made, kinds, chosen())
                 if keep:
                     object_cache.save(name, code)
         return code

@@ -43,37 +43,74 @@ need_room(LLVM)
 
 import llvmlite.binding as llvm  # noqa: E402
 
-# The levels that compilers call x86-64-v3 and -v4: processors since 2013 (AVX2), and with AVX-512.
+_X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 _V3 = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 _V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}  # NUMBA_CPU_NAME: NUMBA_CPU_FEATURES; the highest level first
 
 
-def levels() -> list:
-    """Return the processors (as from ``processor``) whose code this one also runs, the highest level
-    first."""
-    if "NUMBA_CPU_NAME" in os.environ or not llvm.get_process_triple().startswith("x86_64"):
+class Level(NamedTuple):
+    """Processors that code is compiled for: LLVM's triple, name and features, "" for those that all have."""
+
+    triple: str
+    name: str
+    features: str
+
+    def __str__(self) -> str:
+        return " ".join(self)
+
+
+# What fmx compile --for accepts, the highest level first: processors with AVX-512, those since 2013 (AVX2),
+# and all 64-bit ARM processors.
+LEVELS = {
+    "x86-64-v4": Level(_X86, "x86-64-v4", _V4),
+    "x86-64-v3": Level(_X86, "x86-64-v3", _V3),
+    "aarch64": Level(_ARM, "generic", ""),
+}
+_chosen: list[Level] = []
+
+
+def compile_for(name: str) -> None:
+    """Compile for a level instead of this processor from now on, in this process."""
+    _chosen[:] = [LEVELS[name]]
+
+
+def chosen() -> Level | None:
+    """Return the level given to ``compile_for``."""
+    return _chosen[-1] if _chosen else None
+
+
+def levels() -> list[str]:
+    """Return the levels (as from ``processor``) whose code this processor also runs, the highest first."""
+    if "NUMBA_CPU_NAME" in os.environ:
         return []
-    host = llvm.get_host_cpu_features()
-    return [_name(*level) for level in LEVELS.items() if all(host.get(f[1:]) for f in level[1].split(","))]
+    here, host = llvm.get_process_triple(), llvm.get_host_cpu_features()
+    own = [level for level in LEVELS.values() if level.triple == here]
+    return [str(level) for level in own if all(host.get(f[1:]) for f in level.features.split(",") if f)]
 
 
 def processor() -> str:
-    """Return the processor that code is compiled for, as numba sees it."""
+    """Return the processor that code is compiled for, as numba sees it, or the level."""
+    if _chosen:
+        return str(_chosen[-1])
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
-    return _name(name, features)
+    return str(Level(llvm.get_process_triple(), name, features))
 
 
-def _name(name: str, features: str) -> str:
-    return f"{llvm.get_process_triple()} {name} {features}"
-
-
-def new_target() -> llvm.TargetMachine:
-    """Return a new target: each engine owns one."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple().create_target_machine()
+def new_target(level: Level | None = None) -> llvm.TargetMachine:
+    """Return a new target, this processor or a level: each engine owns one."""
+    if level is None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        return llvm.Target.from_default_triple().create_target_machine()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    # As numba's own targets of code in memory.
+    relocation = "static" if level.triple == _X86 else "default"
+    how = {"opt": 3, "reloc": relocation, "codemodel": "jitdefault", "jit": True}
+    return llvm.Target.from_triple(level.triple).create_target_machine(
+        cpu=level.name, features=level.features, **how
+    )
 
 
 _NUMBERS = {

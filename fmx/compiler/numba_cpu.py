@@ -24,7 +24,7 @@ from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
 from . import CHECKED
-from .native import COMPILING, ENTRY, READ_ONLY, Code, llvm, need_room, new_target
+from .native import COMPILING, ENTRY, READ_ONLY, Code, Level, llvm, need_room, new_target
 from .piece import Piece
 
 
@@ -47,18 +47,23 @@ class _Part(JITCodeLibrary):
 
 
 @contextmanager
-def lowering() -> Iterator[None]:
-    """Make numba compile to parts, for ``linked``, within the context."""
+def lowering(level: Level | None) -> Iterator[None]:
+    """Make numba compile to parts, for ``linked``, within the context: for a level, or for this processor."""
     codegen = cpu_target.target_context.codegen()
+    before = codegen._tm, codegen._data_layout
     codegen._library_class, codegen.set_env = _Part, lambda name, environment: None
+    if level:
+        codegen._tm = new_target(level)
+        codegen._data_layout = str(codegen._tm.target_data)
     try:
         yield
     finally:
+        codegen._tm, codegen._data_layout = before
         del codegen._library_class, codegen.set_env  # the class has its own
 
 
 def linked(part: _Part) -> bytes:
-    """Return the machine code, an object file, of a function and all that it calls.
+    """Return the machine code, an object file, of a function and all that it calls, within ``lowering``.
 
     Raises TypeError if it refers to an address of this process.
     """
@@ -69,6 +74,7 @@ def linked(part: _Part) -> bytes:
                 seen.add(library)
                 waiting.append(library)
                 module.link_in(library._get_module_for_linking(), preserve=True)
+    module.triple = part.codegen._tm.triple  # numba names that of this process
     part._optimize_functions(module)
     part._optimize_final_module()
     part._finalize_dynamic_globals()
@@ -200,17 +206,18 @@ def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callab
     return dispatch
 
 
-def machine_code(dispatcher: Any, kinds: tuple) -> Code:
+def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> Code:
     """Return the Code of a dispatcher for arguments of these kinds (native.spread)."""
     need_room(COMPILING)
     parts = iter(kinds)
     signature = tuple(_type(kind, parts) for kind in parts)
-    with lowering():
+    with lowering(level):
         dispatcher.compile(signature)
-    made = dispatcher.overloads[signature]
+        made = dispatcher.overloads[signature]
+        body = linked(made.library)
     symbol = made.fndesc.llvm_func_name
-    way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, kinds))))
-    return Code(symbol, _result(made.signature.return_type), linked(made.library), way_in)
+    way_in = new_target(level).emit_object(llvm.parse_assembly(str(entry(symbol, kinds))))
+    return Code(symbol, _result(made.signature.return_type), body, way_in)
 
 
 def _type(kind: Any, parts: Iterator) -> types.Type:

@@ -152,7 +152,9 @@ def test_kernels_are_compiled_for_gpus_that_are_not_here(tmp_path, monkeypatch):
     object_cache.folder.cache_clear()
 
 
-@pytest.mark.parametrize("given", ["sm_12", "x86-64-v3,sm_90", "sm_90,", "x86-64-v3,x86-64-v4"])
+@pytest.mark.parametrize(
+    "given", ["sm_12", "x86-64-v3,sm_90", "sm_90,", "x86-64-v3,x86-64-v4", "aarch64,x86-64-v3"]
+)
 def test_what_cannot_be_compiled_for_is_one_line(given, tmp_path):
     done = fmx("compile", "--for", given, FMX_CACHE=str(tmp_path))
     assert done.returncode == 2
@@ -180,6 +182,34 @@ def test_workers_compile_what_they_are_given_and_tell_what_they_cannot(tmp_path,
     assert shown == [("0 of 4 functions compiled", 0), ("3 of 4 functions compiled", size / (size + 1))]
     kept = {path.name.rpartition("-")[0] for path in (tmp_path / "fmx").glob("*/fmx.*.o")}
     assert kept == {entry.name.split()[0] for entry in SMALL}
+
+
+MACHINES = {"x86-64-v3": 62, "aarch64": 183}  # e_machine of ELF
+
+
+@pytest.mark.parametrize("level", MACHINES)
+def test_code_is_compiled_for_processors_that_are_not_here(level, tmp_path, monkeypatch):
+    from fmx.compiler import native
+
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path))
+    with ahead.workers(1, level=level) as started:
+        assert started.compile(SMALL[:1]) == []
+    monkeypatch.setattr(native, "_chosen", [])
+    object_cache.folder.cache_clear()
+    name = object_cache.name_of(*_of(SMALL[0]))
+    assert object_cache.load(name) is None
+    native.compile_for(level)
+    object_cache.folder.cache_clear()
+    code = object_cache.load(name)
+    for machine in (code.body, code.entry):
+        assert machine[:4] == b"\x7fELF"
+        assert int.from_bytes(machine[18:20], "little") == MACHINES[level]
+    object_cache.folder.cache_clear()
+
+
+def _of(entry):
+    function, kinds = ahead.function_of(entry)
+    return function.function, kinds
 
 
 def test_workers_that_end_are_no_error(tmp_path, monkeypatch):
@@ -275,7 +305,7 @@ def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, mo
     from fmx.compiler import native
 
     (file,) = shared.glob("*/*")
-    lesser = native._name("x86-64-v3", native.LEVELS["x86-64-v3"])
+    lesser = str(native.LEVELS["x86-64-v3"])
     file.parent.rename(shared / object_cache._digest(lesser))
     for able in (True, False):
         monkeypatch.setattr(object_cache, "levels", lambda able=able: [lesser] if able else [])
@@ -286,7 +316,7 @@ def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, mo
 def test_levels_ask_for_every_feature(monkeypatch):
     from fmx.compiler import native
 
-    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v4"].split(",")], True)
+    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v4"].features.split(",")], True)
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
     monkeypatch.setattr(native.llvm, "get_host_cpu_features", lambda: every)
@@ -296,4 +326,6 @@ def test_levels_ask_for_every_feature(monkeypatch):
     every["bmi2"] = False
     assert native.levels() == []
     monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
+    assert native.levels() == ["aarch64-unknown-linux-gnu generic "]
+    monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "riscv64-unknown-linux-gnu")
     assert native.levels() == []

@@ -1,6 +1,5 @@
 """fmx compile: machine code for this processor, compiled ahead of time."""
 
-import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,9 +30,9 @@ def _checked(context: click.Context, option: click.Parameter, value: str | None)
     "targets",
     metavar="NAMES",
     callback=_checked,
-    help="Compile for all processors with AVX2 (x86-64-v3) or AVX-512 (x86-64-v4) instead of this one; "
-    "or compile GPU kernels, with or without a GPU: sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, comma-"
-    "separated.",
+    help="Compile for all processors with AVX2 (x86-64-v3) or AVX-512 (x86-64-v4), or for 64-bit ARM "
+    "(aarch64), instead of this one; or compile GPU kernels, with or without a GPU: sm_80, sm_86, sm_89, "
+    "sm_90, sm_100, sm_120, comma-separated.",
 )
 @options.threads
 @options.quiet
@@ -52,8 +51,9 @@ def command(given: SimpleNamespace) -> None:
     from ...machines.progress import Progress
 
     gpus = [target for target in given.targets if target in ahead.GPUS]
-    for level in set(given.targets) - set(gpus):
-        os.environ.update(NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES=native.LEVELS[level])
+    level = "" if gpus or not given.targets else given.targets[0]
+    if level:
+        native.compile_for(level)
     if given.shared:
         object_cache.keep_for_all()
     ahead.import_bodies()
@@ -73,16 +73,16 @@ def command(given: SimpleNamespace) -> None:
         raise FmxError(f"{what}: set FMX_CACHE to a folder that only you can access")
     progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
     if missing:
-        _compile(missing, min(given.threads, len(missing)), given.shared, progress)
+        _compile(missing, min(given.threads, len(missing)), given.shared, level, progress)
     n_bytes = sum(path.stat().st_size for path in where.iterdir())
     progress.say(f"{n_of(len(every), 'kernel' if gpus else 'function')} in {where}, {n_bytes / 1e6:.1f} MB")
 
 
-def _compile(missing: list, n: int, shared: bool, progress: Any) -> None:
+def _compile(missing: list, n: int, shared: bool, level: str, progress: Any) -> None:
     from ...compiler import ahead
 
     progress.say(f"compiling {n_of(len(missing), 'function')} ...")
-    with ahead.workers(n, shared) as started:
+    with ahead.workers(n, shared, level) as started:
         failed = started.compile(missing, progress)
     if failed:
         raise FmxError(
