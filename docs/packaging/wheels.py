@@ -1,7 +1,7 @@
-"""Platform wheels: the plain wheel and, in it, machine code for processors with AVX2 (x86-64-v3).
+"""Platform wheels: the plain wheel and, in it, machine code for x86-64 with AVX2, or for 64-bit ARM.
 
-python docs/packaging/wheels.py dist python3.11 python3.13: one for each Python, in the folder dist.  Each
-compiles in an environment of its own, with the newest packages that fmx allows there.
+python docs/packaging/wheels.py dist python3.11 python3.13: two for each Python, in the folder dist.  Each
+Python compiles in an environment of its own, with the newest packages that fmx allows there.
 
 With --kernels sm_80,sm_90 before them, wheels of kernels for these GPUs alone: fmx-mapper-kernels, to be
 installed beside fmx.  No GPU is needed.
@@ -13,15 +13,21 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LEVEL = "x86-64-v3"
-PLATFORM = "manylinux_2_17_x86_64.manylinux2014_x86_64"  # the code calls libc for copying and comparing alone
+# The tags of each level of processors: the code calls libc for copying and comparing alone.
+PLATFORMS = {
+    "x86-64-v3": "manylinux_2_17_x86_64.manylinux2014_x86_64",
+    "aarch64": "manylinux_2_17_aarch64.manylinux2014_aarch64",
+}
+X86 = PLATFORMS["x86-64-v3"]
 UV = [sys.executable, "-m", "uv"]
 KERNELS = "fmx_mapper_kernels"
 ABOUT = """Metadata-Version: 2.4
@@ -43,15 +49,16 @@ print(f"cp{sys.version_info[0]}{sys.version_info[1]}", object_cache.SHARED)
 
 
 def main(folder: str, *rest: str) -> None:
-    """Write a wheel for each of the Pythons."""
+    """Write the wheels of each of the Pythons."""
     gpus, pythons = (rest[1], rest[2:]) if rest[0] == "--kernels" else ("", rest)
     for python in pythons:
         with tempfile.TemporaryDirectory() as name:
-            print(make(Path(folder), python, Path(name), gpus))
+            for path in make(Path(folder), python, Path(name), gpus):
+                print(path)
 
 
-def make(folder: Path, python: str, scratch: Path, gpus: str = "") -> Path:
-    """The platform wheel for a Python, or that of kernels for ``gpus``."""
+def make(folder: Path, python: str, scratch: Path, gpus: str = "") -> Iterator[Path]:
+    """Yield the platform wheels for a Python, or that of kernels for ``gpus``, as they are written."""
     run([*UV, "build", "--quiet", "--wheel", "--out-dir", scratch, ROOT])
     (plain,) = scratch.glob("*-py3-none-any.whl")
     run([*UV, "venv", "--quiet", "--python", python, scratch / "venv"])
@@ -59,18 +66,20 @@ def make(folder: Path, python: str, scratch: Path, gpus: str = "") -> Path:
     needed = f"fmx-mapper{'[cuda13]' if gpus else ''} @ {plain.as_uri()}"
     run([*UV, "pip", "install", "--quiet", "--python", here, needed])
     tag, code = run([here, "-c", TOLD]).split()
-    run([here, "-m", "fmx", "compile", "--shared", "--for", gpus or LEVEL])
     with zipfile.ZipFile(plain) as source:
         files = {name: source.read(name) for name in source.namelist()}
-    name = plain.name.replace("py3-none-any", f"{tag}-none-{PLATFORM}")
-    if gpus:
-        files, name = of_kernels(files, tag), name.replace("fmx_mapper-", f"{KERNELS}-")
-    for path in sorted(Path(code).glob("*/fmx.*.o")):
-        files[f"fmx/code/{path.parent.name}/{path.name}"] = path.read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
-        write(wheel, files, f"{tag}-none-")
-    return folder / name
+    for target, platform in [(gpus, X86)] if gpus else PLATFORMS.items():
+        run([here, "-m", "fmx", "compile", "--shared", "--for", target])
+        name, own = plain.name.replace("py3-none-any", f"{tag}-none-{platform}"), dict(files)
+        if gpus:
+            own, name = of_kernels(files, tag), name.replace("fmx_mapper-", f"{KERNELS}-")
+        for path in sorted(Path(code).glob("*/fmx.*.o")):
+            own[f"fmx/code/{path.parent.name}/{path.name}"] = path.read_bytes()
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+            write(wheel, own, f"{tag}-none-", platform)
+        shutil.rmtree(code)
+        yield folder / name
 
 
 def of_kernels(files: dict, tag: str) -> dict:
@@ -87,11 +96,11 @@ def of_kernels(files: dict, tag: str) -> dict:
     return made
 
 
-def write(wheel: zipfile.ZipFile, files: dict, tag: str) -> None:
+def write(wheel: zipfile.ZipFile, files: dict, tag: str, platforms: str) -> None:
     """Write the files of a wheel, whose tags and list of files become its own."""
     (record,) = (name for name in files if name.endswith(".dist-info/RECORD"))
     (about,) = (name for name in files if name.endswith(".dist-info/WHEEL"))
-    tags = "".join(f"Tag: {tag}{platform}\n" for platform in PLATFORM.split("."))
+    tags = "".join(f"Tag: {tag}{platform}\n" for platform in platforms.split("."))
     text = files[about].decode().replace("Root-Is-Purelib: true", "Root-Is-Purelib: false")
     files[about] = re.sub(r"Tag: py3-none-any\n", tags, text).encode()
     files = {name: data for name, data in files.items() if name != record}

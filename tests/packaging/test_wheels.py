@@ -44,14 +44,17 @@ def test_tags_and_record_are_those_of_what_is_in_it(wheels, tmp_path):
         "fmx/code/0123/fmx.f-1.o": b"machine",
     }
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
-        wheels.write(wheel, files, "cp311-none-")
+        wheels.write(wheel, files, "cp311-none-", wheels.PLATFORMS["aarch64"])
     with zipfile.ZipFile(tmp_path / "a.whl") as wheel:
         held = {name: wheel.read(name) for name in wheel.namelist()}
         assert {wheel.getinfo(name).external_attr >> 16 for name in held} == {0o100644}
     assert set(held) == set(files)
     lines = held["fmx-1.dist-info/WHEEL"].decode().splitlines()
     assert lines[1] == "Root-Is-Purelib: false"
-    assert lines[2:] == [f"Tag: cp311-none-{name}" for name in wheels.PLATFORM.split(".")]
+    assert lines[2:] == [
+        "Tag: cp311-none-manylinux_2_17_aarch64",
+        "Tag: cp311-none-manylinux2014_aarch64",
+    ]
     rows = {
         name: (digest, size)
         for name, digest, size in csv.reader(held["fmx-1.dist-info/RECORD"].decode().splitlines())
