@@ -1,59 +1,45 @@
 """Inflate BGZF blocks on a GPU, one warp per block; all data are checked.
 
-All lanes decode the same codes and follow the same path, so they exchange nothing; they share the work of a
-copy.  For each deflate block, lane 0 builds the code tables in shared memory with the functions of the CPU
-(huffman.py).  A stream that is unsound, or has another length or CRC-32, is noted in a report; it never reads
-or writes outside its range.
+For each deflate block, lane 0 reads the code lengths with the function of the CPU (huffman.py), the warp
+fills the code tables in shared memory (code_tables_gpu.py), and each lane decodes a part of the tokens
+(tokens_gpu.py).  A stream that is unsound, or has another length or CRC-32, is noted in a report; it never
+reads or writes outside its range.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.cuda import int32, int64, uint8
+from ..compiler.cuda import int32, uint8
 from ..compiler.functions import compiled, inlined
 from ..compiler.warp import (
     UINT32,
     WARP,
     cuda,
-    device,
     kernel,
     sync_block,
     sync_warp,
-    take,
     thread_in_block,
     thread_index,
 )
 from ..machines import gpu
 from . import huffman
 from .bgzf import LONGEST, TAIL, word
+from .code_tables_gpu import DISTANCE_BITS, LITERAL_BITS, BlockTables, CodeTable, take_codes
 from .crc32_gpu import ADVANCE, LOW, crc32_of_warp
-from .huffman import (
-    END,
-    HELD,
-    KIND,
-    LITERALS,
-    LONG,
-    MORE,
-    VALUE,
-    Codes,
-    HuffmanCode,
-    are_sound,
-    read_lengths,
-    take_fixed_lengths,
-)
+from .huffman import HuffmanCode
+from .tokens_gpu import N_COPIES, Listing, TokenStream, write_tokens
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
     from ..machines.gpu_session import GpuStream
 
-LITERAL_BITS, DISTANCE_BITS = 10, 8  # of the tables' index: the tables of 30 warps fit into a multiprocessor
 SLACK = 1024  # readable bytes after the blocks: more than the longest header of deflate
 _N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS
 _N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
 _N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes after the output
-int16 = np.dtype(np.int16)  # dtype of an array of the kernel
+int16, uint16 = np.dtype(np.int16), np.dtype(np.uint16)  # dtypes of arrays of the kernel
 
 
 class Packed(NamedTuple):
@@ -128,41 +114,48 @@ def inflate_kernel(packed, same, out, report, slot):
     header.
     """
     lane, b = thread_in_block(), thread_index() // WARP
-    told = cuda.shared.array(1, int64)  # each on a separate line, as the simulator requires
-    lengths = cuda.shared.array(_N_LENGTHS, uint8)
+    lengths = cuda.shared.array(_N_LENGTHS, uint8)  # each on a separate line, as the simulator requires
     both = cuda.shared.array(_N_LENGTHS, uint8)
     few = cuda.shared.array(19, uint8)
     table = cuda.shared.array(_N_LITERALS, int32)
     distances = cuda.shared.array(_N_DISTANCES, int32)
     looked_up = cuda.shared.array(128, int32)
-    counts = cuda.shared.array(48, int32)
+    counts = cuda.shared.array(7 * 16, int32)
     symbols = cuda.shared.array(_N_SYMBOLS, int16)
-    codes = Codes(
-        HuffmanCode(lengths[:288], table, counts[:16], symbols[:288], same.literals),
-        HuffmanCode(lengths[288:], distances, counts[16:32], symbols[288:_N_LENGTHS], same.distances),
-        HuffmanCode(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
+    places = cuda.shared.array(N_COPIES, uint16)
+    copies = cuda.shared.array(N_COPIES, int32)
+    offsets = cuda.shared.array(WARP, int32)
+    codes = BlockTables(
+        CodeTable(
+            lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288], same.literals
+        ),
+        CodeTable(
+            lengths[288:], distances, counts[48:64], counts[64:80], counts[80:96], symbols[288:_N_LENGTHS],
+            same.distances,
+        ),
+        HuffmanCode(few, looked_up, counts[96:], symbols[_N_LENGTHS:], same.lengths),
         same.order, both,
     )  # fmt: skip
-    end, own = packed.ends[b], out[packed.at[b] : packed.at[b] + packed.sizes[b]]
-    bit, at, is_last, is_sound = 8 * packed.begins[b], np.int64(0), False, True
+    # Words, and bits from the first of them on, which have 32 bits.
+    first, listing = packed.begins[b] >> 2, Listing(places, copies, offsets)
+    words, data = packed.words[first:], packed.data[4 * first :]
+    bit, end = np.int32(8 * (packed.begins[b] & 3)), np.int32(8 * (packed.ends[b] - 4 * first))
+    own, at, is_last, is_sound = out[packed.at[b] : packed.at[b] + packed.sizes[b]], np.int32(0), False, True
     while is_sound and not is_last:
-        head = _peek(packed.words, bit)
-        is_last, kind, bit = head & 1 == 1, head >> 1 & 3, bit + 3
+        head = _peek(words, bit)
+        is_last, kind, bit = head & 1 == 1, np.int32(head >> 1 & 3), np.int32(bit + 3)
         if kind == 0:
-            bit, n = _stored(packed.words, bit, end, own.size - at)
+            start, n = _stored(words, bit, end, own.size - at)
             for i in range(lane, n, WARP):
-                own[at + i] = packed.data[(bit >> 3) + i]
-            is_sound, at, bit = n >= 0, at + n, bit + 8 * n
+                own[at + i] = data[start + i]
+            is_sound, at, bit = n >= 0, np.int32(at + n), np.int32(8 * (start + n))
         else:
             sync_warp()  # all lanes have finished with the tables of the block before
-            if lane == 0:
-                told[0] = _take_codes(packed.data, bit, kind, codes)
-            sync_warp()
-            bit, is_sound = told[0], 0 < told[0] <= 8 * end
-            if is_sound:
-                bit, at = _coded(packed.words, bit, end, codes, own, at, lane)
-                is_sound = 0 < bit <= 8 * end
-    if lane == 0 and not (is_sound and at == own.size and (bit + 7) >> 3 == end):
+            bit = take_codes(data, bit, kind, codes, lane)
+            if 0 <= bit < end:
+                bit, at = write_tokens(TokenStream(words, end, codes), bit, own, at, listing, lane)
+            is_sound = 0 <= bit <= end
+    if lane == 0 and not (is_sound and at == own.size and (bit + 7) >> 3 == end >> 3):
         report[slot] = 1
 
 
@@ -211,110 +204,10 @@ def _peek(words, bit):
 
 @inlined
 def _stored(words, bit, end, room):
-    """Return (bit where the stored bytes begin, their number), or -1 bytes if impossible."""
-    first = (bit + 7) >> 3
+    """Return (byte where the stored bytes begin, their number), or -1 bytes if impossible."""
+    first = (np.int64(bit) + 7) >> 3
     word = _peek(words, 8 * first)
     n, check = word & 0xFFFF, word >> 16
-    if n ^ check != 0xFFFF or first + 4 + n > end or n > room:
+    if n ^ check != 0xFFFF or 8 * (first + 4 + n) > end or n > room:
         n = -1
-    return 8 * (first + 4), n
-
-
-@inlined
-def _take_codes(data, bit, kind, codes):
-    """Fill the tables of a block of a kind; return the bit where its symbols begin, or -1."""
-    if kind == 2:
-        bit = read_lengths(data, bit, codes)
-    elif kind == 1:
-        take_fixed_lengths(codes)
-    else:
-        bit = -1
-    if bit < 0 or not are_sound(codes):
-        return -1
-    huffman.fill(codes.literals, LITERAL_BITS)
-    huffman.join_literals(codes.literals.table, LITERAL_BITS)
-    huffman.fill(codes.distances, DISTANCE_BITS)
-    return bit
-
-
-@inlined
-def _looked_up(code, held, size):
-    """Return the entry (uint32) of the code at the lowest bits of ``held``; ``size`` is that of its table."""
-    entry = np.uint32(code.table[held & np.uint64(size - 1)])
-    if entry >> np.uint32(KIND) == LONG:
-        entry = np.uint32(huffman.walk(code, np.int64(held & np.uint64(LOW))))
-    return entry
-
-
-@device
-def _coded(words, bit, end, codes, own, at, lane):
-    """Decode the symbols of a block with filled tables to ``own[at]`` and after.
-
-    Returns the (bit, place) after it; bit -1 if the symbols are unsound.
-
-    ``held`` has the next ``n_held`` bits, lowest first.  Lane i holds the i-th of the following words in a
-    ``window``, and the i-th of the window after it, loaded long before they are needed.  For the same reason,
-    the last byte of a copy that a lane has loaded is written when the next copy begins.  Numbers have 32 bits
-    where possible: those of 64 take a GPU two instructions.
-    """
-    at_word, last_word, in_window = (bit >> 5) + 1, (end >> 2) + 2, np.int32(0)
-    held, n_held = np.uint64(words[at_word - 1]) >> np.uint64(bit & 31), np.int32(32 - (bit & 31))
-    window, ahead = words[at_word + lane], words[at_word + WARP + lane]
-    n, room, lane, status = np.int32(at), np.int32(own.size), np.int32(lane), np.int64(-1)
-    value, value_at = np.uint8(0), np.int32(-1)
-    while at_word <= last_word:
-        if n_held < 32:
-            held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
-            n_held, in_window = np.int32(n_held + 32), np.int32(in_window + 1)
-            if in_window == WARP:
-                at_word, in_window = at_word + WARP, np.int32(0)
-                window, ahead = ahead, words[at_word + WARP + lane]
-        entry = _looked_up(codes.literals, held, _N_LITERALS)
-        kind, bits = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))
-        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
-        if kind == LITERALS:
-            several = np.int32(entry >> np.uint32(MORE) & np.uint32(15))  # 1 or 2
-            if n + several > room:
-                break
-            if lane < several:
-                own[np.uint32(n + lane)] = np.uint8(entry >> np.uint32(HELD + 8 * lane) & np.uint32(255))
-            n = np.int32(n + several)
-            continue
-        if kind != VALUE:
-            if kind == END:
-                status = 32 * (at_word + in_window) - n_held
-            break
-        bits = np.int32(entry >> np.uint32(MORE) & np.uint32(15))
-        length = np.int32(np.int32(entry >> np.uint32(HELD)) + np.int32(held & np.uint64((1 << bits) - 1)))
-        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
-        if n_held < 32:
-            held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
-            n_held, in_window = np.int32(n_held + 32), np.int32(in_window + 1)
-            if in_window == WARP:
-                at_word, in_window = at_word + WARP, np.int32(0)
-                window, ahead = ahead, words[at_word + WARP + lane]
-        entry = _looked_up(codes.distances, held, _N_DISTANCES)
-        if entry >> np.uint32(KIND) != VALUE:
-            break
-        bits = np.int32(entry & np.uint32(31))
-        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
-        bits = np.int32(entry >> np.uint32(MORE) & np.uint32(15))
-        distance = np.int32(np.int32(entry >> np.uint32(HELD)) + np.int32(held & np.uint64((1 << bits) - 1)))
-        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
-        if distance > n or n + length > room:
-            break
-        if value_at >= 0:
-            own[np.uint32(value_at)] = value
-        value_at = np.int32(-1)
-        sync_warp()  # what other lanes wrote becomes visible
-        i, source = lane, np.int32(n - distance)
-        while i < length:
-            if value_at >= 0:
-                own[np.uint32(value_at)] = value
-            j = i if distance >= length else np.int32(np.uint32(i) % np.uint32(distance))
-            value, value_at = own[np.uint32(source + j)], np.int32(n + i)
-            i = np.int32(i + WARP)
-        n = np.int32(n + length)
-    if value_at >= 0:
-        own[np.uint32(value_at)] = value
-    return status, np.int64(n)
+    return first + 4, n

@@ -118,6 +118,9 @@ if SIMULATED:
     def n_bits(x):
         return np.int32(int(x).bit_count())
 
+    def reversed_bits(x):
+        return np.uint32(int(f"{int(x):032b}"[::-1], 2))
+
 else:
 
     @device
@@ -200,6 +203,11 @@ else:
     def n_bits(x):
         """Return the number of set bits of a number below 2^32, as int32."""
         return np.int32(cuda.popc(np.uint32(x)))
+
+    @device
+    def reversed_bits(x):
+        """Return the 32 bits of a uint32 in reverse order."""
+        return np.uint32(cuda.brev(x))
 
 
 @device

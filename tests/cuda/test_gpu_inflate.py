@@ -70,6 +70,23 @@ def test_several_blocks_of_deflate_and_long_codes(gpu):
     assert inflated(gpu, blocks) == (LETTERS + rare + rare, False)
 
 
+RNG = np.random.default_rng(6)
+QUALITIES = np.frombuffer(b"#,:AFJIIIIIIIIII", np.uint8)
+READS = [(random_letters(50, f"read {i}").encode(), RNG.choice(QUALITIES, 50).tobytes()) for i in range(90)]
+WORDS = RNG.integers(0, 256, (16, 4), np.uint8)
+LARGE = {
+    "reads": b"".join(b"@read.%06d\n%s\n+\n%s\n" % (i, *read) for i, read in enumerate(READS)),
+    "more copies than are listed at a time": WORDS[RNG.integers(0, 16, 3000)].tobytes(),
+    "codes that are as long as bytes": RNG.integers(0, 150, 4000, np.uint8).tobytes(),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_lanes_that_begin_anywhere_find_the_same_tokens(name, gpu):
+    block = block_of(LARGE[name], 1, zlib.Z_DEFAULT_STRATEGY)
+    assert inflated(gpu, [block]) == (LARGE[name], False)
+
+
 def test_damage_is_noticed_and_stays_within_its_block(gpu):
     data = LETTERS[:60]
     whole = bgzf(data, 60)[:-28]
