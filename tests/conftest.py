@@ -34,6 +34,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
+from fmx.input import chunks  # noqa: E402
 from fmx.system.process import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
@@ -203,6 +204,18 @@ def command(capfdbinary, monkeypatch):
         return Result(code, out, err.decode())
 
     return command
+
+
+@pytest.fixture
+def code_in(monkeypatch):
+    """A function: machine code and seals are kept in this folder from now on; nowhere if None."""
+    return lambda folder: monkeypatch.setattr(object_cache, "folder", lambda *_: folder)
+
+
+@pytest.fixture
+def chunks_of(monkeypatch):
+    """A function: chunks have this many bytes from now on, where a command does not say otherwise."""
+    return lambda size: monkeypatch.setattr(chunks, "CHUNK_SIZE", size)
 
 
 @pytest.fixture(scope="session")

@@ -228,10 +228,10 @@ def test_a_driver_is_no_condition_either(line, driver, work):
         assert done.stderr.count("no GPU that CUDA can use was found") == 1
 
 
-def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
+def test_numba_cuda_that_breaks_only_at_its_first_kernel(code_in, monkeypatch, tmp_path):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
-    from fmx.compiler import numba_cuda, object_cache
+    from fmx.compiler import numba_cuda
     from fmx.index.building.build import choose_backend
     from fmx.machines import gpu
     from fmx.machines.jobs import Cores
@@ -241,7 +241,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
     fake_cuda.install(monkeypatch)
-    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
+    code_in(tmp_path / "code")
     target = SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
     monkeypatch.setattr(numba_cuda, "cuda_target", target)
     for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import options
 from ..errors import FmxError
-from ..index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
+from ..index.contracts import extend, lookup, prefetch_extend
 from ..index.fasta import read_fasta
 from ..index.layouts import cofi, parse_name
 from ..input.reads import Patterns
@@ -173,16 +173,6 @@ class Unprefetched(NamedTuple):
     k: int
 
 
-@units.register(Unprefetched)
-def _units(layout):
-    return 0
-
-
-@occ.register(Unprefetched)
-def _occ(layout, c, i):
-    return occ(layout.layout, c, i)
-
-
 @extend.register(Unprefetched)
 def _extend(layout, c, lo, hi):
     return extend(layout.layout, c, lo, hi)
@@ -191,11 +181,6 @@ def _extend(layout, c, lo, hi):
 @lookup.register(Unprefetched)
 def _lookup(layout, c, length):
     return lookup(layout.layout, c, length)
-
-
-@neighbour.register(Unprefetched)
-def _neighbour(layout, row):
-    return neighbour(layout.layout, row)
 
 
 @prefetch_extend.register(Unprefetched)

@@ -39,13 +39,16 @@ def n_threads_here() -> int:
 class Cluster:
     """A Dask cluster, given by the ``address`` of its scheduler or the path of a scheduler ``file``.
 
-    Raises ClusterError if the scheduler does not answer.
+    ``patience``: seconds to wait for the first worker, or for a result.  Raises ClusterError if the scheduler
+    does not answer.
     """
 
-    def __init__(self, address: str | None = None, file: str | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, file: str | None = None, patience: float = PATIENCE
+    ) -> None:
         with installed("Dask", "'fmx-mapper[cluster]'", ClusterError):
             import distributed
-        self._dask, self.name = distributed, address or file
+        self._dask, self.name, self._patience = distributed, address or file, patience
         for logger in list(logging.root.manager.loggerDict):
             if logger.startswith("distributed"):
                 logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # fmx reports errors itself
@@ -69,14 +72,16 @@ class Cluster:
         self._client.close(timeout=5)
 
     def wait(self, say: Callable[[str], None]) -> None:
-        """Wait for the first worker, with a message.  Raises ClusterError after PATIENCE seconds."""
+        """Wait for the first worker, with a message.  Raises ClusterError if none comes."""
         if self._client.nthreads():
             return
-        say(f"waiting up to {PATIENCE} s for a worker at {self.name}")
+        say(f"waiting up to {self._patience} s for a worker at {self.name}")
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=self._patience)
         except (OSError, self._dask.TimeoutError) as error:
-            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: run 'dask worker'") from error
+            raise ClusterError(
+                f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
+            ) from error
 
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
         """Number of threads of all workers.  Raises ClusterError if a worker's inputs or fmx version differ.
@@ -138,7 +143,7 @@ class Cluster:
 
     def _result(self, future: Any) -> Any:
         try:
-            return future.result(timeout=PATIENCE)
+            return future.result(timeout=self._patience)
         except FmxError:
             raise
         except self._dask.KilledWorker as error:

@@ -5,7 +5,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -84,8 +84,10 @@ def on_cluster(
 class Done:
     """Counts finished shards and their speed; ``before``: whether an earlier run finished each."""
 
-    def __init__(self, command: str, before: Sequence[bool]) -> None:
-        self._unit, self._before, self._start = _UNITS.get(command, ""), before, time.monotonic()
+    def __init__(
+        self, command: str, before: Sequence[bool], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._unit, self._before, self._now, self._start = _UNITS.get(command, ""), before, now, now()
         self._n, self._n_now, self._seen = 0, 0, 0
 
     def add(self, shard: Manifest) -> None:
@@ -105,7 +107,7 @@ class Done:
 
     def seconds(self) -> float:
         """Seconds since the first shard was submitted."""
-        return time.monotonic() - self._start
+        return self._now() - self._start
 
     def rate(self) -> str:
         """Reads, pairs or bases per second after a comma; "" if this run has finished none."""

@@ -29,7 +29,6 @@ from ..machines import jobs
 from ..machines.jobs import run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
 
-SPAN = CHUNK_SIZE
 _HEADER, _BLANK = ord(">"), 1
 _UPPER = np.zeros(256, np.uint8)  # byte to upper-case letter of the reference, _BLANK, or 0: neither
 for _letter in range(ord("A"), ord("Z") + 1):
@@ -65,14 +64,14 @@ class SpanLetters(NamedTuple):
 
 
 def read_letters(
-    source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None
+    source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
 ) -> FastaLetters:
-    """Return the FastaLetters of a Source; ``tell`` is that of read_whole.
+    """Return the FastaLetters of a Source, in spans of ``size`` bytes; ``tell`` is that of read_whole.
 
     Raises InputError if the file is not FASTA with at least one contig.
     """
-    data = read_whole(source, n_threads, tell)
-    cut = [(start, min(start + SPAN, data.size)) for start in range(0, data.size, SPAN)]
+    data = read_whole(source, n_threads, tell, size)
+    cut = [(start, min(start + size, data.size)) for start in range(0, data.size, size)]
     begins = _begins(data, cut, run_all(_last_newline, [(data, *span) for span in cut], n_threads))
     letters = np.empty(data.size, np.uint8)
     spans = [(data, *span, begin, letters) for span, begin in zip(cut, begins, strict=True)]
@@ -231,13 +230,14 @@ def read_fasta(
     prefixed: bool = False,
     done: Callable[[float | None], object] = lambda share: None,
     warn: Callable[[str], object] = lambda words: None,
+    size: int = CHUNK_SIZE,
 ) -> tuple[Reference, np.ndarray]:
     """Read FASTA (plain or compressed, '-' for stdin), one file or a list, and return (Reference, text).
 
     Each of several files is a group, named by its stem; with ``prefixed``, the stem and a # precede the names
     of its contigs.  ``text`` is uint8[n_text] of codes (reference.py).  ``done`` gets the fraction of the
-    files that was read, and ``warn`` a message if a file is hardly DNA.  Raises InputError unless the files
-    are FASTA with at least one contig, all with different names and none empty.
+    files that was read, and ``warn`` a message if a file is hardly DNA.  ``size``: bytes of a span.  Raises
+    InputError unless the files are FASTA with at least one contig, all with different names and none empty.
     """
     paths = paths if isinstance(paths, (list, tuple)) else [paths]
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
@@ -246,7 +246,7 @@ def read_fasta(
     share = InputShare(paths)
     for number, (path, stem) in enumerate(zip(paths, stems, strict=True)):
         with Source(path) as source:
-            own = read_letters(source, n_threads, partial(_tell, source, share, number, done))
+            own = read_letters(source, n_threads, partial(_tell, source, share, number, done), size)
         share.end(number)
         done(share())
         if strange := other_than_dna(own.letters[:_LOOKED_AT]):

@@ -12,14 +12,16 @@ from .spans import blocks_of, is_whole_bgzf, ranges_of
 from .streams import Source
 
 
-def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None) -> np.ndarray:
-    """Return all bytes of a new Source, uint8; ``tell`` is called repeatedly while it is read in order.
+def read_whole(
+    source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
+) -> np.ndarray:
+    """Return all bytes of a new Source, uint8, read in pieces of ``size`` bytes.
 
-    Raises InputError.
+    ``tell`` is called repeatedly while the source is read in order.  Raises InputError.
     """
     file, stop, n, pieces = source.regular(), 0, 0, []
     if file is not None:
-        for reader, more, end in (blocks_of if source.is_gzip else ranges_of)(file, CHUNK_SIZE, 0):
+        for reader, more, end in (blocks_of if source.is_gzip else ranges_of)(file, size, 0):
             pieces.append((reader, n, n + more))
             n, stop = n + more, end
     data = np.empty(n or source.size_hint() + 1, np.uint8)
@@ -27,17 +29,17 @@ def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = 
     if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
         return data
     rest = after(file, stop) if file is not None and stop else source
-    return _read_on(rest, data, n, tell)
+    return _read_on(rest, data, n, tell, size)
 
 
-def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object]) -> np.ndarray:
+def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object], size: int) -> np.ndarray:
     """``data`` with n bytes, followed by all bytes of ``rest``."""
     while True:
         if n == data.size:
-            larger = np.empty(n + n // 2 + CHUNK_SIZE, np.uint8)
+            larger = np.empty(n + n // 2 + size, np.uint8)
             larger[:n] = data
             data = larger
-        more = rest.readinto(data[n : n + CHUNK_SIZE])
+        more = rest.readinto(data[n : n + size])
         tell()
         if more == 0:
             return data[:n]

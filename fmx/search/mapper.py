@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from .counts.tally import ReadCounter
 
-SLICE_HITS = 1 << 17  # occurrences that are located, and hits that are formatted, at a time
-
 
 def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
     """Return a part of the text for exact occurrences on the CPU."""
@@ -114,10 +112,11 @@ class Mapper:
         found = self.search(chunk)
         if writer.is_sam:
             reads.check_sam(chunk, found.batch)
+        size = self.options.sizes.hits
         for start, hits in self.hits_of(found):
-            for first in range(0, max(1, hits.position.size), SLICE_HITS):
+            for first in range(0, max(1, hits.position.size), size):
                 with self.timed("format"):
-                    piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
+                    piece = writer.format(found.batch, hits, start, first, first + size)
                 emit(piece)
         if writer.takers:
             self._split(found.given, found.total, writer, emit)
@@ -163,7 +162,7 @@ class Mapper:
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
-        """Yield (start, Hits) for runs of reads with up to SLICE_HITS occurrences to locate, or one read."""
+        """Yield (start, Hits) for runs of reads with up to ``hits`` occurrences to locate, or one read."""
         self.count_exact(found)
         if self.options.policy.limit > 0:
             yield from self.exact_hits(found)
@@ -180,7 +179,7 @@ class Mapper:
         policy = self.options.policy
         eligible = policy.eligible(found.total)
         to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
-        for start, stop in runs(to_locate, SLICE_HITS):
+        for start, stop in runs(to_locate, self.options.sizes.hits):
             with self.timed("locate"):
                 own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
                 occurrences = occurrences_of(found.locators, own, eligible[start:stop])

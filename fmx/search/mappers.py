@@ -49,7 +49,8 @@ def make_mapper(
 
     for i, part in enumerate(parts):
         text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
-        verify = SparseVerifier(text, part.locator) if is_sparse else CpuVerifier(text)
+        n = options.sizes.compared
+        verify = SparseVerifier(text, part.locator, n) if is_sparse else CpuVerifier(text, n)
         parts[i] = part._replace(text=text, verify=verify)
     if least > LONGEST:
         raise UnsupportedError(

@@ -24,6 +24,21 @@ FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
 
 
+class RunSizes(NamedTuple):
+    """Most items that are handled together, unless one read has more.
+
+    ``hits``: occurrences that are located, and hits that are formatted. Of near matches: ``bases`` of reads
+    that are planned, ``words`` that are looked up, ``rows`` that are compared with the text for a run of
+    reads, and ``compared`` at a time.
+    """
+
+    hits: int = 1 << 17
+    bases: int = 1 << 20
+    words: int = 1 << 16
+    rows: int = 1 << 20
+    compared: int = 1 << 17
+
+
 @dataclass(frozen=True)
 class MapOptions:
     """Options of mapping: ``trim`` reads; map ``first`` reads (None: all) after the first ``skip`` reads.
@@ -45,6 +60,7 @@ class MapOptions:
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether to count lengths of reads and insert sizes
     noun: str = "read"  # for messages: what is mapped
+    sizes: RunSizes = field(default_factory=RunSizes)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))

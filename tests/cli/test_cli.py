@@ -18,7 +18,7 @@ from fmx import workflow
 from fmx.cli import main
 from fmx.index import fm_index
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import MapOptions, RunSizes
 
 CONTIGS = TEXTS["repeats across separators"]
 FASTA = journeys.fasta(CONTIGS, width=11)
@@ -122,18 +122,20 @@ def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
 
 
 @pytest.mark.parametrize(
-    ("kind", "chunk_size", "n_threads"),
-    covered(itertools.product(["sam", "bam", "tsv"], [1, 7, 100, 1000, 1 << 21], [1, 2, 5])),
+    ("kind", "chunk_size", "n_threads", "n_hits"),
+    covered(itertools.product(["sam", "bam", "tsv"], [1, 7, 100, 1000, 1 << 21], [1, 2, 5], [1, 2, 3, 17])),
 )
-def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads, folder, index_of):
+def test_threads_chunks_and_slices_do_not_change_the_output(
+    kind, chunk_size, n_threads, n_hits, folder, index_of
+):
     from fmx.search.hits import ALL, SelectionPolicy
 
     reads = READS if chunk_size >= 100 else READS[:: len(READS) // 20]
     (folder / "r.fq").write_bytes(journeys.fastq(reads))
     policy = SelectionPolicy(ALL)
     outputs = []
-    for threads, size in ((1, 1 << 21), (n_threads, chunk_size)):
-        options = MapOptions(policy, n_threads=threads, chunk_size=size)
+    for threads, size, sizes in ((1, 1 << 21, RunSizes()), (n_threads, chunk_size, RunSizes(hits=n_hits))):
+        options = MapOptions(policy, n_threads=threads, chunk_size=size, sizes=sizes)
         workflow.search(
             fm_index.load(index_of(CONTIGS)),
             ["r.fq", "r.fq"],
@@ -143,17 +145,6 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
         data = (folder / "out").read_bytes()
         outputs.append(gzip.decompress(data) if kind == "bam" else data)
     assert outputs[0] == outputs[1]
-
-
-@pytest.mark.parametrize("slice_hits", [1, 2, 3, 17])
-def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index_of, command, monkeypatch):
-    from fmx.search import mapper
-
-    monkeypatch.setattr(mapper, "SLICE_HITS", slice_hits)
-    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "--counts", "counts.tsv")
-    assert result.records == expected
-    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "-o", "out.bam")
-    assert result.code == 0
 
 
 @pytest.mark.parametrize("sa_rate", [1, 3])

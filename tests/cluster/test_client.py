@@ -1,7 +1,6 @@
 """How a job is cut for a cluster, and what is told while its shards are done."""
 
 import os
-import time
 from functools import partial
 from types import SimpleNamespace
 
@@ -49,10 +48,9 @@ def shard(number, **summary):
     return SimpleNamespace(number=number, summary=summary)
 
 
-def test_the_rate_is_of_what_was_done_now(monkeypatch):
+def test_the_rate_is_of_what_was_done_now():
     now = [10.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    done = Done("search", [False, True, False])
+    done = Done("search", [False, True, False], lambda: now[0])
     assert (done.message(), done.share()) == ("0 of 3 shards", 0)
     done.add(shard(2, reads=5000, bases=1))
     now[0] += 4

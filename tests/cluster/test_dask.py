@@ -162,11 +162,10 @@ def has_draft(process) -> bool:
     return False
 
 
-def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask, "PATIENCE", 1)
+def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path):
     said = []
     no_worker = pytest.raises(ClusterError, match="after 1 s: run 'dask worker'")
-    with cluster(tmp_path, 0) as (file, _), dask.Cluster(file=file) as without, no_worker:
+    with cluster(tmp_path, 0) as (file, _), dask.Cluster(file=file, patience=1) as without, no_worker:
         without.wait(said.append)
     assert said == [f"waiting up to 1 s for a worker at {file}"]
 

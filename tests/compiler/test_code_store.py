@@ -189,9 +189,9 @@ def test_without_a_home_there_is_no_folder(monkeypatch):
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
+def store(tmp_path, code_in):
     """An empty folder of code."""
-    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
+    code_in(tmp_path / "code")
     return tmp_path / "code"
 
 
@@ -281,7 +281,7 @@ def old(path, days):
     return path
 
 
-def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
+def test_folders_of_old_code_go_and_nothing_else(tmp_path, code_in):
     base = tmp_path / "fmx"
     named = [f"{i:016x}" for i in range(10)]
     gone = [old(base / name, 40 + i) for i, name in enumerate(named[4:8])]
@@ -292,7 +292,7 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
     if IS_ROOT:
         kept.append(old(base / named[9], 400))
         os.chown(kept[-1], STRANGER, STRANGER)
-    monkeypatch.setattr(object_cache, "folder", lambda *_: base / ("f" * 16))
+    code_in(base / ("f" * 16))
     object_cache.keep_proof()
     assert object_cache.is_proven()
     assert [path for path in gone if path.exists()] == []

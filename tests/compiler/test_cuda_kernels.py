@@ -32,9 +32,9 @@ def add(out, pair, x):
 
 
 @pytest.fixture
-def driver(monkeypatch, tmp_path):
+def driver(monkeypatch, code_in, tmp_path):
     """A FakeDriver, an empty folder of code, and a convention that holds."""
-    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
+    code_in(tmp_path / "code")
     monkeypatch.setattr(kernels, "is_callable", lambda capability: True)
     monkeypatch.setattr(add, "__module__", "fmx.add")
     monkeypatch.setattr(Pair, "__module__", "fmx.pair")

@@ -154,30 +154,30 @@ def test_what_has_no_kind_is_refused():
             largest(value, 1)
 
 
-def keep(function, monkeypatch, folder):
+def keep(function, code_in, folder):
     """The function, compiled as if it were one of fmx."""
-    monkeypatch.setattr(object_cache, "folder", lambda *_: folder)
+    code_in(folder)
     function.__module__ = "fmx.of_a_test"
     return compiled(function)
 
 
-def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkeypatch):
+def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, code_in, monkeypatch):
     def double(x):
         return 2 * x
 
     heard = []
     object_cache.on_first_compile(SimpleNamespace(say=heard.append))
-    assert keep(double, monkeypatch, tmp_path)(21) == 42
-    assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
+    assert keep(double, code_in, tmp_path)(21) == 42
+    assert keep(double, code_in, tmp_path)(1.5) == 3.0
     kept = sorted(tmp_path.glob("fmx.of_a_test.*"))
     assert (len(kept), heard) == (2, ["compiling for this machine (once) ..."])
     monkeypatch.setattr(functions, "compiler", None)
-    assert keep(double, monkeypatch, tmp_path)(4) == 8  # nothing can be compiled now
+    assert keep(double, code_in, tmp_path)(4) == 8  # nothing can be compiled now
     monkeypatch.undo()
     for harm in (lambda data: data[:-1], lambda data: b"", lambda data: data[:-9] + b"123456789"):
         for path in kept:
             path.write_bytes(harm(path.read_bytes()))
-        again = keep(double, monkeypatch, tmp_path)
+        again = keep(double, code_in, tmp_path)
         assert (again(21), again(1.5)) == (42, 3.0)
 
 
@@ -188,20 +188,20 @@ def times(number):
     return product
 
 
-def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, monkeypatch):
+def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, code_in):
     def triple(x):
         return 3 * x
 
     (tmp_path / "file").write_text("")
     for _ in range(2):
-        assert keep(triple, monkeypatch, tmp_path / "file" / "below")(5) == 15
-    assert keep(triple, monkeypatch, tmp_path / "new" / "folder")(5) == 15
+        assert keep(triple, code_in, tmp_path / "file" / "below")(5) == 15
+    assert keep(triple, code_in, tmp_path / "new" / "folder")(5) == 15
     assert len(list((tmp_path / "new" / "folder").glob("fmx.*"))) == 1
 
 
-def test_what_holds_variables_of_another_function_is_not_kept(tmp_path, monkeypatch):
+def test_what_holds_variables_of_another_function_is_not_kept(tmp_path, code_in):
     for number in (2, 3):
-        assert keep(times(number), monkeypatch, tmp_path)(5) == 5 * number
+        assert keep(times(number), code_in, tmp_path)(5) == 5 * number
     assert list(tmp_path.glob("fmx.*")) == []
 
 

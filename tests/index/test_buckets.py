@@ -78,10 +78,9 @@ def test_long_repeats_are_left_to_divsufsort():
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), suffix_array(text))
 
 
-def test_a_bucket_of_nearly_all_suffixes_is_left_to_divsufsort(monkeypatch):
-    monkeypatch.setattr(buckets, "_LEAST_DESKS", 0)
+def test_a_bucket_of_nearly_all_suffixes_is_left_to_divsufsort():
     text = np.ones(5000, np.uint8)
-    assert buckets.sort_suffixes(text, MANY) is None
+    assert buckets.sort_suffixes(text, MANY, for_desks=0) is None
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), suffix_array(text))
 
 

@@ -12,8 +12,8 @@ from output_of import bgzf
 
 from fmx.errors import InputError
 from fmx.index import fasta
-from fmx.input import spans, whole_files
 from fmx.input.streams import Source
+from fmx.input.whole_files import read_whole
 
 SEQUENCES = st.text("ACGTacgtuNRYn.", min_size=1, max_size=60)
 HEADERS = st.text("xyz019", min_size=1, max_size=4)
@@ -30,14 +30,6 @@ def lines_of(sequence, widths):
     return lines
 
 
-@pytest.fixture
-def spans_of(monkeypatch):
-    def set_size(size):
-        monkeypatch.setattr(fasta, "SPAN", size)
-
-    return set_size
-
-
 @examples(40)
 @given(st.lists(SEQUENCES, min_size=1, max_size=4), st.lists(st.integers(1, 9)), LINE_ENDS, st.booleans())
 def test_any_file_in_spans_of_any_size(sequences, widths, line_end, ends):
@@ -48,19 +40,15 @@ def test_any_file_in_spans_of_any_size(sequences, widths, line_end, ends):
     for name, sequence in contigs:
         lines += [f">{name} of >any", *lines_of(sequence, [*widths, 0, 7])]
     data = (line_end.join(lines) + line_end * ends).encode()
-    size = fasta.SPAN
-    try:
-        for fasta.SPAN in (1, 2, 3, 5, 7, 64):
-            for n_threads in (1, 3):
-                found, text = fasta.read_fasta(data, n_threads)
-                assert found.names == [name for name, _ in contigs]
-                assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]
-                assert "".join("$ACGT"[code] for code in text) == naive.text_of(contigs)
-                assert found.blocks.length.tolist() == [
-                    len(letters) for _, sequence in contigs for _, letters in naive.blocks(sequence)
-                ]
-    finally:
-        fasta.SPAN = size
+    for size in (1, 2, 3, 5, 7, 64):
+        for n_threads in (1, 3):
+            found, text = fasta.read_fasta(data, n_threads, size=size)
+            assert found.names == [name for name, _ in contigs]
+            assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]
+            assert "".join("$ACGT"[code] for code in text) == naive.text_of(contigs)
+            assert found.blocks.length.tolist() == [
+                len(letters) for _, sequence in contigs for _, letters in naive.blocks(sequence)
+            ]
 
 
 BAD = {
@@ -82,11 +70,10 @@ BAD = {
 
 @pytest.mark.parametrize("data", BAD)
 @pytest.mark.parametrize("size", [1, 4, 1000])
-def test_messages_do_not_depend_on_spans(data, size, spans_of):
-    spans_of(size)
+def test_messages_do_not_depend_on_spans(data, size):
     for n_threads in (1, 3):
         with pytest.raises(InputError, match=BAD[data]):
-            fasta.read_fasta(data, n_threads)
+            fasta.read_fasta(data, n_threads, size=size)
 
 
 DATA = b">x\n" + b"ACGTTGCANACGTAC\n" * 9000
@@ -94,8 +81,7 @@ DATA = b">x\n" + b"ACGTTGCANACGTAC\n" * 9000
 
 @pytest.mark.parametrize("kind", ["plain", "gzip", "BGZF", "BGZF, then gzip", "bytes"])
 @pytest.mark.parametrize("size", [100, 70_000, 1 << 23])
-def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(spans, "CHUNK_SIZE", size)
+def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path):
     made = {
         "plain": lambda: DATA,
         "gzip": lambda: gzip.compress(DATA),
@@ -105,4 +91,4 @@ def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path, monkeypatch):
     }[kind]()
     (tmp_path / "x").write_bytes(made)
     with Source(made if kind == "bytes" else tmp_path / "x") as source:
-        np.testing.assert_array_equal(whole_files.read_whole(source, 3), np.frombuffer(DATA, np.uint8))
+        np.testing.assert_array_equal(read_whole(source, 3, size=size), np.frombuffer(DATA, np.uint8))

@@ -18,12 +18,10 @@ from occ_law import (
 )
 from texts import TEXTS
 
-from fmx.bench.search import Unprefetched
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import lookup, neighbour, position_of
-from fmx.index.layouts import cofi
 from fmx.index.positions import sample
 from fmx.index.prefix_table import build_prefix_table
 from fmx.input.reads import Patterns
@@ -150,21 +148,11 @@ def test_search_finds_patterns_of_every_length(name):
                 strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
         table = build_prefix_table(text, 4)
         whole = text.tobytes()
-        for searched in variants(layout):
-            found = cpu.search(Exact(table, searched), patterns_of(strings))
-            for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
-                wanted = bytes(x + 1 for x in string)
-                expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
-                assert sorted(sa[lo:hi].tolist()) == expected, f"{name} {string}"
-
-
-def variants(layout):
-    """The layout and its forms for measurement."""
-    yield layout
-    yield Unprefetched(layout, layout.k)
-    if isinstance(layout, cofi.Cofi):
-        yield cofi.CofiBranching(*layout)
-        yield cofi.CofiWhole(*layout)
+        found = cpu.search(Exact(table, layout), patterns_of(strings))
+        for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
+            wanted = bytes(x + 1 for x in string)
+            expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
+            assert sorted(sa[lo:hi].tolist()) == expected, f"{name} {string}"
 
 
 @pytest.mark.parametrize("names", [("bvsfm-k2-d96", "cofi-k5"), ("alternate-k1-d64",), ("cofi-k3",)])

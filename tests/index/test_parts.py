@@ -20,10 +20,9 @@ from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
 from fmx.index.reference import cut, part_of
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search import mapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import MapOptions, RunSizes
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -81,15 +80,21 @@ def test_awkward_references_in_parts(name, folder, command):
 @pytest.mark.parametrize(
     ("layout", "sa_rate"), [("verify", 1), (LAYOUTS[0], 7), *(nightly(name, 7) for name in LAYOUTS[1:])]
 )
-def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch):
+def test_every_way_to_search_parts(layout, sa_rate, folder, command):
     built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
     one, several = build_both(folder, REPEATS, built, sa_rate, 600)
     assert len(arrays.part_sizes(store.read_meta(several))) == 4
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
-    monkeypatch.setattr(mapper, "SLICE_HITS", 3)  # hits of a few reads are located at a time
-    assert outputs(several, "reads.fq", command, folder, *way) == expected
+    opened = fm_index.load(several, *way[1:])
+    for name, sizes in (
+        ("a", RunSizes()),
+        ("b", RunSizes(hits=3)),
+    ):  # hits of a few reads are located at a time
+        options = MapOptions(SelectionPolicy(ALL), n_threads=2, sizes=sizes)
+        workflow.search(opened, ["reads.fq"], options, SearchOutput(RecordOutput(name, "sam")))
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 def test_the_library_opens_parts(folder):

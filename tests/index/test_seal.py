@@ -12,7 +12,7 @@ import pytest
 from texts import random_letters
 
 from fmx import workflow
-from fmx.compiler import object_cache, private
+from fmx.compiler import private
 from fmx.errors import IndexFileError
 from fmx.index import fm_index
 from fmx.index.disk import store
@@ -26,7 +26,7 @@ OF_VERIFY, OF_BACKWARD = (
 
 
 @pytest.fixture
-def opened(tmp_path, index_of, monkeypatch):
+def opened(tmp_path, index_of, code_in, monkeypatch):
     """A function that opens (path, ...) and gives the names of the arrays that were checked."""
     checked: list = []
     seldom = store._check
@@ -42,7 +42,7 @@ def opened(tmp_path, index_of, monkeypatch):
 
     monkeypatch.setattr(store, "_check", check)
     monkeypatch.setattr(store, "_SETTLED", 0)
-    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "seals")
+    code_in(tmp_path / "seals")
     return opened
 
 
@@ -167,11 +167,11 @@ def test_a_folder_open_to_others_holds_no_seal(sealed, opened, tmp_path):
     assert opened(sealed) == opened(sealed) >= OF_VERIFY
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(path, opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "file" / "seals")
+def test_a_cache_that_cannot_be_written_is_done_without(path, opened, tmp_path, code_in):
+    code_in(tmp_path / "file" / "seals")
     (tmp_path / "file").write_text("no folder")
     assert opened(path) == opened(path) >= OF_VERIFY
-    monkeypatch.setattr(object_cache, "folder", lambda *_: None)
+    code_in(None)
     assert opened(path) == opened(path) >= OF_VERIFY
 
 

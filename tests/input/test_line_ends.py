@@ -91,15 +91,14 @@ def test_every_command_refuses_it(name, kind, folder, index_of, command):
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
-def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut, monkeypatch):
-    from fmx.index import fasta
+def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut):
+    from fmx.index.fasta import read_fasta
 
-    monkeypatch.setattr(fasta, "SPAN", cut)
-    whole, _ = fasta.read_fasta(b">x y\r\nACGT\r\nAC\r\n>z\r\nGT\r")
+    whole, _ = read_fasta(b">x y\r\nACGT\r\nAC\r\n>z\r\nGT\r", size=cut)
     assert (whole.names, whole.lengths.tolist()) == (["x", "z"], [6, 2])
     for bad, line in ((b">x\nAC\rGT\n", 2), (b">x\nACGT\r\r\n", 2), (b">x y\r>z\nAC\n", 1), (b">x\rAC\r", 1)):
         with pytest.raises(InputError, match=rf"line {line}: .*CR"):
-            fasta.read_fasta(bad)
+            read_fasta(bad, size=cut)
 
 
 def test_crlf_and_lf_are_the_same(folder, index_of, command):

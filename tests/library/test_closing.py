@@ -68,8 +68,8 @@ def test_memory_is_given_back():
     assert sys.getrefcount(held) < count
 
 
-def test_what_was_begun_goes_on(index_of, monkeypatch):
-    monkeypatch.setattr("fmx.input.chunks.CHUNK_SIZE", 200)
+def test_what_was_begun_goes_on(index_of, chunks_of):
+    chunks_of(200)
     with fmx.open(index_of(CONTIGS), threads=2) as index:
         wanted = index.search(READS).tolist()
         chunks = index.search_chunks(READS)

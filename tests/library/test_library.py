@@ -11,7 +11,7 @@ from conftest import ROOT
 from texts import TEXTS, reads_of
 
 import fmx
-from fmx.search import mapper
+from fmx.search.mapping import RunSizes
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -43,15 +43,14 @@ def test_search_locate_and_count(opened):
     assert opened.count(READS).dtype == np.int64
 
 
-@pytest.mark.parametrize("n_hits", [1, 3])
-def test_hits_come_in_slices(opened, n_hits, monkeypatch):
-    monkeypatch.setattr(mapper, "SLICE_HITS", n_hits)
-    assert opened.locate(READS).tolist() == rows(READS)
-    read = CONTIGS[0][1][:4]
-    found = naive.near(CONTIGS, read, 1)
-    near = sorted((0, contig, place, bool(strand), len(found), n) for n, contig, place, strand in found)
-    assert len(near) > n_hits
-    assert opened.locate([read], mismatches=1).tolist() == near
+def test_more_hits_than_are_located_at_a_time():
+    n = RunSizes().hits + 1000
+    opened = fmx.from_sequences({"a": "A" * (n + 4)})
+    for read, how in (("AAAAA", {}), ("AACAA", {"mismatches": 1})):
+        hits = opened.locate(["AAAAA", read, read], **how)
+        assert hits["position"].tolist() == [*range(n)] * 3
+        assert hits["read"].tolist() == [0] * n + [1] * n + [2] * n
+        assert not hits["reverse"].any()
 
 
 def test_reads_may_be_bytes_or_a_file(opened, tmp_path):

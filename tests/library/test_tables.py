@@ -142,8 +142,8 @@ def test_a_table_is_an_array(opened, fastq):
     assert pickle.loads(pickle.dumps(hits)).tolist() == hits.tolist()
 
 
-def test_chunks_together_are_the_table(opened, fastq, monkeypatch):
-    monkeypatch.setattr("fmx.input.chunks.CHUNK_SIZE", 200)
+def test_chunks_together_are_the_table(opened, fastq, chunks_of):
+    chunks_of(200)
     whole = opened.search(fastq, k=3)
     tables = list(opened.search_chunks(fastq, k=3))
     assert len(tables) > 2

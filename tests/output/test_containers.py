@@ -8,7 +8,6 @@ import pysam
 import pytest
 from texts import numbered, random_letters
 
-from fmx.input import chunks
 from fmx.output.formats import bam
 
 UNIT = random_letters(400, "containers")
@@ -153,7 +152,7 @@ def test_located_parquet_goes_through_a_pipe(folder, index_of, command):
     assert parquet.read_table("piped").num_rows == len(rows) > 50
 
 
-def test_parquet_does_not_depend_on_chunks(search, folder, monkeypatch):
+def test_parquet_does_not_depend_on_chunks(search, folder, chunks_of, monkeypatch):
     """Row groups end within chunks, whose contigs have other numbers."""
     parquet = pytest.importorskip("pyarrow.parquet")
     from fmx.output.formats import parquet as written
@@ -161,7 +160,7 @@ def test_parquet_does_not_depend_on_chunks(search, folder, monkeypatch):
     monkeypatch.setattr(written, "ROWS", 7)
     found = set()
     for size in (200, 1000, 100000):
-        monkeypatch.setattr(chunks, "CHUNK_SIZE", size)
+        chunks_of(size)
         assert search("-o", "t.parquet").code == 0
         found.add((folder / "t.parquet").read_bytes())
     assert len(found) == 1

@@ -61,10 +61,8 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_pairs_stay_together(threads, folder, index_of, command, monkeypatch):
-    from fmx.search import mapping
-
-    monkeypatch.setattr(mapping.chunks, "CHUNK_SIZE", 500)
+def test_pairs_stay_together(threads, folder, index_of, command, chunks_of):
+    chunks_of(500)
     sequences = [sequence or "A" for _, sequence in RECORDS]
     pairs = list(zip(sequences, sequences[3:] + sequences[:3], strict=True))
     mates = [[(f"p{r}/{i + 1} x", pair[i]) for r, pair in enumerate(pairs)] for i in (0, 1)]

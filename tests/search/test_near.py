@@ -1,6 +1,7 @@
 """Near matches: by every way to search, those of a naive scan, each once, by strata, with mismatches."""
 
 import random
+from itertools import islice
 
 import journeys
 import naive
@@ -13,11 +14,10 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
 from fmx.search import hits, mappers
-from fmx.search import mapper as mapper_module
 from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import MapOptions
-from fmx.search.near import matches, near_mapper
+from fmx.search.mapping import MapOptions, RunSizes
+from fmx.search.near import near_mapper
 from fmx.search.pairs.proper import Pairing
 
 EVERY = hits.SelectionPolicy(hits.ALL)
@@ -35,9 +35,9 @@ def opened(path, way="verify"):
     return fm_index.load(path, **how, with_text=True)
 
 
-def ask(index, reads, wanted, policy=EVERY) -> list:
+def ask(index, reads, wanted, policy=EVERY, **options) -> list:
     """Of each read (mismatches, contig, position, strand) of its hits."""
-    mapper = make_mapper(index, MapOptions(policy, near=wanted))
+    mapper = make_mapper(index, MapOptions(policy, near=wanted, **options))
     found, listed = mapper.search(journeys.chunk_of(reads)), []
     for start, part in mapper.hits_of(found):
         assert start == len(listed)
@@ -102,14 +102,16 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
     assert len(seen) > 15
 
 
-def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
+SMALL = {"bases": 50, "words": 40, "rows": 7, "compared": 3, "hits": 3}
+RUNS = [RunSizes(**dict(islice(SMALL.items(), n))) for n in range(1, len(SMALL) + 1)]
+
+
+def test_runs_of_any_size_give_the_same(index_of):
     index = opened(index_of(CONTIGS))
     expected = [naive.near(CONTIGS, read, 2) for read in READS]
-    sizes = [(near_mapper, "N_LETTERS", 50), (near_mapper, "N_WORDS", 40), (near_mapper, "N_ROWS", 7)]
-    for where, name, value in (*sizes, (matches, "AT_ONCE", 3), (mapper_module, "SLICE_HITS", 3)):
-        monkeypatch.setattr(where, name, value)
-        assert ask(index, READS, Near(2)) == expected
-        assert ask(index, READS, Near(2, strata=True)) == best_of(expected)
+    for sizes in RUNS:
+        assert ask(index, READS, Near(2), sizes=sizes) == expected
+        assert ask(index, READS, Near(2, strata=True), sizes=sizes) == best_of(expected)
 
 
 def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkeypatch):

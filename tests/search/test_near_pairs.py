@@ -8,6 +8,7 @@ import pytest
 from cover import examples
 from hypothesis import given
 from naive_pairs import Rule
+from search.test_near import RUNS
 from search.test_pairs import mates as pair_of
 from search.test_pairs import questions, records
 from several import part_size_of
@@ -20,10 +21,8 @@ from fmx.index.plan import IndexOptions
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput
-from fmx.search import mapper
 from fmx.search.hits import Near
 from fmx.search.near import near_mapper
-from fmx.search.pairs import pair_mapper
 
 WAYS = {  # layout that is built, and how it is opened
     "verify": ("bvsfm-k2-d96", {"method": "verify"}),
@@ -131,15 +130,11 @@ def test_all_ways_find_the_same(way, rule, folder):
 
 
 @pytest.mark.parametrize("rule", EVERY[:2], ids=["all", "strata"])
-def test_runs_of_any_size_give_the_same(rule, folder, monkeypatch):
+def test_runs_of_any_size_give_the_same(rule, folder):
     index, expected = opened(REPEATS), naive_pairs.records(REPEATS, PAIRS, rule)
     assert len(expected) > 90
-    for where, name, value in (
-        (near_mapper, "N_LETTERS", 50), (near_mapper, "N_WORDS", 40), (near_mapper, "N_ROWS", 7),
-        (pair_mapper, "SLICE_HITS", 3), (mapper, "SLICE_HITS", 3),
-    ):  # fmt: skip
-        monkeypatch.setattr(where, name, value)
-        assert found(folder, index, PAIRS, rule) == expected
+    for sizes in RUNS:
+        assert found(folder, index, PAIRS, rule, sizes=sizes) == expected
 
 
 def test_by_strata_pairs_with_a_better_proper_pair_are_not_searched_again(folder, monkeypatch):

@@ -17,8 +17,7 @@ from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions
-from fmx.search.pairs import pair_mapper as pairs_of_search
+from fmx.search.mapping import MapOptions, RunSizes
 from fmx.search.pairs.proper import Pairing
 
 QUALITY = "".join(chr(33 + i % 94) for i in range(200))
@@ -103,12 +102,11 @@ MANY = [
 
 
 @pytest.mark.parametrize("rule", [Rule("fr", 0, 40, None), Rule("fr", 7, 500, 9), Rule("ff", 0, 80, None)])
-def test_many_pairs_in_slices(rule, folder, monkeypatch):
+def test_many_pairs_in_slices(rule, folder):
     """More records of a pair, and of mates by themselves, than are made at a time."""
-    monkeypatch.setattr(pairs_of_search, "SLICE_HITS", 50)
     expected = naive_pairs.records(REPEATS, MANY, rule)
     assert len(expected) > (30 if rule.limit else 300)
-    check(folder, REPEATS, MANY, rule)
+    check(folder, REPEATS, MANY, rule, sizes=RunSizes(hits=50))
 
 
 def test_few_occurrences_against_many(folder):

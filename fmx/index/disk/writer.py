@@ -48,13 +48,18 @@ class IndexSink(Protocol):
 class IndexWriter:
     """Writes an index beside its final place; ``commit`` moves it there, any other exit removes it.
 
-    ``waiting`` is called before waiting for another process that changes the index.
+    ``waiting`` is called before waiting for another process that changes the index.  ``piece``: bytes of an
+    array that are written together, and have one checksum.
     """
 
     def __init__(
-        self, path: str | os.PathLike, n_threads: int = 1, waiting: Callable[[], object] | None = None
+        self,
+        path: str | os.PathLike,
+        n_threads: int = 1,
+        waiting: Callable[[], object] | None = None,
+        piece: int = PIECE,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._piece = Path(path), piece
         self.n_threads, self.waiting = n_threads, waiting
         self.arrays: dict = {}
 
@@ -84,7 +89,7 @@ class IndexWriter:
             with open(file, "wb") as out:
                 header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(out, header)
-                for piece in backend.pieces(array, PIECE // dtype.itemsize):
+                for piece in backend.pieces(array, self._piece // dtype.itemsize):
                     digest = start(self.n_threads, checksum, piece)
                     out.write(piece)  # type: ignore[arg-type]
                     digests.append(digest())

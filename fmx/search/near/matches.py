@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..hits import Hits, SelectionPolicy
     from ..numbers import Numbered, SparseLocator
 
-AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between a prefetch and the access
 KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
 
@@ -73,10 +72,10 @@ class WordBatch(NamedTuple):
 
 
 class CpuVerifier:
-    """Compares rows with a PartText on the CPU."""
+    """Compares rows with a PartText on the CPU, ``n_rows`` at a time."""
 
-    def __init__(self, text: PartText) -> None:
-        self.text = text
+    def __init__(self, text: PartText, n_rows: int) -> None:
+        self.text, self._n_rows = text, n_rows
 
     def of(self, found: Intervals) -> "CpuVerifier":
         """Return the verifier for the result of a search: this one, for any Intervals."""
@@ -86,7 +85,7 @@ class CpuVerifier:
         """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
         lo = intervals.lo.astype(np.int64)
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for i, start, stop in cuts(intervals.hi - lo, AT_ONCE):
+        for i, start, stop in cuts(intervals.hi - lo, self._n_rows):
             stop += lo[i : i + stop.size]
             start += lo[i : i + start.size]
             pattern, key = (np.empty(int((stop - start).sum()), np.int64) for _ in range(2))
@@ -97,10 +96,14 @@ class CpuVerifier:
 
 
 class SparseVerifier(NamedTuple):
-    """Compares occurrences by their numbers, which a SparseLocator locates, with a PartText on the CPU."""
+    """Compares occurrences by their numbers, which a SparseLocator locates, with a PartText on the CPU.
+
+    ``n_rows`` at a time.
+    """
 
     text: PartText
     locator: "SparseLocator"
+    n_rows: int
 
     def of(self, found: "Numbered") -> "SparseVerifier":
         """Return the verifier for the Numbered result of a search."""
@@ -111,7 +114,7 @@ class SparseVerifier(NamedTuple):
         size = numbers.hi - numbers.lo
         ends = np.cumsum(size)
         sa = FullSA(self.locator.locate(numbers.lo, size) - self.text.start)
-        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa))
+        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa), self.n_rows)
         return verify(sought, Intervals(ends - size, ends))
 
 

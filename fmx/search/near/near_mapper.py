@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from ...machines.gpu_session import GpuSession
     from ..queries.near import Pieces
 
-N_LETTERS, N_READS = 1 << 20, 1 << 12  # of reads that are planned together
-N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together; a read is never split
+N_READS = 1 << 12  # most reads that are planned together
 
 
 class NearRun(NamedTuple):
@@ -162,12 +161,12 @@ class NearMapper(Mapper):
 
         A thread may take runs of two batches in turn.
         """
-        lengths = np.maximum(batch.length, N_LETTERS // N_READS)
-        for start, stop in runs(lengths, N_LETTERS):
+        sizes = self.options.sizes
+        for start, stop in runs(np.maximum(batch.length, sizes.bases // N_READS), sizes.bases):
             with self.timed("pack"):
                 own = self.sets_of(batch, start, stop, sought)
                 pieces = near.plan(own, most, self._lookups)
-            for run in runs(2 * pieces.words, N_WORDS):
+            for run in runs(2 * pieces.words, sizes.words):
                 for first, matches in self._matches_of(own, pieces, run, most):
                     yield NearRun(batch, start + first, matches, own, 2 * first)
 
@@ -183,7 +182,7 @@ class NearMapper(Mapper):
         sizes = sum(part.hi.astype(np.int64) - part.lo for part in intervals)
         ends = np.append(0, np.cumsum(sizes))
         borders = np.searchsorted(spelled.pattern >> 1, np.arange(run[0], run[1] + 1))
-        for a, b in runs(np.diff(ends[borders]), N_ROWS):
+        for a, b in runs(np.diff(ends[borders]), self.options.sizes.rows):
             i, j = borders[a], borders[b]
             sought = WordBatch(own, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):

@@ -18,7 +18,6 @@ from ...machines.jobs import runs
 from ..counts.owners import placed
 from ..counts.tally import Screen, Tally, note
 from ..hits import Intervals, located, occurrences_of, select
-from ..mapper import SLICE_HITS
 from ..mapping import SearchedBatch
 from ..near.matches import NearHits, exact
 from ..summary import PairSummary
@@ -82,6 +81,7 @@ class PairMapper:
     def __init__(self, mapper: "Mapper", reference: "Reference") -> None:
         self._mapper, self._blocks = mapper, reference.blocks
         self.options, self.sessions = mapper.options, mapper.sessions
+        self._n_hits = mapper.options.sizes.hits
         self.tally, self._screen = apart(mapper.tally)
         self.timed = mapper.timed
         self._rule = proper.rule_of(self.options.pairing or proper.Pairing(), reference)
@@ -114,7 +114,7 @@ class PairMapper:
                 self._count(cut, run)
                 for at, hits, first in self._hits_of(cut, run):
                     with self.timed("format"):
-                        piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
+                        piece = writer.format(cut, hits, at, first, first + self._n_hits)
                     emit(piece)
                     if inserts is not None and first == 0:
                         proper.count_inserts(cut, at, hits.proper, inserts)
@@ -139,11 +139,11 @@ class PairMapper:
     def _located(self, found: Sequence[SearchedBatch]) -> "Iterator[tuple[int, tuple[Located, Located]]]":
         """Yield (start, exact occurrences of both mates) for runs of pairs; none if only one mate has any.
 
-        A run has at most SLICE_HITS occurrences to locate, or is a single pair.
+        A run has at most ``hits`` occurrences to locate, or is a single pair.
         """
         both = (found[0].total > 0) & (found[1].total > 0)
         to_locate = (found[0].total + found[1].total) * both
-        for start, stop in runs(to_locate, SLICE_HITS):
+        for start, stop in runs(to_locate, self._n_hits):
             with self.timed("locate"):
                 one, two = (
                     located(its.locators, _part(its, start, stop).intervals, both[start:stop])
@@ -197,14 +197,14 @@ class PairMapper:
         return placed(self._screen.owners, its.locators, (lo, np.where(np.repeat(eligible > 0, 2), hi, lo)))
 
     def _hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
-        """Yield (start, PairHits, first record of these) for runs of pairs with about SLICE_HITS records."""
+        """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""
         policy, total = self.options.policy, run.total
         if policy.limit == 0:
             return
         alone = [np.where(total > 0, 0, its.total) for its in run.mates]
         by_themselves = sum(np.maximum(policy.reported(each), 1) for each in alone)
         records = np.where(total > 0, np.maximum(policy.reported(total), 1), by_themselves)
-        for a, b in runs(records, SLICE_HITS):
+        for a, b in runs(records, self._n_hits):
             start, bounds = run.start + a, slice(2 * self.n_strata * a, 2 * self.n_strata * b)
             with self.timed("locate"):
                 own = []
@@ -213,9 +213,9 @@ class PairMapper:
                     own.append(hits._replace(total=np.where(total[a:b] > 0, total[a:b], each[a:b])))
             one, two = (its._replace(lo=its.lo[bounds], hi=its.hi[bounds]) for its in run.located)
             pairs = run.strata[a:b], total[a:b]
-            for first in range(0, int(records[a:b].sum()), SLICE_HITS):
+            for first in range(0, int(records[a:b].sum()), self._n_hits):
                 with self.timed("pair"):
-                    window = first, SLICE_HITS
+                    window = first, self._n_hits
                     chosen = proper.choose(mates, start, (one, two), self._rule, policy, pairs, window)
                     self._fill_changes(mates, start, chosen, pairs[0])
                 yield start, PairHits(chosen, *own), first

@@ -35,7 +35,6 @@ _PARTS = 16  # pieces of work per thread, for load balancing
 _TRIED = 8  # one of so many pieces is sorted first, to decide whether to sort the others
 _TIED = 1 / 8  # fraction of tied rows up to which a thread is faster than divsufsort
 _DESK = 14  # bytes of a desk for each suffix of the largest bucket
-_LEAST_DESKS = 1 << 26  # bytes that desks may take for any text; beyond that, one per symbol
 _LINE = 8  # items of a cache line
 
 
@@ -83,20 +82,25 @@ def symbols_of_bucket(n: int) -> int:
 
 
 def sort_suffixes(
-    text: Any, n_threads: int, c: int | None = None, done: Callable[[float], object] = lambda share: None
+    text: Any,
+    n_threads: int,
+    c: int | None = None,
+    done: Callable[[float], object] = lambda share: None,
+    for_desks: int = 1 << 26,
 ) -> np.ndarray | None:
     """Return the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32) as uint32[n], or None.
 
     None if repeats keep many rows tied, or if many suffixes start with the same ``c`` symbols: divsufsort is
     then faster.  ``done`` gets the fraction that is sorted.  Takes at most 12 bytes per symbol, text
-    included, and 200 MB for desks.
+    included, and 200 MB for desks.  ``for_desks``: bytes that desks may take for any text; beyond that, they
+    take one per symbol.
     """
     n, c = text.size, c or symbols_of_bucket(text.size)
     cut = spans(n, n_threads)
     counts = np.zeros((len(cut), 4**c), np.int64)
     run_all(_scan, [(text, *span, c, Count(own)) for span, own in zip(cut, counts, strict=True)], n_threads)
     starts = np.append(0, np.cumsum(counts.sum(axis=0)))
-    desks = _make_desks(n, int(np.diff(starts).max()), n_threads)
+    desks = _make_desks(max(n, for_desks), int(np.diff(starts).max()), n_threads)
     if desks is None:
         return None
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
@@ -124,9 +128,9 @@ def sort_suffixes(
     return sort_ties(sa, ties, LIMIT, n_threads)
 
 
-def _make_desks(n: int, largest: int, n_threads: int) -> SimpleQueue | None:
+def _make_desks(n_bytes: int, largest: int, n_threads: int) -> SimpleQueue | None:
     """Return a queue of desks for buckets of up to ``largest`` suffixes; None if there is no room for one."""
-    n_desks = min(n_threads, max(n, _LEAST_DESKS) // (_DESK * largest))
+    n_desks = min(n_threads, n_bytes // (_DESK * largest))
     if n_desks == 0:
         return None
     desks: SimpleQueue = SimpleQueue()

@@ -1,0 +1,223 @@
+"""Shards are merged in order, each checked against its manifest and the shard before it."""
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import xxhash
+
+from fmx.errors import OutputError
+from fmx.jobs.identity import BODY, MANIFEST, Manifest, name_of
+from fmx.jobs.merge import bodies, check_beside, in_order, manifests, merge
+from fmx.jobs.shard import FRAME
+from fmx.output import run
+
+RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
+LARGE = b"0123456789" * 300_001  # read in three pieces
+
+
+def made(folder, number, count=3, files=None, **fields) -> Manifest:
+    """A shard: its folder with its files, and its Manifest."""
+    files = {BODY: b"body %d\n" % number} if files is None else files
+    own = folder / name_of(number, count)
+    own.mkdir(parents=True)
+    for name, data in files.items():
+        (own / name).write_bytes(data)
+    listed = {name: [len(data), xxhash.xxh3_64(data).hexdigest()] for name, data in files.items()}
+    given = {
+        "run": RUN, "begin": None, "end": None, "is_empty": False, "head": b"head\n", "tail": b"tail\n",
+        "container": run.as_fields(run.PLAIN), "seconds": 1.0,
+    }  # fmt: skip
+    shard = Manifest(number=number, count=count, files=listed, **{**given, **fields})
+    (own / MANIFEST).write_text(shard.to_json())
+    return shard
+
+
+def said(words):
+    return pytest.raises(OutputError, match=f"^{re.escape(str(words))}$")
+
+
+def test_manifests_are_in_order_whatever_else_is_there(tmp_path):
+    expected = [made(tmp_path, number, 12) for number in (*range(7, 13), *range(1, 7))]
+    (tmp_path / "x1-of-0012").mkdir()
+    (tmp_path / "notes").write_text("")
+    assert manifests(str(tmp_path)) == sorted(expected, key=lambda shard: shard.number)
+
+
+def test_a_folder_without_shards_is_named(tmp_path):
+    with said(
+        f"{tmp_path}: contains no shards; 'fmx search --shard 1/8 -o {tmp_path} ...' writes the first of 8"
+    ):
+        manifests(tmp_path)
+    with said(f"{tmp_path / 'none'}: No such file or directory"):
+        manifests(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ([(1, 3), (3, 3)], "of 3 shards, these are missing: 2; run them, then merge again"),
+        (
+            [(1, 12), (2, 12)],
+            f"of 12 shards, these are missing: {', '.join(map(str, range(3, 13)))}; run them",
+        ),
+        ([(13, 13)], f"of 13 shards, these are missing: {', '.join(map(str, range(1, 11)))} and 2 more; run"),
+        ([(1, 2), (2, 9)], "shards of several runs, with 2, 9 shards each: delete the folders of the others"),
+    ],
+)
+def test_missing_shards_and_those_of_other_runs_are_named(there, words, tmp_path):
+    for number, count in there:
+        made(tmp_path, number, count)
+    with pytest.raises(OutputError, match=f"^{re.escape(f'{tmp_path}: {words}')}"):
+        manifests(tmp_path)
+
+
+def test_a_renamed_copy_is_named(tmp_path):
+    made(tmp_path, 1, 2)
+    made(tmp_path, 2, 2)
+    (tmp_path / name_of(2, 2)).rename(tmp_path / "02-of-02")
+    with said(f"{tmp_path / '02-of-02'} contains shard 2 of 2: a renamed copy; delete it"):
+        manifests(tmp_path)
+
+
+def test_shards_are_passed_on_as_soon_as_those_before_them_are_done(tmp_path):
+    shards, taken = [made(tmp_path, number) for number in (1, 2, 3)], []
+
+    def done():
+        for number in (2, 1, 3):
+            taken.append(number)
+            yield shards[number - 1]
+
+    found = in_order(tmp_path, done())
+    assert [(next(found).number, list(taken)) for _ in shards] == [(1, [2, 1]), (2, [2, 1]), (3, [2, 1, 3])]
+    assert list(found) == []
+
+
+def test_a_shard_of_another_run_is_named(tmp_path):
+    shards = [made(tmp_path, 1), made(tmp_path, 2, run={**RUN, "fmx": "2"})]
+    with said(
+        f'{tmp_path}: shard 2 is from another run than shard 1: fmx "2", not "1"; delete it and run it again'
+    ):
+        list(in_order(tmp_path, shards))
+
+
+CUT, OTHER = ["r.fq", 70, 1], ["r.fq", 70, 2]
+
+
+@pytest.mark.parametrize(
+    ("borders", "fit"),
+    [
+        ([(None, CUT), (CUT, None), (None, None)], True),
+        ([(None, CUT), "empty", (CUT, None)], True),  # a shard of a short file
+        (["empty", (None, CUT), (CUT, None)], True),
+        ([(None, CUT), (OTHER, None), (None, None)], False),
+        ([(None, CUT), "empty", (OTHER, None)], False),
+        ([(None, None), (CUT, None), (None, None)], False),
+        ([(None, CUT), (None, None), (None, None)], False),
+    ],
+)
+def test_a_shard_begins_where_the_one_before_it_ends(borders, fit, tmp_path):
+    shards = []
+    for number, border in enumerate(borders, 1):
+        begin, end = (None, None) if border == "empty" else border
+        shards.append(made(tmp_path, number, begin=begin, end=end, is_empty=border == "empty"))
+    if fit:
+        assert list(in_order(tmp_path, shards)) == manifests(tmp_path) == shards
+        return
+    number = 3 if borders[1] == "empty" else 2
+    with said(
+        f"{tmp_path}: shards 1 and {number} do not meet in r.fq: records near byte 70 are damaged, or the "
+        "file was changed between the two runs"
+    ):
+        list(in_order(tmp_path, shards))
+
+
+def test_an_output_that_shards_do_not_store_is_named(tmp_path):
+    check_beside(tmp_path, RUN, {"--counts": True, "--al": False})
+    with said(f"{tmp_path}: its shards lack --al: delete the folder and run them again with --al"):
+        check_beside(tmp_path, RUN, {"--counts": True, "--al": True})
+
+
+class Sums:
+    """A table of one number."""
+
+    name = "sum.txt"
+
+    def __init__(self, n):
+        self._n = n
+
+    @classmethod
+    def merged(cls, parts):
+        return cls(sum(map(int, parts)))
+
+    def text(self):
+        return b"%d\n" % self._n
+
+
+def test_bodies_tables_and_reads_are_put_together(tmp_path):
+    files = [{BODY: LARGE, "sum.txt": b"3", "al": b"a"}, {BODY: b"", "sum.txt": b"4", "al": LARGE}]
+    shards = [made(tmp_path / "d", i, 2, own, head=b"h%d\n" % i) for i, own in enumerate(files, 1)]
+    out, table, reads = (str(tmp_path / name) for name in ("out", "table", "reads"))
+    taker = SimpleNamespace(name="al", end=b"end")
+    assert merge(tmp_path / "d", iter(shards), out, {Sums: table}, asides={reads: taker}) == shards
+    found = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads")]
+    assert found == [b"h1\n" + LARGE + b"tail\n", b"7\n", b"a" + LARGE + b"end"]
+    assert merge(tmp_path / "d", shards, None) == shards  # nowhere
+    several = []
+    assert list(bodies(tmp_path / "d", shards, several)) == [LARGE, b""]
+    assert several == shards
+
+
+@pytest.mark.parametrize("data", [b"body 3\n", b"body 2\n!", b"body 2", b""])
+def test_a_body_unlike_its_manifest_is_named(data, tmp_path):
+    shards = [made(tmp_path / "d", number) for number in (1, 2, 3)]
+    path = tmp_path / "d" / name_of(2, 3)
+    (path / BODY).write_bytes(data)
+    with said(f"{path / BODY}: damaged; delete its folder and run shard 2 again"):
+        merge(tmp_path / "d", shards, str(tmp_path / "out"))
+    (path / BODY).unlink()
+    with said(f"{path / BODY}: No such file or directory; run shard 2 again"):
+        merge(tmp_path / "d", shards, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A container that lists the pieces."""
+
+    is_framed: ClassVar[bool] = True
+
+    @contextmanager
+    def opened(self, path, n_threads):
+        found = []
+        yield SimpleNamespace(write=lambda piece: found.append(piece.decode()))
+        with open(path, "w") as file:
+            json.dump(found, file)
+
+
+def framed(*pieces) -> bytes:
+    return b"".join(len(piece).to_bytes(FRAME, "little") + piece for piece in pieces)
+
+
+def test_pieces_that_are_kept_apart_stay_whole(tmp_path, monkeypatch):
+    monkeypatch.setitem(run.CONTAINERS, "Pieces", __name__)
+    pieces = [[b"a", b"", LARGE, b"b" * 9], [], [b"c", LARGE]]
+    shards = [
+        made(tmp_path / "d", i, 3, {BODY: framed(*own)}, container=run.as_fields(Pieces()))
+        for i, own in enumerate(pieces, 1)
+    ]
+    merge(tmp_path / "d", shards, str(tmp_path / "out"))
+    expected = ["head\n", *(piece.decode() for own in pieces for piece in own), "tail\n"]
+    assert json.loads((tmp_path / "out").read_text()) == expected
+
+
+@pytest.mark.parametrize("rest", [b"\x01", framed(b"abc")[:-1], framed(b"")[:-1]])
+def test_an_incomplete_piece_is_damage(rest, tmp_path, monkeypatch):
+    monkeypatch.setitem(run.CONTAINERS, "Pieces", __name__)
+    shard = made(tmp_path / "d", 1, 1, {BODY: framed(b"a") + rest}, container=run.as_fields(Pieces()))
+    with said(f"{tmp_path / 'd' / name_of(1, 1) / BODY}: damaged; delete its folder and run shard 1 again"):
+        merge(tmp_path / "d", [shard], str(tmp_path / "out"))
