@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from index.occ_law import build, random_blocks, text_of
-from index.test_layouts import patterns_of
+from index.occ_law import build, patterns_of, random_blocks, text_of
 
 from fmx.bench.search import Unprefetched
 from fmx.index import layouts

@@ -8,6 +8,7 @@ from texts import TEXTS
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import address, extend, occ, preceding, share, units
+from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 
 
@@ -19,6 +20,16 @@ def text_of(*blocks):
 def codes_of(contigs) -> np.ndarray:
     """Codes of the text of contigs."""
     return np.array(["$ACGT".index(letter) for letter in naive.text_of(contigs)], np.uint8)
+
+
+def patterns_of(strings):
+    """Patterns of codes (lists of 0 to 3)."""
+    first = np.cumsum([0] + [len(s) // 32 + 1 for s in strings])
+    words = np.zeros(first[-1] + 1, np.uint64)
+    for start, string in zip(first, strings, strict=False):
+        for i, symbol in enumerate(string):
+            words[start + i // 32] |= np.uint64(symbol << 62 - 2 * (i % 32))
+    return Patterns(words, first[:-1].astype(np.int64), np.array([len(s) for s in strings], np.int64))
 
 
 def random_blocks(seed, n, longest, letters="ACGT"):

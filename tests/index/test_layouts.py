@@ -12,6 +12,7 @@ from occ_law import (
     check_uncompiled,
     codes_of,
     k_symbols,
+    patterns_of,
     random_blocks,
     text_of,
     texts,
@@ -24,7 +25,6 @@ from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import lookup, neighbour, position_of
 from fmx.index.positions import sample
 from fmx.index.prefix_table import build_prefix_table
-from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 from fmx.search.engines import cpu
 from fmx.search.queries.exact import Exact
@@ -117,16 +117,6 @@ def test_cofi_takes_the_largest_k_whose_offsets_fit():
     assert [str(layouts.parse_name("cofi", n)) for n in (10, 4**5, 4**5 + 1, 10**8, 3 * 10**9, 2**32)] == [
         "cofi-k2", "cofi-k4", "cofi-k5", "cofi-k13", "cofi-k15", "cofi-k15",
     ]  # fmt: skip
-
-
-def patterns_of(strings):
-    """Patterns of codes (lists of 0 to 3)."""
-    first = np.cumsum([0] + [len(s) // 32 + 1 for s in strings])
-    words = np.zeros(first[-1] + 1, np.uint64)
-    for start, string in zip(first, strings, strict=False):
-        for i, symbol in enumerate(string):
-            words[start + i // 32] |= np.uint64(symbol << 62 - 2 * (i % 32))
-    return Patterns(words, first[:-1].astype(np.int64), np.array([len(s) for s in strings], np.int64))
 
 
 SEARCHED = ["sampled-k1-d64", "kstep-k2-d64", "kstep-k3-d63", "alternate-k1-d192", "alternate-k2-d64"]
