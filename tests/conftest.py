@@ -34,7 +34,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
-from fmx.input import chunks  # noqa: E402
+from fmx.input import chunks, shards  # noqa: E402
 from fmx.system.process import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
@@ -216,6 +216,12 @@ def code_in(monkeypatch):
 def chunks_of(monkeypatch):
     """A function: chunks have this many bytes from now on, where a command does not say otherwise."""
     return lambda size: monkeypatch.setattr(chunks, "CHUNK_SIZE", size)
+
+
+@pytest.fixture
+def cut_sizes(monkeypatch):
+    """A function: files are cut for shards by these CutSizes from now on, as small files need."""
+    return lambda *given, **named: monkeypatch.setattr(shards, "CUT_SIZES", shards.CutSizes(*given, **named))
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,6 @@ from output_of import bgzf
 
 from fmx import workflow
 from fmx.cli import dispatch
-from fmx.input import shards as input_shards
-from fmx.input.shards import CutSizes
 from fmx.jobs import Resources
 from fmx.machines.progress import Progress
 
@@ -151,7 +149,6 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     monkeypatch.chdir(home)
     arguments, output, beside = CASES[name]
     near = nearby.use(monkeypatch)
-    monkeypatch.setattr(input_shards, "CUT_SIZES", CutSizes(apart=1000, reach=1 << 10))
 
     def run(folder, *words):
         folder.mkdir(exist_ok=True)

@@ -41,5 +41,5 @@ def use(monkeypatch):
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(shards, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
-    monkeypatch.setattr(input_shards, "CUT_SIZES", input_shards.CutSizes(1000))
+    monkeypatch.setattr(input_shards, "CUT_SIZES", input_shards.CutSizes(1000, reach=1 << 10))
     return ["--scheduler", "nearby"]

@@ -16,9 +16,6 @@ import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
-from fmx.input import shards as input_shards
-from fmx.input.shards import CutSizes
-
 CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
 COMPLETE = str.maketrans("ACGT", "TGCA")
 
@@ -135,8 +132,8 @@ def mates(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", [*MATES, "in turn"])
-def test_merged_shards_of_pairs_are_one_run(kind, command, index_of, mates, tmp_path, monkeypatch):
-    monkeypatch.setattr(input_shards, "CUT_SIZES", CutSizes(100_000, reach=1 << 14))
+def test_merged_shards_of_pairs_are_one_run(kind, command, index_of, mates, tmp_path, cut_sizes, monkeypatch):
+    cut_sizes(100_000, reach=1 << 14)
     monkeypatch.chdir(mates)
     given = (
         ["--interleaved", "both.fq"] if kind == "in turn" else ["-1", MATES[kind][0], "-2", MATES[kind][1]]
@@ -150,9 +147,9 @@ def test_merged_shards_of_pairs_are_one_run(kind, command, index_of, mates, tmp_
 
 
 @pytest.mark.parametrize("wrong", ["left out", "put in"])
-def test_mates_out_of_step_end_a_shard(wrong, command, index_of, mates, tmp_path, monkeypatch):
+def test_mates_out_of_step_end_a_shard(wrong, command, index_of, mates, tmp_path, cut_sizes):
     """A mate that is missing, or one too many, between two shards or within one."""
-    monkeypatch.setattr(input_shards, "CUT_SIZES", CutSizes(100_000))
+    cut_sizes(100_000)
     lines = (mates / "2.fq").read_bytes().splitlines(keepends=True)
     middle = len(lines) // 8 * 4
     if wrong == "left out":

@@ -13,7 +13,6 @@ from output_of import bgzf
 from texts import random_letters
 
 from fmx.input import spans
-from fmx.input.shards import CutSizes
 
 FACTS = ["inputs", "library", "counts", "shares", "samples", "ranks", "correlation"]
 OUTPUTS = ["--report", "s.tsv", "--report", "s.json", "--report", "r_mqc.json"]
@@ -73,11 +72,11 @@ def write_as(kind, letters, path):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, command, monkeypatch):
+def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, command, cut_sizes, monkeypatch):
     """Of the first reads of each file, whatever the files, spans, shards and offsets."""
     rng = random.Random(f"unassigned {seed}")
     first, n_shards = rng.choice([1, 3, 10, 30, 1000]), rng.randint(2, 7)
-    monkeypatch.setattr("fmx.input.shards.CUT_SIZES", CutSizes(rng.randint(40, 300)))
+    cut_sizes(rng.randint(40, 300))
     monkeypatch.setattr("fmx.guides.pipeline.CHUNK_SIZE", rng.randint(40, 300))
     small = SimpleNamespace(plan=partial(spans.plan, size=rng.randint(40, 300)))
     monkeypatch.setattr("fmx.guides.counting.spans", small)
