@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import naive
 import numpy as np
+import pysam
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,8 +15,8 @@ from fmx.index.reference import make_blocks
 from fmx.input.chunks import Chunk
 from fmx.input.reads import ReadBatch, parse
 from fmx.input.sets import CHANGE_BITS, N_BITS
-from fmx.output import put
-from fmx.output.records import put_md, put_own_group, put_record, widest
+from fmx.output import put, records
+from fmx.output.records import MateRecord, Record, put_mate, put_md, put_own_group, put_record, widest
 
 BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
 COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER
@@ -110,6 +111,36 @@ def test_a_new_tag_makes_its_own_room(n):
     form = _Tagged(names, blocks, put.as_bytes("t" * n))
     assert widest(form) == len("*") + len("longest") + n + len("\t") + 2 * put.DIGITS
     assert max(len(str(x)) for x in (2**64 - 1, -(2**63))) == put.DIGITS
+
+
+@compiled
+def _write_mate(form, batch, mate, out):
+    return put_mate(form, out, np.int64(0), batch, mate)
+
+
+@pytest.mark.parametrize("flag", [0, 1, 2, 8, 16, 32, 64, 128, 256, 4, 4 + 64])
+def test_a_mate_is_a_single_read_to_a_form_without_mates(flag):
+    one = np.array([0])
+    form = _Tagged(put.make_names(["a"]), make_blocks(one, one, one, np.array([9])), put.as_bytes("t"))
+    record = Record(0, 0, 4, False, 0, 5, 1, 7, 1, 1, 0)
+    out = np.zeros(99, np.uint8)
+    n = _write_mate(form, read_of("r", "ACGT"), MateRecord(record, flag, 0, 4, 4), out)
+    assert bytes(out[:n]) == (b"" if flag & pysam.FUNMAP else b"rat\t5       7")
+
+
+def test_flags_are_those_of_sam():
+    names = "PAIRED PROPER_PAIR UNMAP MUNMAP REVERSE MREVERSE READ1 READ2 SECONDARY"
+    assert [getattr(pysam, f"F{name}") for name in names.split()] == [
+        records.PAIRED, records.PROPER, records.UNMAPPED, records.MATE_UNMAPPED, records.REVERSE,
+        records.MATE_REVERSE, records.FIRST, records.SECOND, records.SECONDARY,
+    ]  # fmt: skip
+
+
+def test_a_form_has_no_gap_by_default():
+    batch = read_of("r", "ACGT")
+    assert records.with_gaps("form", None) == "form"
+    assert records.gap_of("form", batch, 0) == (0, 0)
+    assert records.gap_byte("form", batch, 0, False, 1) == 0
 
 
 @compiled

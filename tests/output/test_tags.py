@@ -54,6 +54,26 @@ def test_nh_is_of_reported_records(policy, search):
     assert {"NH:i:1", "NH:i:4"} <= totals
 
 
+@pytest.mark.parametrize("tags", ["MC", "NH,MC", "NH"])
+def test_a_mate_has_the_cigar_of_the_other_one(tags, folder, index_of, command):
+    pairs = [(UNIT[10:35], UNIT[60:90]), (UNIT[:21], "A" * 22), (UNIT[20:45], UNIT[150:170])]
+    for i in (0, 1):
+        reads = [(f"r{n}", pair[i]) for n, pair in enumerate(pairs)]
+        (folder / f"{i}.fq").write_bytes(journeys.fastq(reads))
+    run = ["search", "-q", "-x", index_of(GENOME), "-1", "0.fq", "-2", "1.fq", "--ff", "--tags", tags]
+    found = command(*run)
+    assert (found.code, found.err) == (0, "")
+    for record in found.records:
+        flag, pair = int(record[1]), pairs[int(record[0][1:])]
+        other = pair[1 if flag & pysam.FREAD1 else 0]
+        expected = [] if flag & pysam.FMUNMAP or "MC" not in tags else [f"MC:Z:{len(other)}M"]
+        assert [tag for tag in record[11:] if tag.startswith("MC")] == expected
+    assert len({record[1] for record in found.records}) > 3
+    assert command(*run, "-o", "x.bam").code == 0
+    with pysam.AlignmentFile("x.bam") as file:
+        assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
+
+
 def test_tags_that_are_none_are_refused(search, folder, index_of, command):
     for value, said in (
         ("NH,XX", "'XX' is not one of NH, HI, NM, MD"),

@@ -1,5 +1,7 @@
 """Every RecordWriter has what its callers use, is whole when it was made, and says what ends a file."""
 
+from types import SimpleNamespace
+
 import journeys
 import numpy as np
 import protocols
@@ -85,6 +87,22 @@ def test_windows_of_hits_make_up_the_records_of_all(reference):
     assert writer.format(batch, hits, 1, 0, 1).base is piece.base
 
 
+@pytest.mark.parametrize("kind", ["sam", "bed", "tsv"])
+@pytest.mark.parametrize(("n_name", "n"), [(1, 6000), (250, 1)])
+def test_records_of_long_reads_and_names_fit(kind, n_name, n, reference):
+    writer, _ = writer_of(kind, reference)
+    data = f"@{'r' * n_name}\n{'A' * n}\n+\n{'I' * n}\n".encode() * 2
+    batch = parse(Chunk("reads.fq", np.frombuffer(bytearray(data), np.uint8), True, 1, 2))
+    n_hits = 40
+    hits = Hits(
+        np.array([0, n_hits, n_hits]), np.zeros(n_hits, np.int64), np.zeros(n_hits, np.bool_),
+        np.array([2**40, 2**40]),
+    )  # fmt: skip
+    lines = bytes(writer.format(batch, hits, 0, 0, n_hits)).splitlines()
+    assert len(lines) == n_hits + (kind == "sam")
+    assert all(b"r" * n_name in line for line in lines)
+
+
 def test_a_read_without_a_name_goes_by_its_letters(reference):
     writer, _ = writer_of("tsv", reference)
     data = np.frombuffer(bytearray(b">\nTTGA\n>x y\nTTGA\n"), np.uint8)
@@ -103,3 +121,53 @@ def test_a_buffer_serves_again_only_where_it_is_large_enough():
     buffers.written(small[:7])
     large = buffers.take(small.size + 1)
     assert (large.size > small.size, buffers.owns(large[:1]), buffers.owns(small[:1])) == (True, True, False)
+
+
+def test_a_buffer_is_free_again_once_its_records_are_encoded(reference):
+    form = writer_of("tsv", reference)[0].form
+    writer = HitWriter(form, encode=lambda records: bytes(records) * 2, end=b"end")
+    buffer = writer.take(80)
+    buffer[:3] = 65, 66, 67
+    assert writer.encoded(buffer[:3]) == b"ABCABC"
+    assert writer.take(80) is buffer
+    assert (writer.end(), writer.is_sam) == (b"end", False)
+
+
+class OnGpu:
+    """What a GPU of a HitWriter would be."""
+
+    def __init__(self, writer):
+        self.buffers, self.refusal = Buffers(), ""
+
+
+def test_pieces_of_gpus_go_back_to_them(reference, monkeypatch):
+    monkeypatch.setattr("fmx.output.hits_gpu.GpuHitWriter", OnGpu)
+    writer, _ = writer_of("tsv", reference)
+    one, two = writer.made_on_gpu(), writer.made_on_gpu()
+    assert writer.refusals() == set()
+    two.refusal = "no memory"
+    assert writer.refusals() == {"no memory"}
+    for buffers in (one.buffers, two.buffers, writer):
+        piece = buffers.take(80)
+        assert writer.owns(piece[:7])
+        writer.written(piece[:7])
+        assert buffers.take(80) is piece
+    writer.written(b"is not reused")
+    assert not writer.owns(b"nor owned")
+
+
+def test_writers_of_files_take_back_their_own_pieces(reference, monkeypatch):
+    monkeypatch.setattr("fmx.output.hits_gpu.GpuHitWriter", OnGpu)
+    (one, _), (two, _) = (writer_of("sam", reference) for _ in range(2))
+    writers = Writers({"a.fq": one, "b.fq": two, "c.fq": one})
+    for path, expected in (("a.fq", one), ("b.fq", two), ("c.fq", one), ("other", one)):
+        assert writers.of(SimpleNamespace(path=path)) is expected
+    assert (writers.is_sam, writers.on_gpu, writers.takers, writers.end()) == (True, True, (), b"")
+    for writer in (one, two):
+        piece = writer.take(80)
+        writers.written(piece[:7])
+        assert writer.take(80) is piece
+    writers.written(b"is not reused")
+    assert writers.refusals() == set()
+    one.made_on_gpu().refusal, two.made_on_gpu().refusal = "one", "two"
+    assert writers.refusals() == {"one", "two"}

@@ -111,9 +111,6 @@ def layout_from_arrays(name: LayoutName, arrays: dict) -> Any:
     return name.kind.types[name.k, name.d](**arrays | {"k": name.k})
 
 
-_NARROW = 33  # steps after which an interval of any text has one row; each step is a symbol or more
-
-
 @dataclass(frozen=True)
 class Family:
     """A kind of layout: its builder, arrays, size by the paper's formula, and types.
