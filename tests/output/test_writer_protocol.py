@@ -147,8 +147,8 @@ def test_pieces_of_gpus_go_back_to_them(reference, monkeypatch):
     assert writer.refusals() == set()
     two.refusal = "no memory"
     assert writer.refusals() == {"no memory"}
-    for buffers in (one.buffers, two.buffers, writer):
-        piece = buffers.take(80)
+    pieces = [(buffers, buffers.take(80)) for buffers in (one.buffers, two.buffers, writer)]
+    for buffers, piece in pieces:
         assert writer.owns(piece[:7])
         writer.written(piece[:7])
         assert buffers.take(80) is piece
