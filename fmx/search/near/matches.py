@@ -96,10 +96,7 @@ class CpuVerifier:
 
 
 class SparseVerifier(NamedTuple):
-    """Compares occurrences by their numbers, which a SparseLocator locates, with a PartText on the CPU.
-
-    ``n_rows`` at a time.
-    """
+    """Compares occurrences by number, which a SparseLocator locates, with a PartText, ``n_rows`` at a time."""
 
     text: PartText
     locator: "SparseLocator"
