@@ -96,7 +96,7 @@ class CpuVerifier:
 
 
 class SparseVerifier(NamedTuple):
-    """Compares occurrences by number, which a SparseLocator locates, with a PartText, ``n_rows`` at a time."""
+    """Compares occurrences by number, which a SparseLocator locates, with a PartText."""
 
     text: PartText
     locator: "SparseLocator"
