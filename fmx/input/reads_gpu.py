@@ -113,7 +113,8 @@ class GpuSpanBuffer(SpanBuffer):
         if reader.skip or stops is None:
             return None
         n_bytes = int(stops[-1])
-        packed = stream.here("packed", n_bytes + SLACK, np.uint8)[: n_bytes + SLACK]
+        room = n_bytes + (n_bytes >> 4) + SLACK  # the next span may be a little larger
+        packed = stream.here("packed", room, np.uint8)[: n_bytes + SLACK]
         if reader.file.read(packed[:n_bytes], reader.start) < n_bytes:
             return None
         report = KernelReport(stream)

@@ -45,7 +45,7 @@ _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then sma
 _SHORT, _LONG = 24, 1 << 13  # mean bytes per record of a chunk that suits one thread per read
 _ROOM, _HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
-_USUAL = 10  # of these, what reads of 100 bases need, allocated at once
+_USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
 _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
 
