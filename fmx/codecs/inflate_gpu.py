@@ -125,6 +125,8 @@ def inflate_kernel(packed, same, out, report, slot):
     places = cuda.shared.array(N_COPIES, uint16)
     copies = cuda.shared.array(N_COPIES, int32)
     offsets = cuda.shared.array(WARP, int32)
+    begins = cuda.shared.array(WARP, int32)
+    group = cuda.shared.array(WARP, int32)
     codes = BlockTables(
         CodeTable(
             lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288], same.literals
@@ -137,7 +139,7 @@ def inflate_kernel(packed, same, out, report, slot):
         same.order, both,
     )  # fmt: skip
     # Words, and bits from the first of them on, which have 32 bits.
-    first, listing = packed.begins[b] >> 2, Listing(places, copies, offsets)
+    first, listing = packed.begins[b] >> 2, Listing(places, copies, offsets, begins, group)
     words, data = packed.words[first:], packed.data[4 * first :]
     bit, end = np.int32(8 * (packed.begins[b] & 3)), np.int32(8 * (packed.ends[b] - 4 * first))
     own, at, is_last, is_sound = out[packed.at[b] : packed.at[b] + packed.sizes[b]], np.int32(0), False, True

@@ -5,8 +5,8 @@
               the segment before ends decodes again, until all agree.
     write     prefix sums of bytes determine where each lane's output goes: literals are written, copies
               listed.
-    copy      32 copies at a time, in order.  Lanes share their bytes, not the copies: each byte is traced to
-              one before these copies, so that no lane waits for another.
+    copy      32 copies at a time, in order.  Lanes share their bytes, 128 at a time: each byte is traced to
+              one before these, so that no lane waits for another.
 
 After Weissenborn and Schmidt (2018), Massively parallel Huffman decoding on GPUs, and Sitaridi et al. (2016),
 Massively-parallel lossless data decompression.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.warp import WARP, any_lane, ballot, device, first_bit, sync_warp, take
+from .bgzf import LONGEST
 from .code_tables_gpu import bits_at, next_token
 from .huffman import INVALID, LITERALS, VALUE
 
@@ -40,12 +41,15 @@ class Listing(NamedTuple):
     """Copies in output order, in shared memory.
 
     ``places`` uint16[N_COPIES]: where their output begins; ``copies`` int32[N_COPIES]: distance << 9 |
-    length.  ``offsets`` int32[32]: bytes of those before, of 32 copies.
+    length.  Of a group of 32, int32[32]: ``offsets``, bytes of those before; ``begins``, their places;
+    ``group``, their copies.
     """
 
     places: np.ndarray
     copies: np.ndarray
     offsets: np.ndarray
+    begins: np.ndarray
+    group: np.ndarray
 
 
 @device
@@ -133,54 +137,75 @@ def _write(stream, start, stop, own, n, listing, i):
 def _copy(own, listing, n_copies, lane):
     """Do the first ``n_copies`` copies of a list; all other bytes up to the last copy are there."""
     for first in range(0, n_copies, WARP):
-        n, size = np.int32(min(n_copies - first, WARP)), np.int32(0)
-        if lane < n:
-            size = np.int32(listing.copies[first + lane] & ((1 << _LENGTH) - 1))
+        begin, copy = np.int32(LONGEST), np.int32(1 << _LENGTH)  # no copy: behind all, of no bytes
+        if first + lane < n_copies:
+            begin, copy = np.int32(listing.places[first + lane]), np.int32(listing.copies[first + lane])
+        size = np.int32(copy & ((1 << _LENGTH) - 1))
         up_to = _sums(size, lane)
         listing.offsets[lane] = up_to - size
+        listing.begins[lane] = begin
+        listing.group[lane] = copy
         sync_warp()
         most = np.int32(np.int32(take(up_to, WARP - 1)) - 1)
-        for i in range(lane, most + 1, 4 * WARP):  # four at a time, so that their loads overlap
-            at0, from0 = _origin(listing, first, n, i)
-            at1, from1 = _origin(listing, first, n, min(i + WARP, most))
-            at2, from2 = _origin(listing, first, n, min(i + 2 * WARP, most))
-            at3, from3 = _origin(listing, first, n, min(i + 3 * WARP, most))
-            byte0, byte1, byte2, byte3 = own[from0], own[from1], own[from2], own[from3]
-            own[at0], own[at1], own[at2], own[at3] = byte0, byte1, byte2, byte3
-        sync_warp()
+        for start in range(0, most + 1, 4 * WARP):  # each lane four bytes, so that their loads overlap
+            k0, at0 = _place(listing, np.int32(min(start + lane, most)))
+            k1, at1 = _place(listing, np.int32(min(start + lane + WARP, most)))
+            k2, at2 = _place(listing, np.int32(min(start + lane + 2 * WARP, most)))
+            k3, at3 = _place(listing, np.int32(min(start + lane + 3 * WARP, most)))
+            from0, from1 = _source(listing, k0, at0), _source(listing, k1, at1)
+            from2, from3 = _source(listing, k2, at2), _source(listing, k3, at3)
+            lowest = np.int32(take(at0, 0))
+            is_open = max(max(from0, from1), max(from2, from3)) >= lowest
+            while is_open:
+                from0, is_open0 = _traced(listing, from0, lowest)
+                from1, is_open1 = _traced(listing, from1, lowest)
+                from2, is_open2 = _traced(listing, from2, lowest)
+                from3, is_open3 = _traced(listing, from3, lowest)
+                is_open = is_open0 or is_open1 or is_open2 or is_open3
+            byte0, byte1 = own[np.uint32(from0)], own[np.uint32(from1)]
+            byte2, byte3 = own[np.uint32(from2)], own[np.uint32(from3)]
+            own[np.uint32(at0)], own[np.uint32(at1)] = byte0, byte1
+            own[np.uint32(at2)], own[np.uint32(at3)] = byte2, byte3
+            sync_warp()
 
 
 @device
-def _origin(listing, first, n, i):
-    """Return (place, source) of byte i of n copies from ``first`` on, both uint32.
+def _place(listing, i):
+    """Return (number of the copy, place) of byte i of a group of copies."""
+    k = _last_up_to(listing.offsets, i)
+    return k, np.int32(listing.begins[k] + i - listing.offsets[k])
 
-    While the source of a byte is itself a byte of these copies, its own source takes its place.
+
+@device
+def _source(listing, k, place):
+    """Return the place that copy k of the group takes the byte at ``place`` from: before the copy begins."""
+    begin, distance = listing.begins[k], np.uint32(listing.group[k] >> _LENGTH)
+    ahead = np.uint32(place - begin)
+    if ahead >= distance:
+        ahead = np.uint32(ahead % distance)
+    return np.int32(begin - np.int32(distance) + np.int32(ahead))
+
+
+@device
+def _traced(listing, source, lowest):
+    """Return (the source of a byte's source, whether that may have one, too).
+
+    The source remains if it is before ``lowest``, or a literal.
     """
-    k = _last_up_to(listing.offsets, np.int32(0), np.int32(WARP), np.int32(i))
-    place = np.int32(np.int32(listing.places[first + k]) + np.int32(i) - listing.offsets[k])
-    source, lowest, k, is_copied = place, np.int32(listing.places[first]), np.int32(first + k), True
-    while is_copied:
-        begin, copy = np.int32(listing.places[k]), np.uint32(listing.copies[k])
-        distance, ahead = np.uint32(copy >> np.uint32(_LENGTH)), np.uint32(source - begin)
-        if ahead >= distance:
-            ahead = np.uint32(ahead % distance)
-        source = np.int32(begin - np.int32(distance) + np.int32(ahead))
-        is_copied = bool(source >= lowest)
-        if is_copied:
-            k = _last_up_to(listing.places, np.int32(first), n, source)
-            length = np.int32(listing.copies[k] & ((1 << _LENGTH) - 1))
-            is_copied = bool(np.int32(source - np.int32(listing.places[k])) < length)
-    return np.uint32(place), np.uint32(source)
+    k = _last_up_to(listing.begins, source)
+    length = np.int32(listing.group[k] & ((1 << _LENGTH) - 1))
+    before = _source(listing, k, source)
+    is_copied = source >= lowest and np.int32(source - listing.begins[k]) < length
+    return before if is_copied else source, is_copied and before >= lowest
 
 
 @device
-def _last_up_to(array, first, n, value):
-    """Return the last of n places from ``first`` on, at most 32, whose number is at most ``value``."""
-    k, stop = first, np.int32(first + n)
+def _last_up_to(numbers, value):
+    """Return the last of 32 ascending numbers that is at most ``value``; the first if none is."""
+    k = np.uint32(0)
     for step in (16, 8, 4, 2, 1):
-        middle = np.int32(k + step)
-        if middle < stop and np.int32(array[middle]) <= value:
-            k = middle
+        middle = np.uint32(k + np.uint32(step))
+        k = middle if numbers[middle] <= value else k
     return k
 
 
