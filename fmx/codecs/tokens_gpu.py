@@ -24,8 +24,8 @@ from .huffman import INVALID, LITERALS, VALUE
 if TYPE_CHECKING:
     from .code_tables_gpu import BlockTables
 
-SEGMENT, LEAST, EARLY = 768, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
-N_COPIES = 1792  # at a time: a segment has up to SEGMENT / 2 + 1, usually 50
+SEGMENT, LEAST, EARLY = 512, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
+N_COPIES = 1216  # at a time: a segment has up to SEGMENT / 2 + 1, usually 25
 _LENGTH = 9  # bits of a listed copy's length
 
 
