@@ -46,7 +46,7 @@ class PlainRange:
 class GzipStream:
     """The uncompressed bytes of a gzip file.  ``raw``: its bytes; ``before``: the last bytes before them."""
 
-    def __init__(self, path: str, raw: Any, before: bytes = b"") -> None:
+    def __init__(self, path: str, raw: io.BufferedReader | PlainRange, before: bytes = b"") -> None:
         self._path, self._watched = path, _Watched(raw, before)
         self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
 
@@ -81,7 +81,7 @@ class _Watched(io.RawIOBase):
     is accepted.
     """
 
-    def __init__(self, raw: Any, before: bytes) -> None:
+    def __init__(self, raw: io.BufferedReader | PlainRange, before: bytes) -> None:
         self._raw, self._tail, self._first = raw, before, BGZF_END if before else b""
 
     def readable(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def key_of(one, two):
     return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
-def make_pairs(kind: int, one: Any = (), two: Any = ()) -> GuidePairs:
+def make_pairs(kind: int, one: Sequence[int] = (), two: Sequence[int] = ()) -> GuidePairs:
     """Return the GuidePairs of a kind; ``one``, ``two``: numbers of the guides of each listed pair, without
     repeats."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
@@ -227,13 +227,13 @@ class Targets:
 
     guides: tuple
     pairs: GuidePairs | None
-    library: Any
+    library: Library | None
 
     @property
     def n_rows(self) -> int:
         return len(self.library) if self.library else 1
 
-    def rows_of(self, seen: Any) -> Library:
+    def rows_of(self, seen: np.ndarray) -> Library:
         """Return the rows of pairs, given by keys uint64[n] (key_of), with EVERY."""
         one, two = self.guides
         pairs = [(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in seen]

@@ -8,10 +8,11 @@ state; afterwards the bases of all spans are moved together:
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from ..input.whole_files import read_whole
 from ..machines import jobs
 from ..machines.jobs import run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
+
+if TYPE_CHECKING:
+    from ..input import ReadPath
 
 _HEADER, _BLANK = ord(">"), 1
 _UPPER = np.zeros(256, np.uint8)  # byte to upper-case letter of the reference, _BLANK, or 0: neither
@@ -225,7 +229,7 @@ class BasesBefore(NamedTuple):
 
 
 def read_fasta(
-    paths: Any,
+    paths: "ReadPath | Sequence[ReadPath]",
     n_threads: int = 1,
     prefixed: bool = False,
     done: Callable[[float | None], object] = lambda share: None,
@@ -239,7 +243,7 @@ def read_fasta(
     files that was read, and ``warn`` a message if a file is hardly DNA.  ``size``: bytes of a span.  Raises
     InputError unless the files are FASTA with at least one contig, all with different names and none empty.
     """
-    paths = paths if isinstance(paths, (list, tuple)) else [paths]
+    paths = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
     names: dict = {}
     letters, starts, files = [], [np.zeros(1, np.int64)], []
@@ -289,7 +293,7 @@ def _tell(source: Source, share: InputShare, number: int, done: Callable[[float 
     done(share())
 
 
-def _stems(paths: Any) -> list:
+def _stems(paths: "Sequence[ReadPath]") -> list:
     """Return the names of the groups of files.  Raises InputError."""
     stems = stems_of(paths)
     for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):

@@ -1,7 +1,7 @@
 """An index in memory: FMIndex, one index or part; JoinedIndex, several; how their arrays are loaded."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,7 +89,7 @@ def group_arrays(groups: Groups) -> dict:
     return {"group_names": _lines(groups.names), "group_of_contig": groups.of_contig}
 
 
-def _lines(names: Any) -> np.ndarray:
+def _lines(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer("\n".join(names).encode(), np.uint8)
 
 

@@ -15,10 +15,10 @@ text (int64): the position in the part plus the start of the part.
     parts    | 0 1 2 ...     part 0   | 0 1 2 ...   part 1   |     each a suffix array, tables, layouts
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
 from .contracts import MAX_ROWS
+
+if TYPE_CHECKING:
+    from .fm_index import AnyIndex
 
 _NEWLINE = 10
 
@@ -99,12 +102,12 @@ def grouped(names_of_contigs: Iterable[str]) -> Groups:
     return Groups(list(numbers), np.array(of_contig, np.uint32))
 
 
-def are_names(names: Any) -> bool:
+def are_names(names: Collection[str]) -> bool:
     """Return whether these can be names of groups: printable, all different."""
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
 
 
-def groups_of(index: Any) -> Groups:
+def groups_of(index: "AnyIndex") -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
@@ -290,10 +293,10 @@ _BASES = np.frombuffer(b"ACGT", np.uint8)
 class PackedLetters:
     """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
 
-    def __init__(self, index: Any, part_starts: Sequence[int]) -> None:
+    def __init__(self, index: "AnyIndex", part_starts: Sequence[int]) -> None:
         """Take ``part_starts``, where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
-        self._words = [part.text_words for part in index.parts]
+        self._words: list[Any] = [part.text_words for part in index.parts]
 
     def between(self, contig: int, start: int, end: int) -> bytes:
         """Return the bases of a contig from ``start`` to ``end``, half-open."""

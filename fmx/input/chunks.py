@@ -42,7 +42,7 @@ class Chunk:
     end: int = 0
     there: Any = None
 
-    def read(self, hold: Any = None) -> "Chunk":
+    def read(self, hold: object = None) -> "Chunk":
         """Return itself, like a Span of a stream that has been read."""
         return self
 

@@ -6,7 +6,7 @@ the last wanted read is not waited for, and its errors are not reported.
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
@@ -144,7 +144,7 @@ class InputShare:
         self._total = sum(self._sizes)
         self._ends: dict = {}  # bytes read, by file
 
-    def note(self, number: Any, end: int) -> None:
+    def note(self, number: Hashable, end: int) -> None:
         """Note that ``end`` bytes of a file were taken."""
         self._ends[number] = end
 

@@ -39,7 +39,7 @@ class SequenceSpan:
         self.path, self._what, self._first, self._parts = given(what), what, first, parts
         self.n = sum(len(part.letters) for part in parts)
 
-    def read(self, hold: Any = None) -> Chunk:
+    def read(self, hold: object = None) -> Chunk:
         """Read them as FASTA.  Raises InputError for a bad sequence, ValueError for non-ASCII characters."""
         head = _HEAD[: 1 if self._parts[0].names else 2]
         data, at, n = np.empty(self._size(head), np.uint8), 0, self.n

@@ -8,7 +8,6 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..codecs.readers import CompressedStream, GzipStream, kind_of
@@ -27,9 +26,9 @@ def stem_of(path: str, suffix: str = SUFFIX) -> str:
     return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
 
 
-def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
+def stems_of(paths: "Sequence[ReadPath]", suffix: str = SUFFIX) -> list:
     """Return the stems of files, with their folders if two are equal."""
-    names = [os.fspath(path) for path in paths]
+    names = list(map(os.fsdecode, paths))
     stems = [stem_of(name, suffix) for name in names]
     if len(set(stems)) == len(stems):
         return stems
@@ -73,7 +72,7 @@ def is_alignments(head: bytes) -> bool:
         return False
 
 
-def _alignments(path: str, file: Any) -> "Alignments":
+def _alignments(path: str, file: io.BufferedReader) -> "Alignments":
     """Return a reader of BAM or CRAM; imported on first use."""
     from .alignments import Alignments
 

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import InputError, n_of, shown
 from .dna import IUPAC
@@ -128,7 +128,7 @@ def read_pairs(path: str | Path) -> list:
     return pairs
 
 
-def _check(path: str | Path, where: str, pair: Any) -> None:
+def _check(path: str | Path, where: str, pair: "Pair") -> None:
     if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
         raise InputError(path, where, f"{shown(pair.name)!r} is not a name: use printable characters only")
     for primer in (pair.forward, pair.reverse):

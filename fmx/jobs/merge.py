@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import xxhash
 
 from ..errors import OutputError
-from ..machines.progress import Wall
+from ..machines.progress import Wall, Writable
 from ..output.run import RunTable, beside, from_fields
 from ..output.search_output import Taker
 from ..report.facts import Report, added
@@ -21,6 +21,9 @@ from ..report.page import rendered
 from ..system.process import available_cores
 from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
 from .shard import FRAME
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -174,7 +177,7 @@ def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
     return read.getvalue()
 
 
-def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
+def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Writable) -> None:
     """Copy a shard's file that stores pieces with their lengths, without the lengths.  Raises OutputError."""
     pieces = _PieceSplitter(sink)
     _copy(folder, shard, name, pieces)
@@ -185,10 +188,10 @@ def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> N
 class _PieceSplitter:
     """A writer that passes on whole pieces to ``sink``; ``rest``: bytes of an incomplete piece."""
 
-    def __init__(self, sink: Any) -> None:
+    def __init__(self, sink: Writable) -> None:
         self._sink, self.rest = sink, bytearray()
 
-    def write(self, data: Any) -> None:
+    def write(self, data: "ReadableBuffer") -> None:
         self.rest += data
         while len(self.rest) >= FRAME:
             stop = FRAME + int.from_bytes(self.rest[:FRAME], "little")
@@ -198,7 +201,7 @@ class _PieceSplitter:
             del self.rest[:stop]
 
 
-def _copy(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
+def _copy(folder: str | Path, shard: Manifest, name: str, sink: Writable) -> None:
     """Copy a shard's file to ``sink`` and check it against the manifest.  Raises OutputError."""
     path = Path(folder) / name_of(shard.number, shard.count) / name
     digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))

@@ -13,7 +13,7 @@ from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
 from ..machines.places import Auto, Device
 from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
-from ..mem.matching import Finder, MemOptions
+from ..mem.matching import Finder, FormatsMatches, MemOptions
 from ..mem.pipeline import make_finders
 from ..search import hits
 from ..search.mappers import MapperCache
@@ -39,7 +39,9 @@ class Searchers:
         own = replace(options, n_threads=self.n_threads)
         return self._cache.mappers(index, own, self.device, Progress(quiet=True))
 
-    def finders(self, index: AnyIndex, options: MemOptions, writer: Any) -> list[Finder | Auto[Finder]]:
+    def finders(
+        self, index: AnyIndex, options: MemOptions, writer: FormatsMatches
+    ) -> list[Finder | Auto[Finder]]:
         """Finders of maximal matches, which ``writer`` formats."""
         self.close()
         make = partial(Finder, index, writer=writer)
@@ -345,5 +347,5 @@ def _near(mismatches: int, strata: bool) -> hits.Near | None:
     return arguments.near(mismatches, strata=strata)
 
 
-def _refuse(**_: Any) -> AnyIndex:
+def _refuse(**_: object) -> AnyIndex:
     raise ValueError("the index is closed: open it again, or search it before closing it")

@@ -12,7 +12,7 @@ from ..compiler import object_cache
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
-from ..input import PairedFiles, pair_spans
+from ..input import PairedFiles, SpanLike, pair_spans
 from ..input.mates import Mates
 from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
@@ -186,7 +186,7 @@ def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
     """Return the number of occurrences of each read, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
-    def work(mapper: Mapper, emit: Callable, span: Any) -> int:
+    def work(mapper: Mapper, emit: Callable, span: SpanLike) -> int:
         found = mapper.search(span.read())
         if mapper.options.near:
             for _ in mapper.hits_of(found):  # computes the totals

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..compiler import object_cache
-from ..report.facts import SPENT
+from ..report.facts import SPENT, Report
 from ..system.process import started, tell
 
 if TYPE_CHECKING:
@@ -135,15 +135,28 @@ class Wall:
 # What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).
 
 
+class HasFacts(Protocol):
+    """What a run has counted."""
+
+    def facts(self) -> Mapping[str, int]:
+        """Return the numbers for a report (docs/reports.md)."""
+
+
+class Timed(Protocol):
+    """A place with a Clock: a GpuSession."""
+
+    clock: Clock
+
+
 class Watch:
     """Measures one run for a Report; ``clock`` records its stages."""
 
-    def __init__(self, report: Any) -> None:
+    def __init__(self, report: Report) -> None:
         self._report = report
         self._clocks: dict[str, Clock] = {}
         self.clock, self._wall = Clock(), Wall()
 
-    def begin(self, wall: Wall, sessions: Sequence[Any] = ()) -> None:
+    def begin(self, wall: Wall, sessions: Sequence[Timed] = ()) -> None:
         """Start timing a run: everything is compiled and open, including the GpuSessions."""
         self._wall = wall
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
@@ -154,7 +167,7 @@ class Watch:
         """Wrap a file so that its writes are timed as the stage "write"."""
         return TimedFile(sink, partial(self.clock.timed, "write"))
 
-    def facts(self, places: Any, summary: Any, found: Mapping[str, Any] | None = None) -> dict:
+    def facts(self, places: Sequence[str], summary: HasFacts, found: Mapping[str, Any] | None = None) -> dict:
         """Return all facts of the run: ``places`` of work, its ``summary``, and what else was ``found``."""
         wall = self._wall.over()
         known = {

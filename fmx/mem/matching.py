@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from .matches import in_query, in_reference
 from .strands import Matcher, Matches, Strands, cut, empty_matches, join_matches, make_strands, take
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex, JoinedIndex
+    from ..index.fm_index import AnyIndex, FMIndex, JoinedIndex
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
+    from ..machines.progress import Clock
 
 MANY, LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
 
@@ -202,6 +203,18 @@ class MemSummary(Sums):
         return n_of(self.queries, "query", "queries"), n_of(self.matches, "match", "matches")
 
 
+class FormatsMatches(Protocol):
+    """Interface of what formats the matches of a batch: output.lines.MatchWriter, and MatchRows of Python."""
+
+    is_sam: bool
+
+    def format(self, batch: Any, strands: Any, matches: Any, rows: tuple[int, int], /) -> Any:
+        """Return a piece: the lines of matches, with the header lines of ``rows`` of strands."""
+
+    def written(self, piece: Any, /) -> None:
+        """Note that a piece has been written."""
+
+
 class QueryShare(NamedTuple):
     """A part of a span of queries, done by a Finder of any worker: ``how(finder, emit, *what)``."""
 
@@ -216,7 +229,12 @@ class Finder:
     """
 
     def __init__(
-        self, index: Any, options: MemOptions, writer: Any, matcher: Matcher | None = None, clock: Any = None
+        self,
+        index: "AnyIndex",
+        options: MemOptions,
+        writer: "FormatsMatches",
+        matcher: Matcher | None = None,
+        clock: "Clock | None" = None,
     ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer

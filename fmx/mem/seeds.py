@@ -22,7 +22,7 @@ rows is replaced by two wider ones, half as far apart, whose rows are found by b
     window P, wider, few rows            starts in (P - h, P]             l - h + 1 symbols wide
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from .windows import (
     step_of,
 )
 
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+
 _GROUP = 64  # windows that are looked up, and rows that are compared, at a time
 _AHEAD = 24  # anchors ahead whose rows are prefetched
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; unevenness of strings in genomes
@@ -62,8 +65,10 @@ class Windows(NamedTuple):
     reach: np.ndarray
 
 
-def make_seeds(index: Any, least: int) -> Seeds:
+def make_seeds(index: "FMIndex", least: int) -> Seeds:
     """Return a matcher with an index that was opened for seed and verify."""
+    assert index.seeds is not None
+    assert index.text_words is not None
     width = best_width(index.sa.positions.size, index.seeds.s, least)
     return Seeds(index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width)
 

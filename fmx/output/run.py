@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self, TypeV
 from ..input import PairedFiles, spans
 from ..input.read_range import InputRange, ReadRange
 from ..input.streams import named_output, whole_output
+from ..machines.progress import Writable
 from ..report.facts import joined_screens
 from . import Aside
 
@@ -310,7 +311,7 @@ def beside(path: str, stack: ExitStack) -> Beside:
 class Sinks:
     """A binary file that writes each Aside to the file of its place."""
 
-    def __init__(self, sink: Any, asides: Sequence[Any]) -> None:
+    def __init__(self, sink: Writable, asides: Sequence[Writable]) -> None:
         self._sink, self._asides = sink, asides
 
     def write(self, piece: Any) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
 _KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb")  # of bars
@@ -112,7 +111,7 @@ def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title:
     return _figure(_SCALE + _WIDE + 30, bottom + 48, parts, title)
 
 
-def matrix(names: Sequence[str], numbers: Any, title: str) -> str:
+def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]], title: str) -> str:
     """Return a square matrix of numbers from -1 to 1; cells near 1 are darker."""
     n, left = len(names), _NAMES
     cell = max(14, min(56, 560 // n))

@@ -60,7 +60,7 @@ def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") 
 
     trim = options.collapse or WHOLE
 
-    def work(_: Any, span: "SpanLike") -> Distinct:
+    def work(_: object, span: "SpanLike") -> Distinct:
         own = Collection()
         own.add(_spelled(trimmed(reads.parse(span.read().whole()), trim)))
         return own.distinct()
@@ -150,7 +150,7 @@ class _Span:
     def __init__(self, held: Distinct, start: int, stop: int) -> None:
         self._held, self._start, self._stop = held, start, stop
 
-    def read(self, hold: Any = None) -> Chunk:
+    def read(self, hold: object = None) -> Chunk:
         """Return the FASTA records as a Chunk."""
         own = slice(self._start, self._stop)
         n = self._stop - self._start

@@ -152,7 +152,7 @@ class MapperCache:
             if device.engine != "cpu":
                 self._kept = index, shared, mappers
 
-        def asked(mapper: Any) -> Any:
+        def asked(mapper: "Mapper") -> "MapsSpans":
             own = mapper.asked(policy=options.policy, strands=options.strands, pairing=options.pairing)
             return of_pairs(own, index)
 

@@ -74,18 +74,21 @@ class MapOptions:
         return f"{short}{many} other than {what}"
 
 
-def make_query(index: Any) -> Any:
+def make_query(index: "FMIndex") -> Any:
     """Return the query for the method that an index was opened with."""
     if index.method == "sparse":
         from .sparse import make_sparse
 
         return make_sparse(index)
+    assert index.prefix is not None
     if index.method == "backward":
         from .queries.exact import Exact
 
         return Exact(index.prefix, index.layout)
     from .queries.verify import Verify
 
+    assert index.seeds is not None
+    assert index.text_words is not None
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 

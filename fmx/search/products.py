@@ -23,6 +23,8 @@ from ..report.facts import SingleOutput
 from ..system.files import PLACE
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from ..index.fm_index import AnyIndex
     from ..index.reference import Blocks
     from ..input.tables import Pair
@@ -176,7 +178,7 @@ def amplify(
     pairs: "Sequence[Pair]",
     mappers: "Sequence[NearMapper]",
     output: ProductOutput,
-    writer: Any,
+    writer: "ModuleType",
     run: "OutputRun",
     progress: "Progress",
 ) -> ProductSummary:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,9 +31,12 @@ from ..sparse.building import build_sparse
 from .bwt import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
 
+if TYPE_CHECKING:
+    from ...input import ReadPath
+
 
 def build_index(
-    fasta: Any,
+    fasta: "ReadPath | Sequence[ReadPath]",
     path: str | os.PathLike,
     options: IndexOptions | None = None,
     n_threads: int = 1,
@@ -51,7 +54,12 @@ def build_index(
 
 
 def build_into(
-    writer: IndexSink, fasta: Any, options: IndexOptions, n_threads: int, progress: Progress, device: Device
+    writer: IndexSink,
+    fasta: "ReadPath | Sequence[ReadPath]",
+    options: IndexOptions,
+    n_threads: int,
+    progress: Progress,
+    device: Device,
 ) -> None:
     """Index FASTA into an IndexWriter or a MemoryIndex; the other arguments are those of build_index."""
     if not options.by_size:

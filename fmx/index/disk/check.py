@@ -186,7 +186,7 @@ def is_array(name: str) -> bool:
     )
 
 
-def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: Any) -> None:
+def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: Sequence[np.ndarray]) -> None:
     """Check contigs and blocks: they make up the text in order, without gaps; parts end where contigs end.
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.

@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -235,7 +235,7 @@ def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
 
 
 def read_checked(
-    path: str | os.PathLike, meta: dict, names: Any, n_threads: int = 1, verify: bool = False
+    path: str | os.PathLike, meta: dict, names: Iterable[str], n_threads: int = 1, verify: bool = False
 ) -> dict:
     """Return arrays by name, mapped from disk and checked now, unless the seal covers them.
 
