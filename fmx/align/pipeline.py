@@ -27,7 +27,7 @@ from ..errors import InputError, OutputError, n_of
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
-from ..machines.progress import Progress
+from ..machines.progress import Progress, RunCounts
 from ..output import module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import PLAIN, Container, LocalRun, PartRun, Run
@@ -146,16 +146,12 @@ class PairOutput(SingleOutput):
 
 
 @dataclass(frozen=True)
-class AlignmentSummary:
+class AlignmentSummary(RunCounts):
     """Counts of a run."""
 
     pairs: int
 
     things = "pairs"
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        return self.pairs, "pairs"
 
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..errors import n_of
 from ..input import PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
-from ..machines.progress import Clock, OutputRun, Progress, Watch
+from ..machines.progress import Clock, OutputRun, Progress, RunCounts, Watch
 from ..report.facts import Report
 from .counting import (
     FIRST,
@@ -39,15 +39,10 @@ if TYPE_CHECKING:
     from ..input.shards import ShardPlan
 
 
-class _CountTotals:
+class _CountTotals(RunCounts):
     """Base of summaries of a run; their numbers can be added up."""
 
-    things: ClassVar[str]
     assigned: int
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, unit) for a rate."""
-        return getattr(self, self.things), self.things
 
     def sentence(self, _: object = None) -> str:
         """Return the summary in one line."""

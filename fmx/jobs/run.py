@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from ..errors import ClusterError, n_of
-from ..machines.progress import Progress
+from ..machines.progress import Progress, RunCounts
 from . import (
     Job,
     JobContext,
@@ -86,20 +86,6 @@ def shard_of(
 # Messages at the end of a run: the same for a whole run, a cluster run and fmx merge.
 
 
-class RunSummary(Protocol):
-    """What a run has counted."""
-
-    @property
-    def things(self) -> str:
-        """Name of the attribute that is 0 if the inputs are empty."""
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-
-    def sentence(self, asked: Any, /) -> str:
-        """Return one line that describes the run; ``asked``: an Asked, or None."""
-
-
 _SUMMARIES = {  # by command, and by what its summary counts first
     ("search", "reads"): ("search.summary", "Summary"),
     ("search", "pairs"): ("search.summary", "PairSummary"),
@@ -115,7 +101,7 @@ _SUMMARIES = {  # by command, and by what its summary counts first
 def say_summary(
     progress: Progress,
     command: str,
-    summary: RunSummary,
+    summary: RunCounts,
     asked: "Asked | None",
     names: Sequence[str],
     pace: str,
@@ -143,7 +129,7 @@ def _called(things: str, asked: "Asked | None") -> str:
 def say_run(
     progress: Progress,
     command: str,
-    summary: RunSummary,
+    summary: RunCounts,
     asked: "Asked | None",
     names: Sequence[str],
     shard: "PartRun | None" = None,

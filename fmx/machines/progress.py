@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..compiler import object_cache
 from ..report.facts import SPENT, Report
@@ -135,8 +135,25 @@ class Wall:
 # What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).
 
 
+class RunCounts:
+    """Base of what a run has counted; ``things``: the field that is 0 if the inputs are empty; ``unit``: the
+    one that a rate counts, if another."""
+
+    things: ClassVar[str]
+    unit: ClassVar[str] = ""
+
+    def seen(self) -> tuple[int, str]:
+        """Return (number, noun) of what a rate counts."""
+        unit = self.unit or self.things
+        return getattr(self, unit), unit
+
+    def sentence(self, asked: Any, /) -> str:
+        """Return one line that describes the run; ``asked``: a search's options for the wording."""
+        raise NotImplementedError
+
+
 class HasFacts(Protocol):
-    """What a run has counted."""
+    """What a report describes: RunCounts, or the result of a count."""
 
     def facts(self) -> Mapping[str, int]:
         """Return the numbers for a report (docs/reports.md)."""

@@ -183,15 +183,11 @@ class MemSummary(Sums):
     match_lengths: Any = None
     strands: Any = None  # int64[2]: matches on + and -, if requested
 
-    things = "queries"
+    things, unit = "queries", "bases"
 
     def facts(self) -> dict:
         """Return the numbers for a report (docs/reports.md)."""
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        return self.bases, "bases"
 
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""

@@ -19,6 +19,7 @@ from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..machines.pipeline import run_at
+from ..machines.progress import RunCounts
 from ..report.facts import SingleOutput
 from ..system.files import PLACE
 
@@ -154,7 +155,7 @@ class ProductOutput(SingleOutput):
 
 
 @dataclass(frozen=True)
-class ProductSummary:
+class ProductSummary(RunCounts):
     """Number of primer pairs, of those that ``amplify``, and of their products."""
 
     pairs: int
@@ -162,10 +163,6 @@ class ProductSummary:
     products: int
 
     things = "pairs"
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        return self.pairs, "pairs"
 
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""

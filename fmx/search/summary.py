@@ -10,6 +10,7 @@ from ..compiler.functions import compiled
 from ..errors import n_of
 from ..input.reads import FORWARD, REVERSE, classes_of, count_lengths, no_lengths, rows_of
 from ..machines.places import Auto
+from ..machines.progress import RunCounts
 from .hits import eligible_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Sums:
+class Sums(RunCounts):
     """Base of dataclasses of numbers and arrays that add up; None where nothing is counted."""
 
     def add(self, other: Self) -> None:
@@ -90,10 +91,6 @@ class Summary(Sums):
             "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
             "cannot_occur": self.hopeless, "occurrences": self.hits,
         }  # fmt: skip
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        return self.reads, "reads"
 
     def sentence(self, asked: "Asked") -> str:
         """Return one line that describes the run."""
@@ -166,7 +163,7 @@ class PairSummary(Sums):
     multiplicity: np.ndarray | None = None  # number of pairs by their proper pairs, if requested
     mismatches: np.ndarray | None = None
 
-    things = "reads"
+    things, unit = "reads", "pairs"
 
     @classmethod
     def of(
@@ -214,10 +211,6 @@ class PairSummary(Sums):
             "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
             "cannot_occur": self.hopeless, "proper_pairs": self.hits,
         }  # fmt: skip
-
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        return self.pairs, "pairs"
 
     def sentence(self, asked: "Asked") -> str:
         """Return one line that describes the run."""

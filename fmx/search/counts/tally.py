@@ -48,7 +48,31 @@ class ReadCounter(Protocol):
         """Reset all counts."""
 
 
-class Tally:
+class OwnersCounter:
+    """Base of ReadCounters of ``owners``: Tally and Screen."""
+
+    owners: "Owners"
+
+    def add(
+        self, locators: Sequence[Any], intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
+
+        ``weight`` int64[n_reads]: how many reads each stands for.
+        """
+        bounds, reads = distinct(intervals, eligible, weight)
+        self._count(placed(self.owners, locators, bounds), reads)
+
+    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
+        """Count the first ``n[r]`` NearMatches of each read r with its ``weight``; both int64[n_reads]."""
+        self._count([placed_matches(matches, n)], Counted(weight, n))
+
+    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
+        """Count reads by their occurrences."""
+        raise NotImplementedError
+
+
+class Tally(OwnersCounter):
     """Counts reads and hits of Owners; several threads may add at a time."""
 
     on_gpu = True
@@ -83,24 +107,6 @@ class Tally:
         """Add a table in the form of ``table``."""
         with self.counting() as own:
             own += table
-
-    def add(
-        self,
-        locators: Sequence[Any],
-        intervals: "Intervals",
-        eligible: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
-        """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
-
-        ``weight`` int64[n_reads]: how many reads each stands for.
-        """
-        bounds, reads = distinct(intervals, eligible, weight)
-        self._count(placed(self.owners, locators, bounds), reads)
-
-    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count the first ``n[r]`` NearMatches of each read r with its ``weight``; both int64[n_reads]."""
-        self._count([placed_matches(matches, n)], Counted(weight, n))
 
     def _count(self, found: Iterable[Placed], reads: Counted) -> None:
         with self.counting() as table:
@@ -158,7 +164,7 @@ def _count(found, reads, blocks, seen, table):
 MOST = 63  # most groups: bits of a combination
 
 
-class Screen:
+class Screen(OwnersCounter):
     """Counts reads by the combination of Owners that they occur in; several threads may add at a time."""
 
     on_gpu = False
@@ -176,32 +182,15 @@ class Screen:
         """Reset all counts."""
         self._reads.clear()
 
-    def add(
-        self,
-        locators: Sequence[Any],
-        intervals: "Intervals",
-        eligible: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
-        """Count the reads of a batch, as Tally.add does."""
-        bounds, reads = distinct(intervals, eligible, weight)
-        self._count(placed(self.owners, locators, bounds), reads.weight)
-
     def add_pairs(self, mates: Iterable[Iterable[Placed]], n: int) -> None:
         """Count n pairs by where mates 1 and mates 2 occur: a pair occurs wherever one of its mates does."""
-        self._count((each for places in mates for each in places), np.ones(n, np.int64))
+        ones = np.ones(n, np.int64)
+        self._count((each for places in mates for each in places), Counted(ones, ones))
 
-    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count the reads of a batch, as Tally.add_matches does."""
-        self._count([placed_matches(matches, n)], weight)
-
-    def _count(self, found: Iterable[Placed], weight: np.ndarray) -> None:
-        masks = np.zeros(weight.size, np.int64)
+    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
+        masks, weight = np.zeros(reads.weight.size, np.int64), reads.weight
         for each in found:
             _mark(each, self.owners.blocks, masks)
-        self._note(masks, weight)
-
-    def _note(self, masks: np.ndarray, weight: np.ndarray) -> None:
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)
