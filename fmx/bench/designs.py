@@ -32,6 +32,7 @@ from ..search.queries.exact import Exact
 from .patterns import DrawnPatterns
 
 SECTOR = 32  # smallest unit that memory transfers, in bytes
+_LOOKED_UP = 8  # symbols that the prefix table looks up
 
 
 class Accesses(NamedTuple):
@@ -292,7 +293,7 @@ def run(given: dict[str, Any]) -> None:
     def make_drawn(n_bases: int) -> DrawnPatterns:
         backend = Gpu(GpuSession(given["device"]))
         codes = make_codes(backend, Randomize, n_bases + 1)
-        return DrawnPatterns(backend, codes, given["queries"], given["length"], given["prefix"])
+        return DrawnPatterns(backend, codes, given["queries"], given["length"], _LOOKED_UP)
 
     def keep(experiment: str, rows: list[dict]) -> None:
         tables.keep(output, experiment, name, rows)

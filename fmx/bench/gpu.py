@@ -26,7 +26,6 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @count("--bases", default="1G", help="Length of the reference.")
 @queries
 @length
-@click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
 @click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
 @click.option("--engine", "engines", multiple=True, help="Only these GPU engines (designs, blocks).")

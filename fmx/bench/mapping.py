@@ -47,7 +47,6 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
     help="Tool to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v follows --mismatches.",
 )  # fmt: skip
 @runs
-@click.option("--gzip", "zipped", is_flag=True, help="Compress the reads with gzip.")
 @click.option("--bam", is_flag=True, help="Also time BAM output.")
 @click.option(
     "--to", "targets", type=click.Choice(["file", "pipe", "null"]), multiple=True, default=["file"],
@@ -74,9 +73,6 @@ def map_command(**given: Any) -> None:
         else:
             write_plain(given["reads"], reads)
             n_reads = sum(parse(chunk).length.size for chunk in read_chunks([str(reads)]))
-        if given["zipped"]:
-            timing.run(["gzip", "-kf1", reads])
-            reads = folder / "reads.fq.gz"
         show_machine(given["threads"], n_runs)
         builds, maps = _commands(fasta, reads, folder, given)
         show(compared("index", timing.medians_of_commands(builds, n_runs), "fmx"))

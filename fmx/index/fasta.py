@@ -27,7 +27,7 @@ from ..input.streams import Source, stems_of
 from ..input.tables import read_named
 from ..input.whole_files import read_whole
 from ..machines import jobs
-from ..machines.jobs import run_all
+from ..machines.jobs import Array, run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class FastaLetters(NamedTuple):
     """``letters`` uint8, upper case; ``starts`` int64[n + 1] of contigs there; ``headers`` without '>'."""
 
     letters: Any
-    starts: Any
+    starts: Array
     headers: list
 
 

@@ -8,14 +8,14 @@ rows; the count before a row is the index of its position.
 """
 
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, bits_from, prefetch
 from ..input.dna import WORD, symbols
-from ..machines.jobs import ONE_CORE, Backend, choose, do
+from ..machines.jobs import ONE_CORE, Array, Backend, choose, do
 from .bits import count_in_column, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
 from .reference import block_end
@@ -98,7 +98,7 @@ def n_mark_words(n: int) -> int:
 
 
 def sample(
-    sa: Any, block_starts: np.ndarray, s: int, k: int, ahead: int = 0, backend: Backend = ONE_CORE
+    sa: Array, block_starts: np.ndarray, s: int, k: int, ahead: int = 0, backend: Backend = ONE_CORE
 ) -> SampledSA:
     """Keep every s-th position of ``sa`` (uint32[n], on the backend) for walks of up to k symbols per step.
 
@@ -179,7 +179,7 @@ _LAST = 2**32 - 1
 class WideRows(NamedTuple):
     """``rows`` uint64[n], the suffix array with symbols."""
 
-    rows: Any
+    rows: Array
 
 
 def n_sectors(n: int) -> int:

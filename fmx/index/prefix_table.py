@@ -12,7 +12,7 @@ read shorter than q, and the m mod k symbols that k-steps leave over, are looked
 """
 
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..limits import PREFIX_LENGTH
-from ..machines.jobs import Backend, do, run_all, spans
+from ..machines.jobs import Array, Backend, do, run_all, spans
 from .seed_table import first_row
 
 MIN_LENGTH, MAX_LENGTH = PREFIX_LENGTH
@@ -66,7 +66,7 @@ def n_pairs(q: int) -> int:
     return (4 ** (q + 1) - 1) // 3
 
 
-def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
+def build_prefix_table(text: Array, q: int, n_threads: int = 1) -> PrefixTable:
     """Count the strings of every length in ``text`` (uint8 codes, separator 0), without a suffix array.
 
     Several threads are used only if the text is larger than the tables of all threads.
@@ -82,7 +82,7 @@ def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
     return PrefixTable(pairs[0], q)
 
 
-def make_prefix_table(backend: Backend, text: Any, sa: Any, q: int) -> PrefixTable:
+def make_prefix_table(backend: Backend, text: Array, sa: Array, q: int) -> PrefixTable:
     """Make the table on the backend: counted in the text, or on a GPU by search in ``sa``."""
     if backend.serial:
         return build_prefix_table(text, q, backend.n_threads)

@@ -9,14 +9,14 @@ just before w AA...A.
 """
 
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import at, bits_from, load_big_endian, prefetch
 from ..input.dna import symbols
-from ..machines.jobs import Backend, do
+from ..machines.jobs import Array, Backend, do
 from .reference import block_end
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
@@ -44,7 +44,7 @@ def longest_strings(n_text: int) -> int:
     return max(10, (n_text.bit_length() + 1) // 2)
 
 
-def first_rows(backend: Backend, text: Any, sa: Any, s: int) -> Any:
+def first_rows(backend: Backend, text: Array, sa: Array, s: int) -> Array:
     """Return the starts of a seed table, on the backend, from the suffix array ``sa`` of ``text``."""
     starts = backend.empty(4**s + 1, np.uint32)
     backend.run(FindStarts(text, sa, s, starts), starts.size)
@@ -55,11 +55,11 @@ class Lengthen(NamedTuple):
     """Make ``starts`` uint32[4^s + 1] from a SeedTable of shorter strings, ``sa``, and the packed text."""
 
     known: SeedTable
-    sa: Any
-    words: Any
-    blocks: Any
+    sa: Array
+    words: Array
+    blocks: Array
     s: int
-    starts: Any
+    starts: Array
 
 
 @do.register(Lengthen)

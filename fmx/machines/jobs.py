@@ -12,13 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..compiler.functions import by_type, compiled
 
 T = TypeVar("T")
+
+# An array in the memory of a Backend: NumPy's, or a gpu.DeviceArray.
+Array: TypeAlias = Any
 
 
 # Threads run compiled functions in parallel, without Python's global lock.
@@ -167,19 +170,19 @@ class Backend:
     sort_pairs: Callable[..., tuple[Any, Any]]
     synchronize: Callable[[], None]
 
-    def select(self, choice: Any, n: int) -> Any:
+    def select(self, choice: NamedTuple, n: int) -> Array:
         """Return the kept values of the chosen among n things, in order, as uint32."""
         ends = self.count(choice, n)
         return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
 
-    def count(self, choice: Any, n: int, multiple: int = 1) -> np.ndarray:
+    def count(self, choice: NamedTuple, n: int, multiple: int = 1) -> np.ndarray:
         """Return int64 on the host: 0, then the number of chosen things up to the end of each stretch."""
         size = self.stretch_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
         self.run(CountChosen(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
-    def pick(self, choice: Any, n: int, ends: np.ndarray, into: Any, multiple: int = 1) -> Any:
+    def pick(self, choice: NamedTuple, n: int, ends: np.ndarray, into: Array, multiple: int = 1) -> Array:
         """Write the kept values to the start of ``into`` and return them; ``ends`` comes from ``count``."""
         if ends[-1]:
             self.run(PickChosen(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
@@ -213,7 +216,7 @@ class Cores(Backend):
         """Return the things per stretch, a multiple of ``multiple``, so that each thread gets one of n."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
-    def run(self, job: Any, n: int, size: int | None = None) -> None:
+    def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
         """Process all n things of a job, ``size`` per stretch, or in stretches of any size if None."""
         size = size or self.stretch_size(n)
         stretches = [

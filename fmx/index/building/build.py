@@ -11,7 +11,7 @@ import numpy as np
 from ..._version import __version__
 from ...errors import UnsupportedError
 from ...input.dna import pack_text, unpack_text
-from ...machines.jobs import Backend, Cores, start
+from ...machines.jobs import Array, Backend, Cores, start
 from ...machines.places import CPU, Device, choose_place
 from ...machines.progress import Progress
 from ..arrays import part_arrays, part_sizes, part_span
@@ -182,7 +182,7 @@ def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
 
 
 def _add_tables(
-    backend: Backend, writer: IndexSink, text: Any, sa: Any, lengths: tuple, progress: Progress
+    backend: Backend, writer: IndexSink, text: Array, sa: Array, lengths: tuple, progress: Progress
 ) -> None:
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
@@ -195,7 +195,7 @@ def _add_tables(
         writer.add("text_words", pack_text(text, backend), backend)
 
 
-def _sa_arrays(backend: Backend, sa: Any, block_starts: np.ndarray, options: IndexOptions) -> dict:
+def _sa_arrays(backend: Backend, sa: Array, block_starts: np.ndarray, options: IndexOptions) -> dict:
     """Return the arrays that are stored for a suffix array, on the backend."""
     if options.sa_rate == 1:
         return {"sa_positions": sa}
@@ -222,7 +222,7 @@ def _written_meanwhile(
             written()
 
 
-def add_lcp(writer: IndexSink, text: Any, sa: Any, n_threads: int, progress: Progress) -> None:
+def add_lcp(writer: IndexSink, text: Array, sa: Array, n_threads: int, progress: Progress) -> None:
     """Make and write the LCP and rank arrays of a part from its text and suffix array."""
     with progress.stage("LCP and rank arrays"):
         writer.add("lcp.rank", invert(Cores(n_threads), sa))
@@ -231,7 +231,12 @@ def add_lcp(writer: IndexSink, text: Any, sa: Any, n_threads: int, progress: Pro
 
 
 def add_layout_arrays(
-    backend: Backend, writer: IndexSink, names: Sequence[LayoutName], text: Any, sa: Any, progress: Progress
+    backend: Backend,
+    writer: IndexSink,
+    names: Sequence[LayoutName],
+    text: Array,
+    sa: Array,
+    progress: Progress,
 ) -> None:
     """Make and write the layouts of a part from its text and suffix array on the backend."""
     for name in names:

@@ -13,14 +13,14 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, prefetch
 from ...compiler.sorting import last_until
-from ...machines.jobs import ONE_CORE, Backend, do, run_all, spans
+from ...machines.jobs import ONE_CORE, Array, Backend, do, run_all, spans
 from ..contracts import NONE, fill
 from ..seed_table import first_rows
 
 MAX_K = 3  # 4^3 codes and NONE fit in a byte
 
 
-def kmer_bwt(text: Any, sa: Any, k: int, backend: Backend = ONE_CORE) -> Any:
+def kmer_bwt(text: Array, sa: Array, k: int, backend: Backend = ONE_CORE) -> Array:
     """Return uint8[n]: the code of the k symbols before each suffix (first symbol highest), or NONE.
 
     ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
@@ -77,7 +77,7 @@ def _fill_runs(job, stretch, start, stop):
 
 
 def fill_layout(
-    backend: Backend, layout: Any, text: Any, sa: Any, codes: Any, d: int, runs_together: int = 1
+    backend: Backend, layout: Any, text: Array, sa: Array, codes: Array, d: int, runs_together: int = 1
 ) -> None:
     """Write a k-step BWT to the layout's arrays (zeros): n // d + 1 runs of d rows, the last one incomplete.
 
@@ -98,7 +98,7 @@ def fill_layout(
 # The rank array, the inverse of a suffix array: for each text position, the row of its suffix.
 
 
-def invert(backend: Backend, sa: Any) -> Any:
+def invert(backend: Backend, sa: Array) -> Array:
     """Return the rank array of ``sa`` (uint32[n], on the backend) as uint32[n]."""
     row_of = backend.empty(sa.size, np.uint32)
     backend.run(Invert(sa, row_of), sa.size)
@@ -158,7 +158,7 @@ def lcp_below(lcp, row, limit):
     return min(lcp_at(lcp, row), limit)
 
 
-def build_lcp(text: Any, sa: Any, n_threads: int = 1) -> LCP:
+def build_lcp(text: Array, sa: Array, n_threads: int = 1) -> LCP:
     """Return the LCP array of ``text`` (uint8[n] codes, separator 0) with suffix array ``sa`` (uint32[n]).
 
     The Phi algorithm (Karkkainen, Manzini, Puglisi 2009): compute values in text order, where each is at

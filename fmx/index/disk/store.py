@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import xxhash
 
 from ...compiler import object_cache
 from ...errors import IndexFileError
-from ...machines.jobs import run_all
+from ...machines.jobs import Array, run_all
 from ...system.files import tells_changes
 from ..arrays import ArraySpec, scan
 from . import META, what_is_there
@@ -93,12 +93,12 @@ FORMATS = FORMAT, GROUPED, SPARSE
 PIECE = 1 << 26
 
 
-def checksum(array: Any) -> str:
+def checksum(array: Array) -> str:
     """Return the hexadecimal xxh3-64 of a flat array's data."""
     return scan(array, 0, array.size, ArraySpec("", ()))[0]
 
 
-def _pieces(array: Any, form: ArraySpec) -> list:
+def _pieces(array: Array, form: ArraySpec) -> list:
     """Return the arguments of ``scan`` for the array's data, PIECE bytes at a time."""
     flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
     return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]

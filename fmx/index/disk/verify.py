@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.functions import compiled
-from ...machines.jobs import run_all, spans
+from ...machines.jobs import Array, run_all, spans
 from ..building.bwt import LARGE, LCP
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
 from ..layouts import parse_name, sparse_named
@@ -24,7 +24,7 @@ _STRETCH = 1 << 20  # rows checked together
 
 
 def contradictions(
-    layouts: dict, sa: Any, lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1
+    layouts: dict, sa: Array, lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1
 ) -> Iterator[str]:
     """Yield a description of each inconsistency of a part of n symbols.
 
@@ -63,7 +63,7 @@ def _is_permutation(positions: np.ndarray) -> bool:
     return bool(seen.all())
 
 
-def _lcp_holds(lcp: Any, rank: np.ndarray, sa: Any) -> bool:
+def _lcp_holds(lcp: Any, rank: np.ndarray, sa: Array) -> bool:
     for i in range(0, sa.size, _STRETCH):
         rows = rank[sa[i : i + _STRETCH]]
         if not np.array_equal(rows, np.arange(i, i + rows.size)):

@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ...errors import IndexFileError, OutputError
-from ...machines.jobs import ONE_CORE, Backend, start
+from ...machines.jobs import ONE_CORE, Array, Backend, start
 from ...machines.progress import Progress
 from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
@@ -38,7 +38,7 @@ class IndexSink(Protocol):
 
     def __exit__(self, *failure: Any) -> None: ...
 
-    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
+    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Store one array of a backend."""
 
     def commit(self, meta: dict) -> None:
@@ -80,7 +80,7 @@ class IndexWriter:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
 
-    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
+    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Write one array of a backend, piece by piece; a name with a slash is a file in a folder."""
         digests, dtype, shape = [], array.dtype, tuple(array.shape)
         with self._told(f"write {name}"):
@@ -218,7 +218,7 @@ class MemoryIndex:
     def __exit__(self, *failure: Any) -> None:
         """Nothing to clean up."""
 
-    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
+    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Keep one array of a backend, read-only like arrays that are mapped from disk."""
         held = np.ascontiguousarray(backend.to_host(array)).view()
         held.flags.writeable = False
@@ -239,7 +239,7 @@ class PartWriter:
     def __init__(self, writer: IndexSink, number: int) -> None:
         self.writer, self.number = writer, number
 
-    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
+    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Write one array of the part, by its own name."""
         self.writer.add(f"part{self.number}/{name}", array, backend)
 

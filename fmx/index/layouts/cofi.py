@@ -27,7 +27,7 @@ from ...compiler import sorting
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
-from ...machines.jobs import ONE_CORE, Backend, do
+from ...machines.jobs import ONE_CORE, Array, Backend, do
 from ..arrays import ArraySpec
 from ..building.bwt import invert
 from ..contracts import (
@@ -81,7 +81,7 @@ def forms(k: int, d: int | None, n: int) -> dict:
     }
 
 
-def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
+def build(text: Array, sa: Array, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
     """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) from its suffix array
     (uint32[n])."""
     n = text.size

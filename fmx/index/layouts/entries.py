@@ -11,14 +11,13 @@ at once.
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
-from ...machines.jobs import ONE_CORE, Backend, choose
+from ...machines.jobs import ONE_CORE, Array, Backend, choose
 from ..arrays import ArraySpec
 from ..contracts import NONE, ROW
 from . import Family
@@ -36,7 +35,7 @@ def _choose_without_symbol(choice, row):
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
-def build_missing(codes: Any, backend: Backend) -> Any:
+def build_missing(codes: Array, backend: Backend) -> Array:
     """Return the array for a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
     rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
     shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
@@ -44,7 +43,7 @@ def build_missing(codes: Any, backend: Backend) -> Any:
     return backend.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
 
 
-def _starts(rows: Any, n: int, shift: int) -> np.ndarray:
+def _starts(rows: Array, n: int, shift: int) -> np.ndarray:
     n_runs = (n + _BEYOND >> shift) + 1
     return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
 

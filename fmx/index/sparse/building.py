@@ -11,14 +11,14 @@ threads.
 from collections import namedtuple
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, low_bits, prefetch, trailing_zeros
 from ...compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place, sort_few
-from ...machines.jobs import Cores, do, run_all
+from ...machines.jobs import Array, Cores, do, run_all
 from ..layouts import SparseName, bucket_bits
 from ..reference import Blocks, find_block
 from .minimizers import ROOM, SPAN, find_minimizers, hash_kmers, minimizers
@@ -30,8 +30,8 @@ PART_BITS = 16
 class Text(NamedTuple):
     """``words`` the packed text, ``blocks`` Blocks; k and w; 2^n_bits buckets."""
 
-    words: Any
-    blocks: Any
+    words: Array
+    blocks: Array
     k: int
     w: int
     n_bits: int
@@ -69,7 +69,7 @@ def build_sparse(
 
 
 def _order_part(
-    text: Any, rows: np.ndarray, low: np.ndarray, starts: np.ndarray, borders: np.ndarray, part: int
+    text: Array, rows: np.ndarray, low: np.ndarray, starts: np.ndarray, borders: np.ndarray, part: int
 ) -> None:
     """Order the rows of a part, and record where its buckets start."""
     span = int(borders[part]), int(borders[part + 1])

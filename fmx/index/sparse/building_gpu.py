@@ -17,7 +17,7 @@ from ...compiler.warp import UINT32, ballot, cuda, kernel, sync_block, thread_in
 from ...input.dna import symbols
 from ...machines import gpu
 from ...machines.gpu import memory_beside
-from ...machines.jobs import choose, do
+from ...machines.jobs import Array, choose, do
 from ..layouts import MAX_W, bucket_bits
 from ..reference import find_block
 from .minimizers_gpu import N_STEPS, in_turn, make_steps, next_hashes
@@ -35,8 +35,8 @@ _BYTES = 32  # for each row while sorting by buckets; later, rows of large bucke
 class GpuText(NamedTuple):
     """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
 
-    words: Any
-    blocks: Any
+    words: Array
+    blocks: Array
     n: int
     k: int
     w: int
@@ -282,7 +282,7 @@ def build_sparse(
     return SparseTable(rows, starts, name.k, name.w)
 
 
-def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any]:
+def rows_of(backend: "Backend", text: GpuText, positions: Array) -> tuple[Any, Any]:
     """Return (rows, starts) of the sampled positions, uint32 ascending, on the backend."""
     n = positions.size
     keys, starts = backend.empty(n, np.uint64), backend.empty((1 << text.n_bits) + 1, np.uint32)
@@ -303,7 +303,7 @@ def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any
     return rows, starts
 
 
-def _order(backend: "Backend", text: GpuText, rows: Any, slots: Any, groups: Any) -> None:
+def _order(backend: "Backend", text: GpuText, rows: Array, slots: Array, groups: Array) -> None:
     """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, first rows."""
     for depth in range(0, DEPTH, WORD):
         n = slots.size

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ....machines.jobs import Backend
+from ....machines.jobs import Array, Backend
 from ....machines.progress import Progress
 from ..bwt import LCP, build_lcp
 from . import radix
@@ -15,7 +15,7 @@ __all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array
 
 def make_suffix_array(
     backend: Backend,
-    text: Any,
+    text: Array,
     progress: Progress | None = None,
     done: Callable[[float], object] = lambda share: None,
 ) -> Any:

@@ -25,7 +25,7 @@ from pydivsufsort.dll import libdivsufsort
 from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
 from ....input import dna
-from ....machines.jobs import Cores, run_all, spans, start
+from ....machines.jobs import Array, Cores, run_all, spans, start
 from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_room, sort_buckets
 from .ties import no_ties, sort_ties
 
@@ -41,7 +41,7 @@ _LINE = 8  # items of a cache line
 class Count(NamedTuple):
     """``counts`` int64[4^c]: suffixes in each bucket."""
 
-    counts: Any
+    counts: Array
 
 
 class Fill(NamedTuple):
@@ -50,10 +50,10 @@ class Fill(NamedTuple):
     ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
     """
 
-    items: Any
-    first: Any
-    low: Any
-    high: Any
+    items: Array
+    first: Array
+    low: Array
+    high: Array
 
 
 @by_type
@@ -82,7 +82,7 @@ def symbols_of_bucket(n: int) -> int:
 
 
 def sort_suffixes(
-    text: Any,
+    text: Array,
     n_threads: int,
     c: int | None = None,
     done: Callable[[float], object] = lambda share: None,
@@ -188,7 +188,7 @@ def _scan(text, start, stop, c, into):
 # Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.
 
 
-def suffix_array(text: Any, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
+def suffix_array(text: Array, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
     """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n].
 
     The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) the 64-bit form
@@ -201,7 +201,7 @@ def suffix_array(text: Any, force64: bool = False, n_threads: int | None = None)
     return rows.view(np.uint32) if rows.dtype == np.int32 else rows.astype(np.uint32)
 
 
-def _sort(text: Any, force64: bool, n_threads: int | None) -> np.ndarray:
+def _sort(text: Array, force64: bool, n_threads: int | None) -> np.ndarray:
     set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # for the thread that calls it
     if n_threads and set_threads:
         set_threads(min(n_threads, os.cpu_count() or 1))

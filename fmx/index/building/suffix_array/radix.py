@@ -11,7 +11,6 @@ the rank of a group is its first row: a sort by rank puts each suffix in a row o
 """
 
 from collections import namedtuple
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from ....errors import DeviceError
 from ....input import dna
 from ....input.dna import PER_KEY, key_at
 from ....machines.gpu import memory_beside
-from ....machines.jobs import Backend, choose, do
+from ....machines.jobs import Array, Backend, choose, do
 from ....machines.progress import Progress
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
@@ -141,7 +140,7 @@ class Sorter:
         """Return the first m places of the buffers."""
         return self.keys[0][:m], self.positions[0][:m]
 
-    def sort(self, m: int, n_bits: int, rows: Any) -> Any:
+    def sort(self, m: int, n_bits: int, rows: Array) -> Array:
         """Sort the first m places of the buffers into ``rows`` (RowRange, RowList); return the tied rows."""
         backend = self.backend
         keys, positions = self.keys_and_positions(m)
@@ -158,7 +157,7 @@ def plan_passes(n: int, memory: int) -> int:
     return -(-_SORTED * n // left)
 
 
-def _cuts(backend: Backend, words: Any, n: int, n_passes: int) -> list:
+def _cuts(backend: Backend, words: Array, n: int, n_passes: int) -> list:
     """Return ranges of keys (low, high) with about as many suffixes each, from a sample of the text."""
     everything = np.uint64(1 << 63)
     if n_passes == 1:
@@ -172,7 +171,7 @@ def _cuts(backend: Backend, words: Any, n: int, n_passes: int) -> list:
     return list(zip([np.uint64(0), *(highs + np.uint64(1))], [*highs, everything], strict=True))
 
 
-def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress | None = None) -> tuple:
+def sort_suffixes(backend: Backend, text: Array, memory: int, progress: Progress | None = None) -> tuple:
     """Return (sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the backend.
 
     The end of the text sorts before every symbol, as in divsufsort.  ``memory`` in bytes, text included.

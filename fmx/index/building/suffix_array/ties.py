@@ -18,7 +18,7 @@ import numpy as np
 from ....compiler.functions import compiled, inlined
 from ....compiler.primitives import at, prefetch, trailing_zeros
 from ....compiler.sorting import sort
-from ....machines.jobs import run_all
+from ....machines.jobs import Array, run_all
 
 _AHEAD = 32  # rows between prefetching a rank and writing it
 
@@ -31,15 +31,15 @@ class Ties(NamedTuple):
 
     start: int
     stop: int
-    bits: Any
+    bits: Array
     n: int = 0
 
 
 class Ranked(NamedTuple):
     """``sa`` and ``rank`` uint32[n]: for each position, the rank of its suffix."""
 
-    sa: Any
-    rank: Any
+    sa: Array
+    rank: Array
 
 
 def no_ties(start: int, stop: int) -> Ties:
@@ -47,7 +47,7 @@ def no_ties(start: int, stop: int) -> Ties:
     return Ties(start, stop, np.zeros((stop - start) // 64 + 1, np.uint64))
 
 
-def sort_ties(sa: Any, ties: Any, h: int, n_threads: int) -> np.ndarray:
+def sort_ties(sa: Array, ties: Array, h: int, n_threads: int) -> np.ndarray:
     """Finish sorting ``sa`` (uint32[n]); the rows in ``ties`` share h symbols or more."""
     if not any(own.n for own in ties):
         return sa
@@ -70,7 +70,7 @@ def _batches(ties: list, room: int) -> Iterator[list]:
     yield some
 
 
-def _round(made: Any, h: int, ties: Any, n_threads: int) -> list:
+def _round(made: Any, h: int, ties: Array, n_threads: int) -> list:
     """Sort the groups of some Ties by the ranks h further on; return those that are left."""
     keys = [np.empty(own.n, np.uint64) for own in ties]
     run_all(_look_further, [(made, h, own, to) for own, to in zip(ties, keys, strict=True)], n_threads)
