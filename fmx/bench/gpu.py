@@ -1,6 +1,7 @@
 """The commands of fmx bench that measure GPUs: gpu, gpus, index, verify and roofline."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -30,7 +31,7 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
 @click.option("--engine", "engines", multiple=True, help="Only these GPU engines (designs, blocks).")
 @click.option("--energy/--no-energy", default=True, help="Also measure energy, with NVML.")
-def gpu_command(**given):
+def gpu_command(**given: Any) -> None:
     """Run the GPU experiments of the papers. Writes tables to a folder."""
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
@@ -76,7 +77,7 @@ def gpus_command(given: SimpleNamespace) -> None:
 @length
 @options.gpu_memory
 @runs
-def index_command(**given):
+def index_command(**given: Any) -> None:
     """Time building an index on a GPU.
 
     Also checks that searches with it are correct.
@@ -103,7 +104,7 @@ def index_command(**given):
     "--block", "blocks", multiple=True, type=click.IntRange(32, 256), default=(32, 128), show_default=True,
     help="Threads of a block.",
 )  # fmt: skip
-def verify_command(**given):
+def verify_command(**given: Any) -> None:
     """Time seed and verify on a GPU."""
     gpu_index.run_seeds(given)
 
@@ -116,7 +117,7 @@ def verify_command(**given):
 @output("roofline")
 @options.device
 @count("--largest", default="64G", help="Bytes of the largest footprint.")
-def roofline_command(output, device, largest):
+def roofline_command(output: str, device: int, largest: int) -> None:
     """Measure random access to a GPU's memory.
 
     Measures by size of the entry, number of threads that fetch it together, and size of the memory.

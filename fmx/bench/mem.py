@@ -62,7 +62,7 @@ def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> lis
 
     ``path``: an index with LCP array. ``given`` {option of the command: value}.
     """
-    index, rows = fm_index.load(path, method="verify"), []
+    (index,), rows = fm_index.load(path, method="verify").parts, []
     expected: dict = {}
     for about, queries, n_queries in work:
         strands = read_strands(queries)

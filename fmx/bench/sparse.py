@@ -6,6 +6,7 @@ search both strands of all reads and must agree on the number of occurrences on 
 
 from collections import namedtuple
 from functools import partial
+from typing import Any
 
 import click
 import numpy as np
@@ -84,7 +85,7 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
 @queries
 @length
 @runs
-def sparse_command(**given):
+def sparse_command(**given: Any) -> None:
     """Time a sparse suffix array on a GPU.
 
     Builds it from a packed text, and searches both strands of reads, compared with seed and verify.

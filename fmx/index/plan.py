@@ -6,7 +6,7 @@ small layout with a sampled suffix array needs a sixth.  Sizes are the bytes tha
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -123,7 +123,7 @@ def ways_to_search(meta: dict) -> dict:
     """
     sizes, ways = own_sizes(meta), {}
 
-    def total(wanted):
+    def total(wanted: Callable[[str], bool]) -> int:
         return sum(size for name, size in sizes.items() if wanted(name))
 
     shared = total(lambda name: "." not in name)
@@ -136,7 +136,8 @@ def ways_to_search(meta: dict) -> dict:
     if "seed_starts" in sizes:
         ways["verify"] = shared
     for layout in meta["layouts"]:
-        ways[layout] = shared - verify_only + total(lambda name, own=f"{layout}.": name.startswith(own))
+        own = sum(size for name, size in sizes.items() if name.startswith(f"{layout}."))
+        ways[layout] = shared - verify_only + own
     return ways
 
 

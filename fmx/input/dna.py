@@ -16,7 +16,7 @@ from ..compiler.primitives import at, load_two_bits, quotient, swap_bytes
 from ..machines.jobs import ONE_CORE, do, run_all, spans
 
 if TYPE_CHECKING:
-    from ..machines.jobs import Backend
+    from ..machines.jobs import Array, Backend
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that cannot be in a sequence
@@ -169,7 +169,7 @@ def _pack_keys(job, stretch, start, stop):
         job.words[w] = word
 
 
-def pack_keys(backend, text):
+def pack_keys(backend: "Backend", text: "Array") -> "Array":
     """Return the words of a text on the backend, and a spare word for ``key_at``."""
     words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
     backend.run(PackKeys(text, words), words.size)

@@ -15,7 +15,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..index.reference import text_key
 from ..index.sparse.table import position_in
-from .hits import all_keys, first_key
+from .hits import Locator, all_keys, first_key
 from .queries.sparse import (
     Anchor,
     Sparse,
@@ -132,28 +132,31 @@ class SparseLocator:
 
     query: Sparse
     start: int
-    shorter: Any
-    numbered: Any = None
+    shorter: "Locator | None"
+    numbered: Numbered | None = None
 
     @property
     def at_hand(self) -> bool:
         """Whether hits can be selected directly: none of the numbers is a row of another method."""
-        lo = self.numbered.lo
-        return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < self.numbered.hi)).any()
+        assert self.numbered
+        lo, hi = self.numbered.lo, self.numbered.hi
+        return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < hi)).any()
 
-    def of(self, found) -> "SparseLocator":
+    def of(self, found: Numbered) -> "SparseLocator":
         """Return the locator for the Numbered result of a search."""
         return replace(self, numbered=found)
 
-    def occurrences(self, lo, hi) -> OccurrenceNumbers:
+    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> OccurrenceNumbers:
         """Return the occurrences with numbers lo[i] to hi[i], for ``select``."""
+        assert self.numbered
         return OccurrenceNumbers(self.query, self.numbered.found, self.start, lo, hi)
 
-    def locate(self, lo, size) -> np.ndarray:
+    def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the text positions, int64, of occurrences lo[i] to lo[i] + size[i], for all i in order."""
         is_row = lo < 1 << PATTERN_SHIFT
         if (is_row & (size > 0)).any():
             positions, by_rows = np.empty(size.sum(), np.int64), np.repeat(is_row, size)
+            assert self.shorter
             positions[by_rows] = self.shorter.locate(lo, size * is_row)
             positions[~by_rows] = self.locate(lo, size * ~is_row)
             return positions

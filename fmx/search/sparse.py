@@ -4,8 +4,9 @@ The result has numbers instead of rows (numbers.py). Reads that are too short fo
 searched by the index's other method.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,10 @@ from .queries.sparse import (
     window_start,
 )
 
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+    from ..input.reads import Patterns
+
 MANY = 64  # most rows of a read whose positions are kept
 ROOM_A_READ, SPARE = 8, 64  # room for kept positions: per read, and in addition
 _GROUP = 2 * LANES  # reads that are searched together
@@ -88,13 +93,15 @@ def _make_scratch(size: int) -> Scratch:
     return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, recent)
 
 
-def make_sparse(index) -> Sparse:
+def make_sparse(index: "FMIndex") -> Sparse:
     """Return the query of an FMIndex."""
+    assert index.sparse is not None
+    assert index.text_words is not None
     n_bits = bucket_bits(index.reference.n_text, index.sparse.w)
     return Sparse(index.sparse, index.text_words, index.reference.blocks, index.reference.n_text, n_bits)
 
 
-def search(query, patterns) -> Numbered:
+def search(query: Sparse, patterns: "Patterns") -> Numbered:
     """Search Patterns of both strands (input/reads.py); none is shorter than k + w - 1."""
     n = patterns.length.size // 2
     found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
@@ -308,10 +315,10 @@ class SparseSearcher:
     """
 
     shortest: int
-    search: Any
+    search: Callable[["Patterns"], Numbered]
     shorter: Any
 
-    def __call__(self, patterns) -> Numbered:
+    def __call__(self, patterns: "Patterns") -> Numbered:
         is_short = (patterns.length > 0) & (patterns.length < self.shortest)
         if not is_short.any():
             return self.search(patterns)

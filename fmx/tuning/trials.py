@@ -23,7 +23,7 @@ from ..index import layouts, plan
 from ..index.arrays import part_arrays, part_sizes
 from ..index.building.build import build_index
 from ..index.disk import store
-from ..index.fm_index import FMIndex, load
+from ..index.fm_index import AnyIndex, FMIndex, load
 from ..index.layouts import SparseName, parse_sparse
 from ..index.reference import MAX_SYMBOLS
 from ..input.reads import Patterns
@@ -215,7 +215,7 @@ def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: i
     return {engine: patterns.length.size / seconds for engine, seconds in spent.items()}
 
 
-def _seconds_to_locate(part: Any, rows: np.ndarray, n_threads: int) -> float:
+def _seconds_to_locate(part: FMIndex, rows: np.ndarray, n_threads: int) -> float:
     """Return the seconds to locate rows of a part with n_threads."""
     locate, ones = Locator(part.sa, part.layout, 0).locate, np.ones(rows.size, np.int64)
     pieces = [(rows[a:b], ones[a:b]) for a, b in spans(rows.size, n_threads)]
@@ -223,7 +223,7 @@ def _seconds_to_locate(part: Any, rows: np.ndarray, n_threads: int) -> float:
     return timing.best(lambda: run_all(locate, pieces, n_threads))
 
 
-def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
+def draw(fm_index: AnyIndex, n: int, length: int) -> Patterns:
     """Draw n strings from the first part of an index, packed."""
     blocks = fm_index.parts[0].reference.blocks
     block, offset = places(blocks, length, n, np.random.default_rng(1))

@@ -33,6 +33,7 @@ from .suffix_array import build_lcp, make_suffix_array, plan_passes
 
 if TYPE_CHECKING:
     from ...input import ReadPath
+    from ...machines.gpu_session import GpuSession
 
 
 def build_index(
@@ -141,7 +142,7 @@ def choose_backend(
     ``sparse``: (symbols, SparseName) of a sparse suffix array, or None.  Raises DeviceError.
     """
 
-    def on_gpu(sessions):
+    def on_gpu(sessions: "Sequence[GpuSession]") -> Backend:
         from ...machines.gpu_jobs import Gpu
 
         if n_text or not sparse:
@@ -317,6 +318,7 @@ def add_layouts(
             opened = load(path, method="verify", n_threads=n_threads)
         for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
             sa, blocks = own.sa.positions, own.reference.blocks
+            assert own.text_words is not None
             text = unpack_text(
                 own.text_words, blocks.text_start + blocks.length, own.reference.n_text, n_threads
             )

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import xxhash
@@ -29,6 +29,8 @@ from . import META, what_is_there
 from .check import GROUPED, SPARSE, check_meta, forms
 
 _SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older files have different times
+
+T = TypeVar("T")
 
 
 def state_of(file: int) -> list | None:
@@ -131,11 +133,11 @@ def _stamp(path: str | os.PathLike) -> tuple | None:
     return state.st_dev, state.st_ino, state.st_mtime_ns
 
 
-def settled(read: Callable) -> Callable:
+def settled(read: Callable[..., T]) -> Callable[..., T]:
     """Wrap a function that reads an index: retry once if it fails while the index is replaced."""
 
     @functools.wraps(read)
-    def read_settled(path, *arguments, **named):
+    def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> T:
         before = _stamp(path)
         try:
             return read(path, *arguments, **named)

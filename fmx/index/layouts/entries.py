@@ -11,6 +11,7 @@ at once.
 
 from collections import namedtuple
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _starts(rows: Array, n: int, shift: int) -> np.ndarray:
 def form_of_missing(n: int) -> ArraySpec:
     """Return the ArraySpec of the array for a BWT of n rows."""
 
-    def holds(missing):
+    def holds(missing: np.ndarray) -> bool:
         shift = int(missing[0]) if missing.size else 64
         n_starts = (n + _BEYOND >> shift) + 2
         if shift > 32 or missing.size < 1 + n_starts:
@@ -100,11 +101,11 @@ def family_of_entries(
     ``runs_together``: number of runs of d rows that share words.
     """
 
-    def forms(k, d, n):
+    def forms(k: int, d: int, n: int) -> dict[str, ArraySpec]:
         found = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
         return {field: found[field] for field in types[k, d]._fields if field in found}
 
-    def build(text, sa, k, d, backend=ONE_CORE):
+    def build(text: Array, sa: Array, k: int, d: int, backend: Backend = ONE_CORE) -> NamedTuple:
         from ..building.bwt import fill_layout, kmer_bwt  # not needed for a search
 
         codes = kmer_bwt(text, sa, k, backend)

@@ -107,7 +107,7 @@ def sort_suffixes(
     made, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
-    def sort_part(*given):
+    def sort_part(*given: Any) -> Any:
         nonlocal n_sorted
         own = _sort_part(*given)
         n_sorted += own.stop - own.start
