@@ -9,7 +9,7 @@ which write whole matrices.
 from collections import deque
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from ..machines.pipeline import OrderedQueue
 from .jobs import AlignmentJob, PairList, Worker, plan, select
 from .records import Records
 from .sequences import Sequences
+
+if TYPE_CHECKING:
+    from ..machines.gpu import DeviceArray
 
 
 class Batch(NamedTuple):
@@ -130,7 +133,13 @@ def shared_bytes(k: int, block: int) -> int:
 
 
 def run_lazy(
-    batch: Batch, column: Any, out: Any, n_pairs: int, block: int = 64, k: int = 16, stream: Any = 0
+    batch: Batch,
+    column: "DeviceArray",
+    out: "DeviceArray",
+    n_pairs: int,
+    block: int = 64,
+    k: int = 16,
+    stream: Any = 0,
 ) -> None:
     """Launch ``lazy_kernel`` for all pairs of a Batch."""
     grid, shared = -(-n_pairs // block), shared_bytes(k, block)
@@ -313,14 +322,14 @@ class Scorer:
         (self._run_packed if self.packed else self._run_wide)(stream, lists, there, n)
         stream.receive([there], [out])
 
-    def _run_packed(self, stream: GpuStream, lists: list, out: Any, n: int) -> None:
+    def _run_packed(self, stream: GpuStream, lists: list, out: "DeviceArray", n: int) -> None:
         block = 2 if SIMULATED else BLOCK
         blocks = max(1, min(-(-n // block), self.n_threads // block))
         column = stream.there("column", (self.job.queries.longest + 1) * blocks * block, np.uint32)
         doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
         packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, out, n)
 
-    def _run_wide(self, stream: GpuStream, lists: list, out: Any, n: int) -> None:
+    def _run_wide(self, stream: GpuStream, lists: list, out: "DeviceArray", n: int) -> None:
         column = stream.there("column", self.job.queries.longest * n, np.int32)
         batch = Batch._make([*self._sequences, *lists, self._gains])
         run_lazy(batch, column, out, n, stream=stream.handle)

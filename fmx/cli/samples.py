@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,7 @@ from .dispatch import anything, check_places
 from .outputs import named_group, report_of
 
 if TYPE_CHECKING:
+    from ..guides.samples import Sample
     from ..jobs.search import SearchJob
     from ..output.search_output import SearchOutput
 
@@ -77,7 +78,7 @@ def jobs_of(
     return jobs, outputs
 
 
-def _groups(sheet: str, sample: Any) -> dict:
+def _groups(sheet: str, sample: "Sample") -> dict:
     """Return {path: (@RG line, its ID)} of a sample.  Raises InputError."""
     found: dict = {}
     for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):

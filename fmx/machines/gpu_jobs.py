@@ -6,7 +6,7 @@ CUDA's own library would serve one host thread at a time, and importing it would
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def do_kernel(job, n, size):
         do(job, stretch, start, min(start + size, n))
 
 
-def run(job: Any, n: int, size: int = 1) -> None:
+def run(job: NamedTuple, n: int, size: int = 1) -> None:
     """Do all n things of a job on this thread's GPU, ``size`` per thread."""
     if n:
         n_threads = gpu.block_size(_N_THREADS)

@@ -20,7 +20,7 @@ from ..errors import FmxError
 from ..index.reference import Blocks
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns, pack_reverse
-from ..machines.jobs import ONE_CORE, do, run_all, spans
+from ..machines.jobs import ONE_CORE, Array, Backend, do, run_all, spans
 from ..search import sparse
 from ..search.engines import cpu
 from ..search.hits import Intervals
@@ -89,7 +89,7 @@ def _randomize(job, stretch, start, stop):
         job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
 
 
-def make_codes(backend: Any, kind: type, n: int) -> Any:
+def make_codes(backend: Backend, kind: type, n: int) -> Array:
     """Return uint8[n] on the backend, the last symbol a separator; ``kind`` is Randomize or Repeat."""
     text = backend.empty(n, np.uint8)
     backend.run(kind(text, np.uint64(1)), n)
@@ -143,7 +143,7 @@ def _cut(job, stretch, start, stop):
             patterns.words[patterns.first[i] + word] = found << np.uint64(2 * (WORD - k))
 
 
-def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
+def cut(backend: Backend, words: Array, positions: Array, length: int) -> Patterns:
     """Return the strings of ``length`` symbols at positions of a packed text, on the backend."""
     n, n_words = positions.size, -(-length // WORD)
     patterns = Patterns(
@@ -176,7 +176,7 @@ def _strands(job, stretch, start, stop):
         both.length[2 * i] = both.length[2 * i + 1] = n
 
 
-def both_strands(backend: Any, patterns: Patterns) -> Patterns:
+def both_strands(backend: Backend, patterns: Patterns) -> Patterns:
     """Return patterns of one length, each beside its reverse complement, on the backend."""
     n, n_words = patterns.length.size, patterns.words.size - 1
     words = backend.zeros(2 * n_words + 1, np.uint64)

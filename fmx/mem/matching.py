@@ -179,9 +179,9 @@ class MemSummary(Sums):
     queries: int = 0
     bases: int = 0
     matches: int = 0
-    lengths: Any = None
-    match_lengths: Any = None
-    strands: Any = None  # int64[2]: matches on + and -, if requested
+    lengths: np.ndarray | None = None
+    match_lengths: np.ndarray | None = None
+    strands: np.ndarray | None = None  # int64[2]: matches on + and -, if requested
 
     things, unit = "queries", "bases"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._version import __version__
 from ..compiler import object_cache
@@ -38,6 +38,9 @@ from .matching import (
 )
 from .mummergpu import MummerGpu
 from .seeds import Seeds
+
+if TYPE_CHECKING:
+    from ..input import SpanLike
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def matched(
     ``write`` is called first, with the lines of the span.
     """
 
-    def work(finder: Finder, emit: Emit, item: Any) -> Any:
+    def work(finder: Finder, emit: Emit, item: "SpanLike | QueryShare") -> MemSummary | Shares:
         finder.flood = flood
         if isinstance(item, QueryShare):
             return item.how(finder, emit, *item.what)

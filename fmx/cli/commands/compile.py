@@ -1,12 +1,15 @@
 """fmx compile: machine code for this processor, compiled ahead of time."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ... import options
 from ...errors import FmxError, n_of
+
+if TYPE_CHECKING:
+    from ...machines.progress import Progress
 
 
 def _checked(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ def command(given: SimpleNamespace) -> None:
     progress.say(f"{n_of(len(every), 'kernel' if gpus else 'function')} in {where}, {n_bytes / 1e6:.1f} MB")
 
 
-def _compile(missing: list, n: int, shared: bool, level: str, progress: Any) -> None:
+def _compile(missing: list, n: int, shared: bool, level: str, progress: "Progress") -> None:
     from ...compiler import ahead
 
     progress.say(f"compiling {n_of(len(missing), 'function')} ...")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -331,7 +331,12 @@ def add_layouts(
 
 
 def _add_sparse(
-    backend: Backend, writer: IndexExtender, path: Any, name: SparseName, n_threads: int, progress: Progress
+    backend: Backend,
+    writer: IndexExtender,
+    path: str | os.PathLike,
+    name: SparseName,
+    n_threads: int,
+    progress: Progress,
 ) -> None:
     """Make and write a sparse suffix array, as its SparseName states, for every part of an index."""
     meta = writer.meta

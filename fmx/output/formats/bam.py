@@ -103,7 +103,7 @@ BamHits = static_type("BamHits", SamHits._fields, __name__)
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)

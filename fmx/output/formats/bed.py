@@ -1,7 +1,7 @@
 """BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...compiler.functions import static_type
 from ...input.sets import n_changes
@@ -18,14 +18,14 @@ Bed = static_type("Bed", LINED, __name__)
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, nothing)."""
     return MatchWriter(Bed(*contigs_of(reference))), b""

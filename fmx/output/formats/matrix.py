@@ -101,7 +101,7 @@ def open_matrix(reference: "Reference", output: "RecordOutput") -> tuple[MatrixW
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)

@@ -30,7 +30,7 @@ class Mummer(NamedTuple):
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: Any, which: int, sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, nothing)."""
     columns = output.four_columns or len(reference.names) > 1

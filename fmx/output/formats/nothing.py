@@ -1,7 +1,7 @@
 """No hits, for runs that only count or separate reads."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..hits import BatchWriter
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ...input.reads import ReadBatch
     from ...search.hits import Hits
     from ...search.near.matches import NearHits
+    from .. import put
     from ..search_output import RecordOutput
 
 
@@ -24,7 +25,7 @@ class NoHits(BatchWriter):
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (NoHits, nothing)."""
     return NoHits(), b""

@@ -38,14 +38,14 @@ class PafPairs(NamedTuple):
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""

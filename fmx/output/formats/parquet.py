@@ -21,6 +21,7 @@ from .tsv import HITS, NEAR
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from .. import put
     from ..search_output import RecordOutput
 
 with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
@@ -43,7 +44,7 @@ def _schema(columns: Sequence[str]) -> Any:
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
     encode = partial(_table_of, _schema(container(output).columns), reference.names)

@@ -110,7 +110,7 @@ def form_of(kind: Any, reference: "Reference", output: "RecordOutput") -> Any:
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, header)."""
     form = form_of(SamHits, reference, output)
@@ -118,7 +118,7 @@ def open_hits(
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple["MatchWriter", bytes]:
     """Return (MatchWriter, header)."""
     from ..lines import MatchWriter  # not needed for a search

@@ -40,7 +40,7 @@ class TsvPairs(NamedTuple):
 
 
 def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[BatchWriter, bytes]:
     """Return (HitWriter, header line)."""
     if output.matrix:
@@ -50,7 +50,7 @@ def open_hits(
 
 
 def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[MatchWriter, bytes]:
     """Return (MatchWriter, header line)."""
     return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
