@@ -18,7 +18,8 @@ text (int64): the position in the part plus the start of the part.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,9 +28,6 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
 from .contracts import MAX_ROWS
-
-if TYPE_CHECKING:
-    from .fm_index import AnyIndex
 
 _NEWLINE = 10
 
@@ -107,7 +105,20 @@ def are_names(names: Collection[str]) -> bool:
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
 
 
-def groups_of(index: "AnyIndex") -> Groups:
+class HasReference(Protocol):
+    """An opened index (fm_index.py), as far as it is used here; ``parts`` may have their packed text."""
+
+    @property
+    def path(self) -> Path | None: ...
+
+    @property
+    def reference(self) -> "Reference": ...
+
+    @property
+    def parts(self) -> Sequence[Any]: ...
+
+
+def groups_of(index: HasReference) -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
@@ -293,10 +304,10 @@ _BASES = np.frombuffer(b"ACGT", np.uint8)
 class PackedLetters:
     """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
 
-    def __init__(self, index: "AnyIndex", part_starts: Sequence[int]) -> None:
+    def __init__(self, index: HasReference, part_starts: Sequence[int]) -> None:
         """Take ``part_starts``, where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
-        self._words: list[Any] = [part.text_words for part in index.parts]
+        self._words = [part.text_words for part in index.parts]
 
     def between(self, contig: int, start: int, end: int) -> bytes:
         """Return the bases of a contig from ``start`` to ``end``, half-open."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from .hits import eligible_of
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
-    from . import MapsSpans
     from .counts.tally import Screen, Tally
     from .hits import SelectionPolicy
     from .mapping import MapOptions, SearchedBatch
@@ -312,7 +311,7 @@ def strand_facts(strands: np.ndarray) -> dict:
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
 
 
-def place_of(mapper: "MapsSpans | Auto[MapsSpans]") -> str:
+def place_of(mapper: Any) -> str:
     """Return where a mapper runs, in words."""
     if isinstance(mapper, Auto):
         return mapper.sentence()
