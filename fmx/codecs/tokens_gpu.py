@@ -1,8 +1,8 @@
-"""Tokens of deflate to bytes by a warp: each lane decodes a segment of the stream.
+"""Tokens of deflate to bytes by a warp: each lane decodes a section of the stream.
 
     scan      where tokens begin is known for the first lane only.  The others begin some bits early: after
               a few tokens, wrong ones give way to right ones.  A lane whose first token does not begin where
-              the segment before ends decodes again, until all agree.
+              the section before ends decodes again, until all agree.
     write     prefix sums of bytes determine where each lane's output goes: literals are written, copies
               listed.
     copy      32 copies at a time, in order.  Lanes share their bytes, 128 at a time: each byte is traced to
@@ -24,8 +24,8 @@ from .huffman import INVALID, LITERALS, VALUE
 if TYPE_CHECKING:
     from .code_tables_gpu import BlockTables
 
-SEGMENT, LEAST, EARLY = 512, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
-N_COPIES = 1216  # at a time: a segment has up to SEGMENT / 2 + 1, usually 25
+SECTION, LEAST, EARLY = 512, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
+N_COPIES = 1216  # at a time: a section has up to SECTION / 2 + 1, usually 25
 _LENGTH = 9  # bits of a listed copy's length
 
 
@@ -60,7 +60,7 @@ def write_tokens(stream, bit, own, n, listing, lane):
     """
     kind, end = np.uint32(VALUE), stream.end
     while kind <= LITERALS:
-        size = np.int32(min(max((end - bit + WARP - 1) >> 5, LEAST), SEGMENT))
+        size = np.int32(min(max((end - bit + WARP - 1) >> 5, LEAST), SECTION))
         begin = np.int32(bit + lane * size)
         limit, early = np.int32(min(begin + size, end)), np.int32(max(begin - EARLY, bit))
         start = stop = n_bytes = n_copies = np.int32(0)
@@ -115,7 +115,7 @@ def _scan(stream, early, begin, limit):
 
 @device
 def _write(stream, start, stop, own, n, listing, i):
-    """Write the literals of a segment to ``own[n]`` and after, and its copies to the list from ``i`` on.
+    """Write the literals of a section to ``own[n]`` and after, and its copies to the list from ``i`` on.
 
     Returns False if a distance is too long.
     """
