@@ -101,8 +101,10 @@ def prepare(
         from .search.counts.tally import together
 
         counted = together(tally, screen)
-    writer, head = make_writer(reference, output, bool(options.pairing and output.path), paths_of(paths))
-    mappers = make_mappers(fm_index, options, device, progress, writer, Observers(counted, clock))
+    files = paths_of(paths)
+    writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
+    observers, all_files = Observers(counted, clock), files if options.first is None else ()
+    mappers = make_mappers(fm_index, options, device, progress, writer, observers, all_files)
     compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is compressed on the CPU: {why}")

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
+from ctypes import CDLL, byref, c_int, c_void_p
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -38,20 +39,34 @@ class Device:
 CPU = Device()
 
 
+_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
+MUCH = 1 << 28  # bytes of input per thread, about a second's work, for which GPUs are started at once
+_PACKED, _TIMES = (".gz", ".bgz", ".bz2", ".xz", ".zst", ".bam", ".cram"), 3  # how much larger they are
+
+
+def is_much(paths: Iterable[Any], n_threads: int) -> bool:
+    """Return whether there is a GPU, and so much input that starting it at once saves time."""
+    files = [path for path in paths if isinstance(path, str) and os.path.isfile(path)]
+    n_bytes = sum(os.path.getsize(path) * (_TIMES if path.endswith(_PACKED) else 1) for path in files)
+    return n_bytes > MUCH * n_threads and any(map(os.path.exists, _DEVICES))
+
+
 def wake(number: int) -> None:
     """Start the driver of a GPU in the background: this takes 0.2 s, without holding Python's lock.
 
     Errors are reported when the GPU is opened.
     """
-    if SIMULATED:
-        return
-    from ..compiler import cuda_driver  # import only if there are GPUs
+    if not SIMULATED:
+        Thread(target=_wake, args=(number,)).start()
 
-    def begin() -> None:
-        with suppress(Exception):
-            cuda_driver.use(number)
 
-    Thread(target=begin).start()
+def _wake(number: int) -> None:
+    """Initialize the driver and a GPU's primary context.  NVIDIA's bindings need NumPy, so ctypes calls."""
+    device, context = c_int(), c_void_p()
+    with suppress(OSError, AttributeError):
+        driver = CDLL("libcuda.so.1")
+        if driver.cuInit(0) == 0 == driver.cuDeviceGet(byref(device), number):
+            driver.cuDevicePrimaryCtxRetain(byref(context), device)
 
 
 def choose_place(
@@ -141,9 +156,9 @@ def for_each(found: Sequence[Any], n_threads: int) -> list:
 
 # Auto: the CPU starts at once; GPUs start meanwhile and are used if that is faster.
 #
-# Starting a GPU takes two seconds, during which all cores work.  Then two other ways are tried for a moment
-# each: both together, and the GPUs alone, whose threads also need the cores.  The fastest way is kept, so a
-# GPU never slows down a run.
+# Starting a GPU takes half a second, during which all cores work.  Then the GPUs alone are tried for a
+# moment, because the threads that feed them need the cores.  Unless they are clearly faster, both together
+# are tried as well.  The fastest way is kept, so a GPU never slows down a run.
 
 
 class WorkPlace(Protocol):
@@ -155,8 +170,8 @@ class WorkPlace(Protocol):
 
 P = TypeVar("P", bound=WorkPlace)
 
-_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
 ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
+CLEAR = 3  # GPUs that are this many times as fast as the CPU are slower if it works beside them
 
 
 class Pace(NamedTuple):
@@ -167,7 +182,7 @@ class Pace(NamedTuple):
     records of this thread's item.
     """
 
-    start: float = 2.0
+    start: float = 0.5
     settle: float = 0.1
     trial: float = 0.25
     patience: float = 0.2
@@ -178,23 +193,32 @@ class Ways:
     """The ways to work, tried in turn: ``now`` is in use; ``speeds``: things per second of those tried."""
 
     def __init__(self, pace: Pace) -> None:
-        self.now, self._pace = ON_CPU, pace
+        self.now, self._pace, self._is_settled = ON_CPU, pace, False
         self.speeds: dict[str, float] = {}
-        self._left = [ON_BOTH, ON_GPUS]
         self._since, self._done = 0.0, 0  # when the first item was done, or later
 
     def note(self, n: int, has_gpus: bool) -> None:
         """Count an item of n things that is done.  The trial of the CPU lasts until there are GPUs."""
         now = self._pace.clock()
         self._since = self._since or now
-        if len(self.speeds) > 2 or now <= self._since:
+        if self._is_settled or now <= self._since:
             return
         self._done += n
         seconds = now - self._since
         if has_gpus and (seconds > self._pace.trial or self.now == ON_CPU):
             self.speeds[self.now] = self._done / max(seconds, 1e-9)
-            self.now = self._left.pop(0) if self._left else max(self.speeds, key=self.speeds.__getitem__)
+            self.now = self._next()
             self._since, self._done = now + self._pace.settle, 0
+
+    def _next(self) -> str:
+        """Return the way to try next, or the fastest one."""
+        speeds = self.speeds
+        if ON_GPUS not in speeds:
+            return ON_GPUS
+        if ON_BOTH not in speeds and speeds[ON_GPUS] < CLEAR * speeds[ON_CPU]:
+            return ON_BOTH
+        self._is_settled = True
+        return max(speeds, key=speeds.__getitem__)
 
 
 PACE = Pace()
@@ -223,9 +247,7 @@ class _Turns(Generic[P]):
             now = self._pace.clock()
             self._began = self._began or now
             if self.starter is None and self._is_worth_it(now - self._began):
-                # A daemon thread: a driver that is still starting does not delay the end of the run.
-                self.starter = threading.Thread(target=self._open, daemon=True)
-                self.starter.start()
+                self.start_gpus()
             if self.ways.now == ON_CPU:
                 return None
             if self._idle or self.ways.now == ON_BOTH:
@@ -258,8 +280,14 @@ class _Turns(Generic[P]):
         """Return whether a GPU that is started now would save time before the end."""
         share, start = self.share(), self._pace.start
         if share is None:
-            return seconds > start
+            return seconds > 4 * start
         return seconds > start / 4 and seconds * (1 - share) > 2 * start * share
+
+    def start_gpus(self) -> None:
+        """Start the GPUs in the background, once."""
+        # A daemon thread: a driver that is still starting does not delay the end of the run.
+        self.starter = threading.Thread(target=self._open, daemon=True)
+        self.starter.start()
 
     def _open(self) -> None:
         try:
@@ -298,6 +326,10 @@ class Auto(Generic[P]):
         other = copy(self)
         other.on_cpu, other._as_asked = change(self.on_cpu), change
         return other
+
+    def start_gpus(self) -> None:
+        """Start the GPUs now: there is so much to do that they will save time."""
+        self._turns.start_gpus()
 
     def begin(self, share: Callable[[], float | None]) -> None:
         """Begin a run; ``share()`` is the fraction of it that is done, or None if unknown."""

@@ -15,7 +15,7 @@ from ..index import layouts
 from ..input import spans
 from ..machines.jobs import run_all
 from ..machines.pipeline import add_up, run_at
-from ..machines.places import Auto, choose_place, for_each, teams
+from ..machines.places import Auto, choose_place, for_each, is_much, teams
 from ..machines.progress import Progress
 from .hits import SelectionPolicy
 from .mapper import Mapper, part_on_cpu
@@ -49,7 +49,7 @@ def make_mapper(
 
     for i, part in enumerate(parts):
         text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
-        n = options.sizes.compared
+        n = options.sizes.matches
         verify = SparseVerifier(text, part.locator, n) if is_sparse else CpuVerifier(text, n)
         parts[i] = part._replace(text=text, verify=verify)
     if least > LONGEST:
@@ -76,12 +76,12 @@ def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> "MapsSpans":
 
 def make_mappers(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED,
+    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED, paths: Sequence[Any] = (),
 ) -> list:  # fmt: skip
     """Return the mappers of an index on a Device: one on the CPU, one per team of GPUs, or Auto for both.
 
-    ``writer``: the writer of the records, if all records have one format. Raises DeviceError,
-    UnsupportedError.
+    ``writer``: the writer of the records, if all records have one format. ``paths``: files of reads, if they
+    are all mapped. Raises DeviceError, UnsupportedError.
     """
 
     def on_gpus(sessions: "Sequence[GpuSession]") -> list:
@@ -119,7 +119,14 @@ def make_mappers(
             )
         return on_cpu()
     if device.engine == "auto":
-        return [Auto(make_mapper(index, replace(options, chunk_size=AUTO_CHUNK), observers), start)]
+        at_once = is_much(paths, options.n_threads)
+        own = replace(options, chunk_size=2 * AUTO_CHUNK if at_once else AUTO_CHUNK)  # large ones suit GPUs
+        place = Auto(make_mapper(index, own, observers), start)
+        if at_once:
+            from .gpu import gpu_mapper  # takes longer while all cores work  # noqa: F401
+
+            place.start_gpus()
+        return [place]
     made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
     if made[0].sessions and any(part.shorter for part in index.parts):
         n = shortest(index.parts)

@@ -9,6 +9,7 @@ import pytest
 from fmx.errors import DeviceError
 from fmx.machines import gpu, places
 from fmx.machines.places import Auto, Pace
+from fmx.search import mappers
 from fmx.search.mapping import MapOptions
 from fmx.search.summary import Summary
 
@@ -72,16 +73,21 @@ def test_a_slower_gpu_is_tried_and_left():
     assert ", the GPUs alone 0.0" in said
 
 
-def test_each_way_is_tried_and_the_fastest_kept():
+@pytest.mark.parametrize(("on_cpu", "on_gpus", "tried"), [
+    (10, 20, [places.ON_CPU, places.ON_GPUS, places.ON_BOTH]),
+    (10, 5, [places.ON_CPU, places.ON_GPUS, places.ON_BOTH]),
+    (10, 40, [places.ON_CPU, places.ON_GPUS]),
+])  # fmt: skip
+def test_each_way_is_tried_and_the_fastest_kept(on_cpu, on_gpus, tried):
     clock = iter(range(1000))
-    rates = {places.ON_CPU: 10, places.ON_BOTH: 30, places.ON_GPUS: 20}
+    rates = {places.ON_CPU: on_cpu, places.ON_GPUS: on_gpus, places.ON_BOTH: 30}
     ways, seen = places.Ways(Pace(settle=0, trial=2, clock=lambda: next(clock))), []
     for n in range(20):
         seen.append(ways.now)
         ways.note(rates[ways.now], n > 4)
-    assert list(dict.fromkeys(seen)) == [places.ON_CPU, places.ON_BOTH, places.ON_GPUS]
-    assert ways.now == places.ON_BOTH
-    assert ways.speeds == rates
+    assert list(dict.fromkeys(seen)) == tried
+    assert ways.now == max(tried, key=rates.__getitem__)
+    assert ways.speeds == {way: rates[way] for way in tried}
 
 
 def test_a_thread_waits_for_a_stream_where_gpus_alone_are_faster():
@@ -115,6 +121,82 @@ def test_no_gpu_is_started_for_what_is_soon_done():
     assert run(0.0016, 0.0, n_items=12)[:2] == (12, 0)  # twice the time that a GPU takes to start
     assert run(0.006, 0.0, n_items=12)[1] > 0
     assert run(0.006, 0.0, n_items=1000)[1] > 0
+
+
+def test_gpus_are_started_once():
+    started = []
+    place = Auto(Place(0.0), lambda: started.append(True) or [], pace=Pace(start=0.0))
+    place.start_gpus()
+    place._turns.starter.join()
+    do(place)  # would start them otherwise
+    assert started == [True]
+
+
+def test_how_much_input_gpus_are_started_for(monkeypatch, tmp_path):
+    plain, packed = str(tmp_path / "reads.fq"), str(tmp_path / "reads.fq.gz")
+    for path in (plain, packed):
+        (tmp_path / path).write_bytes(b"r" * 100)
+    monkeypatch.setattr(places, "MUCH", 99)
+    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
+    assert places.is_much([plain], 1)
+    assert not places.is_much([plain], 2)
+    assert places.is_much([plain, plain], 2)
+    assert places.is_much([packed], 3)  # some 300 bytes of reads
+    assert not places.is_much([packed], 4)
+    assert not places.is_much(["-", b"@r", str(tmp_path / "no")], 1)
+    monkeypatch.setattr(places, "_DEVICES", ("/no/such/device",))
+    assert not places.is_much([plain], 1)
+
+
+def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
+    """Seconds that items take of a CPU, GPUs and both, whose threads are events on one simulated clock."""
+    now, place, turns = 0.0, None, None
+    place = Auto(Place(0.0), None, pace=pace._replace(clock=lambda: now))
+    turns, ready = place._turns, None
+
+    def begin_to_start():
+        nonlocal ready
+        turns.starter, ready = threading.Thread(), now + start
+
+    turns.start_gpus = begin_to_start
+    if at_once:
+        begin_to_start()
+    taken = done = 0
+    place.begin(lambda: taken / n_items)
+    free, busy = n_threads, []
+    while done < n_items:
+        if ready is not None and now >= ready and not turns._n_streams:
+            turns._idle, turns._n_streams = [Place(gpu) for _ in range(n_threads)], n_threads
+        while free and taken < n_items:
+            own = turns.take()
+            on_cpu = sum(each is None for _, each in busy)
+            rate = cpu if own is None else gpu / (1 + on_cpu / n_threads)  # the CPU's threads slow the GPU's
+            busy.append((now + n_threads / rate, own))
+            free, taken = free - 1, taken + 1
+        end, own = min(busy, key=lambda each: each[0])
+        if ready is not None and now < ready < end and not turns._n_streams:
+            now = ready
+            continue
+        now = end
+        busy.remove((end, own))
+        free, done = free + 1, done + 1
+        if own is not None:
+            turns.give_back(own)
+        turns.note(1, own is not None)
+    return now
+
+
+@pytest.mark.parametrize("n_reads", [1e6, 5e6, 40e6, 200e6])
+def test_it_takes_little_longer_than_the_better_engine(n_reads):
+    """Speeds of an H200 and of 16 cores: 85 and 17 million reads/s, and half a second to start a GPU."""
+    n_bytes = 221 * n_reads
+    at_once = n_bytes > places.MUCH * 16
+    size = (2 if at_once else 1) * mappers.AUTO_CHUNK
+    cpu, gpu = 17e6 * 221 / size, 85e6 * 221 / size
+    n_items = -(-n_bytes // size)
+    alone = min(n_items / cpu, 0.5 + n_items / gpu)
+    seconds = simulated(n_items, cpu, gpu, 0.7, Pace(), at_once=at_once)
+    assert seconds < 1.1 * alone + 0.1  # a span takes a tenth of a second, so some threads end earlier
 
 
 def test_nobody_waits_for_a_gpu_that_is_still_starting():

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from ctypes import CDLL
 
 import fake_cuda
 import numpy as np
@@ -113,8 +114,28 @@ def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
     assert gpu.pinned(np.int64(3), np.uint8).size == 3
 
 
-def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(gpus, monkeypatch, command):
-    before = threading.active_count()
+class Driver:
+    """What ctypes calls before NVIDIA's bindings are imported; ``used``: GPUs."""
+
+    def __init__(self):
+        self.used, self.status = [], 0
+
+    def cuInit(self, flags):
+        return self.status
+
+    def cuDeviceGet(self, device, number):
+        device._obj.value = number
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, context, device):
+        self.used.append(device.value)
+
+
+def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, command, tmp_path):
+    before, gpus = threading.active_count(), Driver()
+    monkeypatch.setattr(places, "SIMULATED", False)
+    monkeypatch.setattr(places, "CDLL", lambda name: gpus)
+    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
     there = ["--engine", "cuda", "--scheduler", "tcp://there"]
     for more in ([], ["--engine", "cpu"], ["--engine", "auto"], there):
         assert command("search", "-x", "none.fmx", "none.fq", *more).code == 1
@@ -126,8 +147,17 @@ def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(gpus, monkeypatc
         while threading.active_count() > before:
             time.sleep(0.01)
         assert gpus.used.pop() == number
-    monkeypatch.setattr(gpus, "cuCtxSetCurrent", None)  # whatever goes wrong
-    places.wake(0)
+    (tmp_path / "much.fq").write_bytes(b"@r\nA\n+\nI\n")
+    monkeypatch.setattr(places, "MUCH", 1)
+    assert command("search", "-x", "none.fmx", tmp_path / "much.fq", "--engine", "auto", "-t", 1).code == 1
+    while threading.active_count() > before:
+        time.sleep(0.01)
+    assert gpus.used.pop() == 0
+    gpus.status = 100  # no device
+    places._wake(0)
+    monkeypatch.setattr(places, "CDLL", lambda name: CDLL("/no/driver"))
+    places._wake(0)
+    assert gpus.used == []
 
 
 def test_the_hosts_memory_is_pinned_when_it_is_needed_first(gpus):

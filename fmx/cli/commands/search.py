@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ... import limits, options
+from ...machines.places import is_much, wake
+from ...system.process import keep_freed
 from ..outputs import output_of, with_report, writing
 
 if TYPE_CHECKING:
@@ -229,6 +231,11 @@ def command(given: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x ref.fmx -a --mismatches 1 --strata reads.fq.gz > hits.sam
     """
+    files = (*given.reads, *given.mates1, *given.mates2)
+    if given.engine == "auto" and given.first is None and is_much(files, given.threads):
+        wake(given.device or 0)
+    if given.mismatches:
+        keep_freed()  # each thread needs large arrays for words again and again
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
     samples = []
