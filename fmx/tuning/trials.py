@@ -242,8 +242,7 @@ def _on_gpu(query: Any, patterns: Patterns) -> dict:
 
     spent = {}
     with gpu.errors():
-        form = gpu_search.choose([query], gpu.free_bytes())
-        on_gpu = gpu_search.bring(query, form), gpu_search.upload(patterns)
+        on_gpu = gpu_search.bring(query, None), gpu_search.upload(patterns)
         for engine in engines.CUDA:
             try:
                 launch = engines.prepare(engine, query)

@@ -245,7 +245,10 @@ def bring_parts(
     forms: dict[GpuSession, VerifyForm | None] = {}
     for session in dict.fromkeys(team):
         own = [i for i, its in enumerate(team) if its is session]
-        form = forms[session] = gpu_search.choose([queries[i] for i in own], session.memory, stream_bytes)
+        sought = [queries[i] for i in own]
+        # Exact reads are too few to make up for the time that it takes to make another form.
+        form = gpu_search.choose(sought, session.memory, stream_bytes) if is_near else None
+        forms[session] = form
         resident = sum(gpu_search.form_bytes(queries[i], index.parts[i].sa, form) for i in own)
         if is_near:
             resident += sum(n_bytes(index.parts[i].text_words) + NEAR_BYTES for i in own)
