@@ -55,7 +55,19 @@ class ReadBatch(NamedTuple):
 
 def subset(batch: ReadBatch, reads: np.ndarray) -> ReadBatch:
     """Return the reads of a batch with these numbers, int64[n]."""
-    return ReadBatch(batch.data, *(column[reads] for column in batch[1:]))
+    columns = (np.empty(reads.size, column.dtype) for column in batch[1:])
+    chosen = ReadBatch(batch.data, *columns)
+    _copy_reads(batch, reads, chosen)
+    return chosen
+
+
+@compiled
+def _copy_reads(batch, reads, chosen):
+    for i in range(reads.size):
+        r = reads[i]
+        chosen.name_start[i], chosen.name_length[i] = batch.name_start[r], batch.name_length[r]
+        chosen.start[i], chosen.length[i] = batch.start[r], batch.length[r]
+        chosen.quality_start[i], chosen.searchable[i] = batch.quality_start[r], batch.searchable[r]
 
 
 class Patterns(NamedTuple):

@@ -208,17 +208,27 @@ def make_sets(
     batch: "ReadBatch", start: int, stop: int, is_searched: np.ndarray, strands: int, table: np.ndarray
 ) -> Sets:
     """Sets of reads start to stop of a batch; ``is_searched`` bool[n_reads] excludes reads."""
-    lengths = batch.length[start:stop] * is_searched[start:stop]
-    is_plain = np.repeat(batch.searchable[start:stop], 2)
-    both = np.repeat(lengths, 2)
-    first = np.append(0, np.cumsum(both * ~is_plain))
-    plane = np.append(0, np.cumsum(4 * (-(-both // WORD))))
-    length = both * np.tile([strands & FORWARD > 0, strands & REVERSE > 0], stop - start)
-    planes, words = np.zeros(plane[-1], np.uint64), np.empty((plane[-1] >> 2) + 1, np.uint64)
-    starts = np.where(is_plain, -1, first[:-1])
-    sets = Sets(np.empty(first[-1], np.uint8), planes, words, starts, plane[:-1], length)
+    first, plane, length = np.empty((3, 2 * (stop - start)), np.int64)
+    n_sets, n_planes = _lay_out(batch, start, is_searched, strands, first, plane, length)
+    planes, words = np.empty(n_planes, np.uint64), np.empty((n_planes >> 2) + 1, np.uint64)
+    sets = Sets(np.empty(n_sets, np.uint8), planes, words, first, plane, length)
     _fill(batch, start, table, CODE, sets)
     return sets
+
+
+@compiled
+def _lay_out(batch, start, is_searched, strands, first, plane, length):
+    """Fill ``first``, ``plane`` and ``length`` of Sets; return the sizes of ``sets`` and ``planes``."""
+    n_sets, n_planes = np.int64(0), np.int64(0)
+    for i in range(length.size):
+        r = start + (i >> 1)
+        n = batch.length[r] if is_searched[r] else np.int64(0)
+        first[i], plane[i] = -1 if batch.searchable[r] else n_sets, n_planes
+        length[i] = n if strands & (REVERSE if i & 1 else FORWARD) else 0
+        if not batch.searchable[r]:
+            n_sets += n
+        n_planes += 4 * ((n + WORD - 1) // WORD)
+    return n_sets, n_planes
 
 
 @compiled
@@ -245,6 +255,8 @@ def _fill(batch, start, table, code, sets):
 def _fill_sets(batch, r, table, sets, i):
     """Fill the sets and planes of pattern i, read r or its reverse complement."""
     n, begin = sets.length[i], batch.start[r]
+    for word in range(sets.plane[i], sets.plane[i] + 4 * ((n + WORD - 1) // WORD)):
+        sets.planes[word] = 0
     for j in range(n):
         if i & 1:
             own = reversed_bits(table[batch.data[begin + n - 1 - j]])

@@ -169,7 +169,7 @@ def select(
 ) -> Hits:
     """Return the Hits of a batch's reads from ``start`` on, which have ``total`` int64[n] occurrences."""
     first = np.empty(total.size + 1, np.int64)
-    n_hits, most = _lay_out(total, policy.at_most, policy.limit, first)
+    n_hits, most = lay_out(total, policy.at_most, policy.limit, first)
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
     room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
     _select(occurrences, batch, start, hits, policy.seed, room)
@@ -177,7 +177,7 @@ def select(
 
 
 @compiled
-def _lay_out(total, at_most, limit, first):
+def lay_out(total, at_most, limit, first):
     """Fill in the first hit of each read.
 
     Return (number of hits, largest number of eligible occurrences, or 1).
@@ -348,8 +348,10 @@ def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.n
 
 def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
     """Locate the occurrences of the ``wanted`` reads, bool[n], by Intervals [n_parts, 2 * n] of all reads."""
-    sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(wanted, 2)
-    first = np.append(0, np.cumsum(sizes.sum(axis=0)))
+    sizes = np.empty(intervals.lo.shape, np.int64)
+    for lo, hi, size in zip(*intervals, sizes, strict=True):
+        _find_sizes(lo, hi, wanted, size)
+    first = np.append(0, np.cumsum(sizes.sum(axis=0) if len(sizes) > 1 else sizes[0]))
     found = [
         locator.locate(lo, size) for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True)
     ]
@@ -359,6 +361,13 @@ def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -
         for own, size in zip(found, sizes, strict=True):
             _spread(own, size, free, positions)
     return Located(positions, first[:-1], first[1:].copy())  # a copy, so that callers may change either bound
+
+
+@compiled
+def _find_sizes(lo, hi, wanted, size):
+    """Fill ``size`` int64[2 * n]: the sizes of the intervals of ``wanted`` reads, bool[n], 0 for others."""
+    for i in range(size.size):
+        size[i] = np.int64(hi[i]) - np.int64(lo[i]) if wanted[i >> 1] else np.int64(0)
 
 
 @compiled

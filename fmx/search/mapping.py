@@ -29,14 +29,14 @@ class RunSizes(NamedTuple):
 
     ``hits``: occurrences that are located, and hits that are formatted. Of near matches: ``bases`` of reads
     that are planned, ``words`` that are looked up, ``rows`` that are compared with the text for a run of
-    reads, and ``compared`` at a time.
+    reads, and ``matches`` that are collected at a time. With fewer, threads would contend for Python's lock.
     """
 
     hits: int = 1 << 17
-    bases: int = 1 << 20
-    words: int = 1 << 16
+    bases: int = 1 << 22
+    words: int = 1 << 17
     rows: int = 1 << 20
-    compared: int = 1 << 17
+    matches: int = 1 << 17
 
 
 @dataclass(frozen=True)

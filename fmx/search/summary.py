@@ -124,6 +124,23 @@ def count_strands(intervals, weight, strands):
 
 
 @compiled
+def _pair_sums(total, alone, length, sought, at_most):
+    """Return the fields of a PairSummary; ``alone``, ``length``, ``sought``: of mates 1 and of mates 2."""
+    bases = proper = unique = suppressed = hits = n_alone = hopeless = np.int64(0)
+    for r in range(total.size):
+        eligible = eligible_of(total[r], at_most)
+        proper += eligible > 0
+        unique += eligible == 1
+        suppressed += total[r] != eligible
+        hits += eligible
+        for mate in range(2):
+            bases += length[mate][r]
+            n_alone += total[r] == 0 and eligible_of(alone[mate][r], at_most) > 0
+            hopeless += not sought[mate][r]
+    return total.size, bases, proper, unique, suppressed, hits, n_alone, hopeless
+
+
+@compiled
 def _sums(total, length, sought, weight, at_most):
     """Return the fields of a Summary."""
     reads = bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
@@ -176,24 +193,16 @@ class PairSummary(Sums):
 
         ``proper_pairs``: number of proper pairs of each pair, and fewest mismatches in one; int64[n] both.
         """
-        policy, (total, fewest) = options.policy, proper_pairs
-        eligible = policy.eligible(total)
-        has_mismatches = options.counts_lengths and options.near
-        alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)
-        return cls(
-            pairs=total.size,
-            bases=sum(int(its.batch.length.sum()) for its in found),
-            proper=int(np.count_nonzero(eligible)),
-            unique=int(np.count_nonzero(eligible == 1)),
-            suppressed=int(np.count_nonzero(total != eligible)),
-            hits=int(eligible.sum()),
-            alone=int(alone),
-            hopeless=sum(int(np.count_nonzero(~its.sought)) for its in found),
-            lengths=lengths_of(options, *found),
-            inserts=inserts,
-            multiplicity=classes_of(eligible, eligible > 0) if options.counts_lengths else None,
-            mismatches=np.bincount(fewest[eligible > 0], minlength=5) if has_mismatches else None,
-        )
+        (total, fewest), (one, two) = proper_pairs, found
+        columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.sought, two.sought)
+        summary = cls(*_pair_sums(total, *columns, options.policy.at_most), inserts=inserts)
+        if options.counts_lengths:
+            eligible = options.policy.eligible(total)
+            summary.lengths = lengths_of(options, *found)
+            summary.multiplicity = classes_of(eligible, eligible > 0)
+            if options.near:
+                summary.mismatches = np.bincount(fewest[eligible > 0], minlength=5)
+        return summary
 
     @property
     def reads(self) -> int:

@@ -102,7 +102,7 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
     assert len(seen) > 15
 
 
-SMALL = {"bases": 50, "words": 40, "rows": 7, "compared": 3, "hits": 3}
+SMALL = {"bases": 50, "words": 40, "rows": 7, "matches": 3, "hits": 3}
 RUNS = [RunSizes(**dict(islice(SMALL.items(), n))) for n in range(1, len(SMALL) + 1)]
 
 

@@ -21,8 +21,7 @@ from ...index.contracts import position_of, prefetch_position
 from ...index.positions import FullSA, SampledSA
 from ...index.reference import Blocks, find_block, is_reverse, position_of_text_key, text_key
 from ...input.sets import NONE, change_at, changes_at, changes_of, n_changes, peers_of
-from ...machines.jobs import cuts
-from ..hits import Intervals, draw, hash_name
+from ..hits import Intervals, draw, hash_name, lay_out
 from ..queries import near
 
 if TYPE_CHECKING:
@@ -72,27 +71,24 @@ class WordBatch(NamedTuple):
 
 
 class CpuVerifier:
-    """Compares rows with a PartText on the CPU, ``n_rows`` at a time."""
+    """Compares rows with a PartText on the CPU, and collects ``n_matches`` at a time."""
 
-    def __init__(self, text: PartText, n_rows: int) -> None:
-        self.text, self._n_rows = text, n_rows
+    def __init__(self, text: PartText, n_matches: int) -> None:
+        self.text, self._n_matches = text, n_matches
 
     def of(self, found: Intervals) -> "CpuVerifier":
         """Return the verifier for the result of a search: this one, for any Intervals."""
         return self
 
-    def __call__(self, sought: WordBatch, intervals: Intervals) -> list[np.ndarray]:
+    def __call__(self, sought: WordBatch, intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
         """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
-        lo = intervals.lo.astype(np.int64)
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for i, start, stop in cuts(intervals.hi - lo, self._n_rows):
-            stop += lo[i : i + stop.size]
-            start += lo[i : i + start.size]
-            pattern, key = (np.empty(int((stop - start).sum()), np.int64) for _ in range(2))
-            scratch = np.empty((2, _AHEAD), np.int64)
-            n = _verify(self.text, sought, i, (start, stop), (pattern, key), scratch)
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        done, scratch = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64)
+        while done[0] < intervals.lo.size or not found:
+            pattern, key = np.empty((2, self._n_matches), np.int64)
+            n = _verify(self.text, sought, intervals, done, (pattern, key), scratch)
             found.append((pattern[:n], key[:n]))
-        return [np.concatenate(columns) for columns in zip(*found, strict=True)]
+        return joined(found)
 
 
 class SparseVerifier(NamedTuple):
@@ -100,18 +96,18 @@ class SparseVerifier(NamedTuple):
 
     text: PartText
     locator: "SparseLocator"
-    n_rows: int
+    n_matches: int
 
     def of(self, found: "Numbered") -> "SparseVerifier":
         """Return the verifier for the Numbered result of a search."""
         return self._replace(locator=self.locator.of(found))
 
-    def __call__(self, sought: WordBatch, numbers: Intervals) -> list[np.ndarray]:
+    def __call__(self, sought: WordBatch, numbers: Intervals) -> tuple[np.ndarray, np.ndarray]:
         """Return the matches of words by numbers of their occurrences: (pattern, key), int64[n], by read."""
         size = numbers.hi - numbers.lo
         ends = np.cumsum(size)
         sa = FullSA(self.locator.locate(numbers.lo, size) - self.text.start)
-        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa), self.n_rows)
+        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa), self.n_matches)
         return verify(sought, Intervals(ends - size, ends))
 
 
@@ -127,19 +123,45 @@ def position_in(key):
     return position_of_text_key(key & ((np.int64(1) << KEY_BITS) - 1))
 
 
-@compiled
-def _verify(text, sought, first, rows, out, scratch):
-    """Write the matches at rows[0][k] to rows[1][k] of words first, first + 1, ...; return their number.
+def joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (pattern, key) of all of ``found``, one after the other."""
+    if len(found) == 1:
+        return found[0]
+    pattern, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return pattern, key
 
-    ``scratch`` int64[2, _AHEAD]: words and text positions that were prefetched.
+
+@compiled
+def add_rows(intervals, pattern, first_read, rows):
+    """Add the rows of each word to ``rows`` int64[n_reads] of its read, by ``pattern`` int64[n_words].
+
+    Read 0 of ``rows`` is number ``first_read``.
     """
-    start, stop = rows
-    n, n_waiting = np.int64(0), np.int64(0)
-    for k in range(start.size):
-        if k + _AHEAD < start.size and start[k + _AHEAD] < stop[k + _AHEAD]:
-            prefetch_position(text.sa, start[k + _AHEAD])
-        for row in range(start[k], stop[k]):
-            word = first + k
+    for i in range(intervals.lo.size):
+        rows[(pattern[i] >> 1) - first_read] += np.int64(intervals.hi[i]) - np.int64(intervals.lo[i])
+
+
+@compiled
+def _verify(text, sought, intervals, done, out, scratch):
+    """Write the matches of words at the rows of their Intervals to ``out`` until it is full.
+
+    Return their number.
+
+    ``done`` int64[2]: how many words, and rows of the next one, are done. ``scratch`` int64[2, _AHEAD]: words
+    and text positions that were prefetched.
+    """
+    lo, hi, most = intervals.lo, intervals.hi, out[0].size
+    n, n_waiting, begin = np.int64(0), np.int64(0), done[1]
+    for word in range(done[0], lo.size):
+        if word + _AHEAD < lo.size and lo[word + _AHEAD] < hi[word + _AHEAD]:
+            prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
+        for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
+            if n + n_waiting == most:
+                n = _compare(text, sought, n_waiting, scratch, out, n)
+                n_waiting = np.int64(0)
+                if n == most:
+                    done[0], done[1] = word, row - np.int64(lo[word])
+                    return n
             position = place_of_row(text, sought, word, row)
             if position < 0:
                 continue
@@ -150,6 +172,8 @@ def _verify(text, sought, first, rows, out, scratch):
             if n_waiting == _AHEAD:
                 n = _compare(text, sought, n_waiting, scratch, out, n)
                 n_waiting = np.int64(0)
+        begin = np.int64(0)
+    done[0], done[1] = lo.size, 0
     return _compare(text, sought, n_waiting, scratch, out, n)
 
 
@@ -249,14 +273,28 @@ def _peers_of(hits, i, hit):
     return best >> 2 if n_changes(hits.changes[hit]) == best & 3 else np.int64(0)
 
 
-def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> NearMatches:
-    """Return the matches of n_reads from those of each part: (read, key), int64 both, by read."""
-    read, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
+def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], first_read: int, n_reads: int) -> NearMatches:
+    """Return the matches of n_reads, the first of which is number ``first_read``.
+
+    ``found``: those of each part: (pattern, key), int64 both, by read.
+    """
+    pattern, key = joined(found)
     if len(found) > 1:
-        order = np.argsort(read, kind="stable")
-        read, key = read[order], key[order]
-    first = np.append(0, np.cumsum(np.bincount(read, minlength=n_reads)))
+        order = np.argsort(pattern >> 1, kind="stable")
+        pattern, key = pattern[order], key[order]
+    first = np.empty(n_reads + 1, np.int64)
+    _find_first(pattern, first_read, first)
     return NearMatches(first, key)
+
+
+@compiled
+def _find_first(pattern, first_read, first):
+    """Fill ``first`` of NearMatches by the pattern of each match, int64[n], in order of reads."""
+    i = np.int64(0)
+    for r in range(first.size):
+        while i < pattern.size and (pattern[i] >> 1) - first_read < r:
+            i += 1
+        first[r] = i
 
 
 def exact(hits: "Hits") -> NearHits:
@@ -266,34 +304,38 @@ def exact(hits: "Hits") -> NearHits:
 
 def filled(hits: NearHits, span: tuple[int, int], more: NearHits, reads: np.ndarray) -> NearHits:
     """Return the NearHits of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
-    own, (start, stop) = reads - span[0], span
-    n = np.diff(hits.first[start : stop + 1])
-    n[own] = np.diff(more.first)
-    first = np.append(0, np.cumsum(n))
-    total, best = hits.total[start:stop].copy(), hits.best[start:stop].copy()
-    total[own], best[own] = more.total, more.best
-    columns = (np.empty(first[-1], array.dtype) for array in (hits.position, hits.reverse, hits.changes))
+    n_most = hits.position.size + more.position.size
+    first, (total, best) = (
+        np.empty(span[1] - span[0] + 1, np.int64),
+        np.empty((2, span[1] - span[0]), np.int64),
+    )
+    columns = (np.empty(n_most, array.dtype) for array in (hits.position, hits.reverse, hits.changes))
     position, reverse, changes = columns
-    both = NearHits(first, position, reverse, total, changes, best)
-    _merge(hits, start, more, own, both)
-    return both
+    n = _merge(hits, span[0], more, reads, NearHits(first, position, reverse, total, changes, best))
+    return NearHits(first, position[:n], reverse[:n], total, changes[:n], best)
 
 
 @compiled
 def _merge(hits, start, more, reads, both):
-    """Fill in the hits of ``both``: from ``more`` for ``reads``, in order, otherwise from ``hits``."""
-    i = 0
+    """Fill ``both`` for reads from ``start`` on: from ``more`` for ``reads``, otherwise from ``hits``.
+
+    ``reads`` are in order. Return the number of hits; there is room for more.
+    """
+    i, both.first[0] = 0, 0
     for r in range(both.total.size):
-        if i < reads.size and reads[i] == r:
+        if i < reads.size and reads[i] == start + r:
             _copy_hits(more, i, both, r)
             i += 1
         else:
             _copy_hits(hits, start + r, both, r)
+    return both.first[both.total.size]
 
 
 @inlined
 def _copy_hits(hits, i, both, r):
     to = both.first[r]
+    both.first[r + 1] = to + hits.first[i + 1] - hits.first[i]
+    both.total[r], both.best[r] = hits.total[i], hits.best[i]
     for hit in range(hits.first[i], hits.first[i + 1]):
         both.position[to], both.reverse[to] = hits.position[hit], hits.reverse[hit]
         both.changes[to] = hits.changes[hit]
@@ -303,7 +345,7 @@ def _copy_hits(hits, i, both, r):
 def rank(matches: NearMatches, strata: bool) -> tuple[np.ndarray, np.ndarray]:
     """Sort the matches of each read; return (total, best) of NearHits, int64[n_reads] both."""
     total, best = np.empty((2, matches.first.size - 1), np.int64)
-    most = int(np.diff(matches.first).max(initial=1))
+    most = _most_of_a_read(matches)
     _rank(matches, strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
     return total, best
 
@@ -313,11 +355,21 @@ def select(
     policy: "SelectionPolicy", best_first: bool = True,
 ) -> NearHits:  # fmt: skip
     """Return the NearHits of reads from ``start`` on in a batch, without changes; ``ranks`` from ``rank``."""
-    (total, best), first = ranks, np.append(0, np.cumsum(policy.reported(ranks[0])))
-    position, changes = np.empty((2, first[-1]), np.int64)
-    hits = NearHits(first, position, np.empty(first[-1], np.bool_), total, changes, best)
+    (total, best), first = ranks, np.empty(ranks[0].size + 1, np.int64)
+    n_hits, _ = lay_out(total, policy.at_most, policy.limit, first)
+    position, changes = np.empty((2, n_hits), np.int64)
+    hits = NearHits(first, position, np.empty(n_hits, np.bool_), total, changes, best)
     _choose(matches, batch, start, hits, policy.seed, best_first)
     return hits
+
+
+@compiled
+def _most_of_a_read(matches):
+    """Return the largest number of matches of a read, or 1."""
+    most = np.int64(1)
+    for r in range(matches.first.size - 1):
+        most = max(most, matches.first[r + 1] - matches.first[r])
+    return most
 
 
 @compiled
@@ -372,6 +424,13 @@ def choose_matches(keys, batch, start, hits, r, seed, best_first):
         sort(keys, n)
     for j in range(n):
         hits.position[out + j], hits.reverse[out + j] = position_in(keys[j]), is_reverse(keys[j])
+
+
+@compiled
+def note_totals(reads, hits, total, fewest):
+    """Store the number of matches, and their fewest mismatches, of NearHits of ``reads`` int64[n]."""
+    for i in range(reads.size):
+        total[reads[i]], fewest[reads[i]] = hits.total[i], hits.best[i] & 3
 
 
 @compiled

@@ -29,11 +29,13 @@ from .matches import (
     NearHits,
     NearMatches,
     WordBatch,
+    add_rows,
     count_reverse,
     exact,
     fill_changes,
     filled,
     matches_of,
+    note_totals,
     rank,
     select,
 )
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from ...machines.gpu_session import GpuSession
     from ..queries.near import Pieces
 
-N_READS = 1 << 12  # most reads that are planned together
+N_READS = 1 << 15  # most reads that are planned together
 
 
 class NearRun(NamedTuple):
@@ -87,15 +89,19 @@ class NearMapper(Mapper):
         With strata, the exact occurrences are known from the start.
         """
         sought = sets.searched(batch, self._table, self._near.mismatches)
-        sought &= batch.length >= self.options.trim.least
+        if self.options.trim.least:
+            sought &= batch.length >= self.options.trim.least
         refuse_shorter(batch._replace(searchable=sought), self._least)
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
         if not self.by_strata:
             return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
         found = super().search_batch(given, batch._replace(searchable=batch.searchable & sought))
-        sizes = found.intervals.hi[:, 1::2].astype(np.int64) - found.intervals.lo[:, 1::2]
-        return found._replace(batch=batch, sought=sought, near=near_found._replace(reverse=sizes.sum(axis=0)))
+        if self.options.counts_lengths:
+            reverse[:] = (found.intervals.hi[:, 1::2].astype(np.int64) - found.intervals.lo[:, 1::2]).sum(
+                axis=0
+            )
+        return found._replace(batch=batch, sought=sought, near=near_found)
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
@@ -128,6 +134,8 @@ class NearMapper(Mapper):
 
     def can_occur(self, found: SearchedBatch, most: int) -> np.ndarray:
         """Return bool[n_reads]: which reads can occur with at most ``most`` mismatches."""
+        if most == self._near.mismatches:
+            return found.sought
         return found.sought & sets.searched(found.batch, self._table, most)
 
     def _near_hits(
@@ -179,10 +187,11 @@ class NearMapper(Mapper):
         with self.timed("search"):
             intervals = [search(spelled.patterns) for search in self._searchers]
         verifiers = [verify.of(part) for verify, part in zip(self._verifiers, intervals, strict=True)]
-        sizes = sum(part.hi.astype(np.int64) - part.lo for part in intervals)
-        ends = np.append(0, np.cumsum(sizes))
-        borders = np.searchsorted(spelled.pattern >> 1, np.arange(run[0], run[1] + 1))
-        for a, b in runs(np.diff(ends[borders]), self.options.sizes.rows):
+        n_rows = np.zeros(run[1] - run[0], np.int64)
+        for part in intervals:
+            add_rows(Intervals(part.lo, part.hi), spelled.pattern, run[0], n_rows)
+        borders = np.append(0, np.cumsum(2 * pieces.words[run[0] : run[1]]))
+        for a, b in runs(n_rows, self.options.sizes.rows):
             i, j = borders[a], borders[b]
             sought = WordBatch(own, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
@@ -193,7 +202,7 @@ class NearMapper(Mapper):
     def _note(self, found: SearchedBatch, reads: np.ndarray, hits: NearHits, matches: NearMatches) -> None:
         """Count the hits of some ``reads`` int64[n] of a batch."""
         assert found.near is not None
-        found.total[reads], found.near.fewest[reads] = hits.total, hits.best & 3
+        note_totals(reads, hits, found.total, found.near.fewest)
         if self.options.counts_lengths:
             reverse = np.zeros(reads.size, np.int64)
             count_reverse(matches, hits.total, reverse)
@@ -211,8 +220,5 @@ def _matches(
     n_reads: int,
 ) -> NearMatches:
     """Return the NearMatches of n_reads by words with Intervals in each part."""
-    found = []
-    for verify, part in zip(verifiers, intervals, strict=True):
-        pattern, key = verify(sought, part)
-        found.append(((pattern >> 1) - first_read, key))
-    return matches_of(found, n_reads)
+    found = [verify(sought, part) for verify, part in zip(verifiers, intervals, strict=True)]
+    return matches_of(found, first_read, n_reads)

@@ -17,7 +17,7 @@ from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
 from ..counts.owners import placed
 from ..counts.tally import Screen, Tally, note
-from ..hits import Intervals, located, occurrences_of, select
+from ..hits import Intervals, eligible_of, located, occurrences_of, select
 from ..mapping import SearchedBatch
 from ..near.matches import NearHits, exact
 from ..summary import PairSummary
@@ -119,8 +119,9 @@ class PairMapper:
                     if inserts is not None and first == 0:
                         proper.count_inserts(cut, at, hits.proper, inserts)
             total, fewest = np.concatenate(totals, axis=1)
-            for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
-                emit(piece)
+            if writer.takers:
+                for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
+                    emit(piece)
             summary.add(PairSummary.of(found, self.options, (total, fewest), inserts))
         return summary
 
@@ -141,8 +142,9 @@ class PairMapper:
 
         A run has at most ``hits`` occurrences to locate, or is a single pair.
         """
-        both = (found[0].total > 0) & (found[1].total > 0)
-        to_locate = (found[0].total + found[1].total) * both
+        n = found[0].total.size
+        both, to_locate = np.empty(n, np.bool_), np.empty(n, np.int64)
+        _find_both(found[0].total, found[1].total, both, to_locate)
         for start, stop in runs(to_locate, self._n_hits):
             with self.timed("locate"):
                 one, two = (
@@ -201,16 +203,16 @@ class PairMapper:
         policy, total = self.options.policy, run.total
         if policy.limit == 0:
             return
-        alone = [np.where(total > 0, 0, its.total) for its in run.mates]
-        by_themselves = sum(np.maximum(policy.reported(each), 1) for each in alone)
-        records = np.where(total > 0, np.maximum(policy.reported(total), 1), by_themselves)
+        alone, records = np.empty((2, total.size), np.int64), np.empty(total.size, np.int64)
+        mates_alone = run.mates[0].total, run.mates[1].total
+        _count_records(total, mates_alone, policy.at_most, policy.limit, alone, records)
         for a, b in runs(records, self._n_hits):
             start, bounds = run.start + a, slice(2 * self.n_strata * a, 2 * self.n_strata * b)
             with self.timed("locate"):
                 own = []
                 for its, batch, each in zip(run.mates, mates[:2], alone, strict=True):
                     hits = self._hits_alone(its, batch, start, (a, b), each[a:b])
-                    own.append(hits._replace(total=np.where(total[a:b] > 0, total[a:b], each[a:b])))
+                    own.append(hits._replace(total=total[a:b] + each[a:b]))  # one of the two is 0
             one, two = (its._replace(lo=its.lo[bounds], hi=its.hi[bounds]) for its in run.located)
             pairs = run.strata[a:b], total[a:b]
             for first in range(0, int(records[a:b].sum()), self._n_hits):
@@ -235,6 +237,30 @@ class PairMapper:
         self, mates: "Mates", start: int, chosen: proper.ProperPairs, strata: np.ndarray
     ) -> None:
         """Fill in the changes of proper pairs; exact ones have none."""
+
+
+@compiled
+def _find_both(one, two, both, to_locate):
+    """Fill ``both``, whether both mates occur, and how many occurrences must be located then.
+
+    ``one``, ``two`` int64[n]: occurrences of mates 1 and of mates 2.
+    """
+    for r in range(both.size):
+        both[r] = one[r] > 0 and two[r] > 0
+        to_locate[r] = one[r] + two[r] if both[r] else 0
+
+
+@compiled
+def _count_records(total, mates, at_most, limit, alone, records):
+    """Fill ``alone`` int64[2, n], the occurrences of mates without a proper pair, and how many ``records``
+    a pair or its mates have, by the numbers of proper pairs (``total``) and of occurrences (``mates``)."""
+    for r in range(total.size):
+        records[r] = max(min(eligible_of(total[r], at_most), limit), 1) if total[r] > 0 else 0
+        for mate in range(2):
+            alone[mate, r] = 0
+            if total[r] == 0:
+                alone[mate, r] = mates[mate][r]
+                records[r] += max(min(eligible_of(alone[mate, r], at_most), limit), 1)
 
 
 def _part(found: SearchedBatch, start: int, stop: int) -> SearchedBatch:

@@ -22,7 +22,7 @@ from ...compiler.sorting import lower_bound, sort
 from ...errors import UnsupportedError
 from ...index.reference import STEP, can_hold, find_block, place_key, position_of_key
 from ...input.reads import class_of
-from ..hits import hash_name
+from ..hits import eligible_of, hash_name
 
 if TYPE_CHECKING:
     from ...index.reference import Blocks, Reference
@@ -235,9 +235,20 @@ def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]
 
     ``best_only``: choose only from those with the fewest mismatches.
     """
-    fewest = (strata > 0).argmax(axis=1)
-    n_best = np.take_along_axis(strata, fewest[:, None], 1)[:, 0]
-    return n_best if best_only else strata.sum(axis=1), fewest
+    total, fewest = np.empty((2, strata.shape[0]), np.int64)
+    _totals(strata, best_only, total, fewest)
+    return total, fewest
+
+
+@compiled
+def _totals(strata, best_only, total, fewest):
+    for r in range(total.size):
+        total[r] = fewest[r] = np.int64(0)
+        for stratum in range(strata.shape[1]):
+            if total[r] == 0 and strata[r, stratum] > 0:
+                fewest[r] = stratum
+            if total[r] == 0 or not best_only:
+                total[r] += strata[r, stratum]
 
 
 def choose(
@@ -255,19 +266,28 @@ def choose(
     to return, and the most to return, which matters if there is only one pair of mates. The changes are all
     0.
     """
-    (skip, most), (strata, total) = window, pairs
-    reported = policy.reported(total)
-    n = np.minimum(np.maximum(reported - skip, 0), most)
-    first = np.append(0, np.cumsum(n))
+    strata, total = pairs
+    reported, first = np.empty(total.size, np.int64), np.empty(total.size + 1, np.int64)
+    _lay_out(total, policy.at_most, policy.limit, window, reported, first)
     one, two, peers = np.empty((3, first[-1]), np.int64)
     lead1, lead2 = np.empty((2, total.size), np.int64)
     swapped, (changes1, changes2) = np.empty(first[-1], np.bool_), np.zeros((2, first[-1]), np.int64)
     found = ProperPairs(
-        first, one, two, swapped, changes1, changes2, peers, total, reported, skip, lead1, lead2
+        first, one, two, swapped, changes1, changes2, peers, total, reported, window[0], lead1, lead2
     )
     heads = np.empty((2, 2, (strata.shape[1] + 1) // 2), np.int64)
     _choose((mates.one, mates.two), start, located, rule, policy.seed, (strata, heads), found)
     return found
+
+
+@compiled
+def _lay_out(total, at_most, limit, window, reported, first):
+    """Fill ``reported`` and ``first`` of ProperPairs."""
+    skip, most = window
+    first[0] = 0
+    for r in range(total.size):
+        reported[r] = min(eligible_of(total[r], at_most), limit)
+        first[r + 1] = first[r] + min(max(reported[r] - skip, 0), most)
 
 
 @compiled

@@ -67,7 +67,7 @@ class Pieces(NamedTuple):
 def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
-    found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n // 2, np.int64))
+    found = Pieces(np.empty(n * MOST_PIECES * N_COLUMNS, np.int64), np.empty(n // 2, np.int64))
     _plan(sets, v, lookups, ways_of(v, lookups), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
     return found
 
@@ -99,14 +99,23 @@ def _plan(sets, v, lookups, ways, counts, found):
             if not is_plain(sets, i):
                 way = best_of_sets(sets, i, v, lookups, counts)
             plan_read(sets, r, way, v, found)
+        else:
+            _clear(found, r)
+
+
+@inlined
+def _clear(found, r):
+    """Set that read r has no pieces."""
+    found.words[r] = 0
+    for j in range(2 * MOST_PIECES):
+        found.columns[first_column(2 * r, j) + LENGTH] = 0
 
 
 @inlined
 def plan_read(sets, r, way, v, found):
     """Fill ``found`` with the pieces of read r and of its reverse complement, as a Way cuts them."""
     i, n = pattern_of(sets, r), np.int64(0)
-    for j in range(2 * MOST_PIECES):
-        found.columns[first_column(2 * r, j) + LENGTH] = 0
+    _clear(found, r)
     _cut(way, v, found, i)
     for j in range(MOST_PIECES):
         piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
@@ -199,7 +208,7 @@ class Words(NamedTuple):
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """Return the words of reads start to stop."""
     n = 2 * int(pieces.words[start:stop].sum())
-    first, length, pattern, piece = (np.empty(n, np.int64) for _ in range(4))
+    first, length, pattern, piece = np.empty((4, n), np.int64)
     words = Words(Patterns(np.empty(ROOM * n + 1, np.uint64), first, length), pattern, piece)
     _spell(sets, pieces, start, stop, words)
     return words
