@@ -50,7 +50,7 @@ def write_reads(
     """
     reference, text = read_fasta(fasta)
     blocks, rng = reference.blocks, np.random.default_rng(1)
-    record: dict[str, object] = {"quality": "I" * length}
+    quality = "I" * length
     with open(path, "w") as file:
         for start in range(0, n, _AT_ONCE):
             block, offset = places(blocks, length, min(_AT_ONCE, n - start), rng)
@@ -60,22 +60,29 @@ def write_reads(
                 codes[other] = (codes[other] + rng.integers(0, 3, int(other.sum()))) % 4 + 1
             reverse = rng.random(block.size) < 0.5
             codes[reverse] = 5 - codes[reverse, ::-1]
-            starts = blocks.contig_start[block] + offset
-            for i, read in enumerate(letters(codes)):
-                record.update(number=start + i, place=starts[i], strand="-" if reverse[i] else "+")
-                record.update(name=reference.names[blocks.contig[block[i]]], letters=read.tobytes().decode())
-                file.write(form.format_map(record))
+            contigs, starts = blocks.contig[block].tolist(), (blocks.contig_start[block] + offset).tolist()
+            all_letters, strands = letters(codes).tobytes().decode(), np.where(reverse, "-", "+").tolist()
+            file.writelines(
+                form.format(
+                    number=start + i, name=reference.names[contigs[i]], place=starts[i], strand=strands[i],
+                    letters=all_letters[i * length : (i + 1) * length], quality=quality,
+                )
+                for i in range(block.size)
+            )  # fmt: skip
     return n
 
 
-def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[Path, Path]) -> None:
+def write_pairs(
+    fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[Path, Path], changed: float = 0.0
+) -> None:
     """Write the mates of n fragments of a reference, which point towards each other, to two FASTQ files.
 
-    ``sizes``: bases of a mate and of a fragment. Raises FmxError if no block is that long.
+    ``sizes``: bases of a mate and of a fragment; a fraction ``changed`` of the symbols is replaced. Raises
+    FmxError if no block is that long.
     """
     length, insert = sizes
     fragments = paths[0].with_suffix(".txt")
-    write_reads(fasta, n, insert, fragments, "{letters}\n")
+    write_reads(fasta, n, insert, fragments, "{letters}\n", changed)
     complement, quality = str.maketrans("ACGT", "TGCA"), "I" * length
     with open(fragments) as lines, open(paths[0], "w") as one, open(paths[1], "w") as two:
         for i, line in enumerate(lines):

@@ -12,8 +12,9 @@ from .. import options
 from ..input.reads import parse
 from ..input.spans import read_chunks
 from ..measure import timing
+from ..measure.tables import tell
 from .files import work_folder, write_pairs, write_plain, write_reads
-from .options import compared, count, length, only, require, runs, show, show_machine, work
+from .options import compared, count, counts, length, only, require, runs, show, show_machine, work
 
 # fmx bench map: the whole command compared with bowtie and yara: same reads, same threads, warm caches.
 
@@ -114,19 +115,19 @@ def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> 
 
 INSERT, MOST = 300, 500  # bases of a simulated fragment, and the most that bowtie allows
 
-# fmx bench modes: the time of each way of mapping, compared with bowtie, and its slowest stage.
+# fmx bench modes: the time of each way of mapping, by engine or compared with bowtie, and its slowest stage.
 
 
 class Mode(NamedTuple):
     """Options of fmx search and of bowtie that request the same hits, and the reads for them.
 
-    Reads have ``length`` bases, a fraction ``changed`` of which is replaced; there is one in ``fewer`` of
-    --reads.
+    Reads have ``length`` bases, or those of --length if that is 0. A fraction ``changed`` of the bases is
+    replaced; there is one read in ``fewer`` of --reads.
     """
 
     fmx: str
     bowtie: str
-    length: int = 100
+    length: int = 0
     changed: float = 0.0
     fewer: int = 1
     is_paired: bool = False
@@ -137,12 +138,16 @@ _ONE, _TWO = "--mismatches 1 -a --strata", "--mismatches 2 -a --strata"
 MODES = {
     "exact": Mode("", "-v 0 -k 1"),
     "exact-a": Mode("-a", "-v 0 -a"),
+    "counts": Mode(f"--counts {os.devnull}", "-v 0 -k 1"),
+    "collapse": Mode("--collapse", "-v 0 -k 1"),
     "pairs": Mode("", f"-v 0 -k 1 -X {MOST}", is_paired=True),
     "pairs-a": Mode("-a", f"-v 0 -a -X {MOST}", is_paired=True),
+    "near-pairs": Mode("--mismatches 1 --strata", f"-v 1 -k 1 -X {MOST}", changed=0.01, is_paired=True),
     "one": Mode(_ONE, f"-v 1 {_BEST}"),
     "two": Mode(_TWO, f"-v 2 {_BEST}"),
     "one-changed": Mode(_ONE, f"-v 1 {_BEST}", changed=0.01),
     "two-changed": Mode(_TWO, f"-v 2 {_BEST}", changed=0.01),
+    "two-changed-a": Mode("--mismatches 2 -a", "-v 2 -a", changed=0.01),
     "one-k1": Mode("--mismatches 1", "-v 1 -k 1"),
     "two-k1": Mode("--mismatches 2", "-v 2 -k 1"),
     "guides": Mode(_ONE, f"-v 1 {_BEST}", length=20, changed=0.02, fewer=20),
@@ -151,59 +156,106 @@ MODES = {
 
 
 @click.command(cls=options.Command)
-@click.argument("reference", type=click.Path(exists=True))
-@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of REFERENCE.")
+@click.argument("references", nargs=-1, required=True, type=click.Path(exists=True))
+@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of each reference.")
+@count("--repeat", "n_files", default="1", help="Map the file of reads N times in each run.")
+@counts("--length", "lengths", default=("100",), help="Bases of a read. May be repeated.")
 @only("--mode", "modes", MODES, "mode")
+@click.option(
+    "--engine", "engines", type=click.Choice(["cpu", "cuda", "auto"]), multiple=True, default=["cpu"],
+    show_default=True, help="Engine of fmx search. May be repeated.",
+)  # fmt: skip
 @runs
 @click.option("--bowtie", is_flag=True, help="Also time bowtie.")
 @work
 @options.threads
-def modes_command(reference: str, **given: Any) -> None:
+def modes_command(references: tuple[str, ...], **given: Any) -> None:
     """Time fmx search mode by mode.
 
-    Maps simulated reads of REFERENCE exactly, with mismatches, and as pairs, as SAM to a pipe. Prints medians
-    of whole commands, and the stage in which the threads spend most of the time.
+    Maps simulated reads of each of REFERENCES exactly, with mismatches, and as pairs, as SAM to /dev/null.
+    Prints medians of whole commands, and the stages that take the threads, and a GPU, the most time.
     """
     threads, bowtie = given["threads"], given["bowtie"]
     require(["bowtie"] if bowtie else [])
-    with work_folder(given["work"]) as folder:
-        fasta = write_plain([reference], folder / "reference.fa")
-        timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", folder / "fmx.fmx"))
-        if bowtie:
-            timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
-        show_machine(threads, given["n_runs"])
-        show([_mode_row(name, fasta, folder, given) for name in given["modes"] or MODES])
+    show_machine(threads, given["n_runs"])
+    for path in references:
+        with work_folder(given["work"]) as folder:
+            fasta = write_plain([path], folder / "reference.fa")
+            timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", folder / "fmx.fmx"))
+            if bowtie:
+                timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
+            rows: list[dict] = []
+            made: set[Path] = set()
+            starts: dict[str, float] = {}
+            for name in given["modes"] or MODES:
+                mode = MODES[name]
+                for length in [mode.length] if mode.length else given["lengths"]:
+                    reads = _reads_of(mode, length, fasta, made, given)
+                    for engine in given["engines"]:
+                        search = _search(engine, reads, folder, given)
+                        if engine not in starts:
+                            starts[engine] = timing.best(partial(timing.run, [*search, "--first", 1]), 2)
+                        row = {"mode": name, "bases": length, "engine": engine}
+                        search += mode.fmx.split()
+                        rows.append(tell(row | _mode_row(mode, search, starts[engine], reads, folder, given)))
+            click.echo(f"\n{path}")
+            show(rows)
 
 
-def _mode_row(name: str, fasta: Path, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """Time a mode and return its row of the table."""
-    mode, threads = MODES[name], given["threads"]
-    n, paths = max(given["n_reads"] // mode.fewer, 1), (folder / "1.fq", folder / "2.fq")
+def _reads_of(mode: Mode, length: int, fasta: Path, made: set[Path], given: dict[str, Any]) -> list:
+    """Return the arguments of a command that name the reads of a mode; ``made``: files that exist."""
+    n, start = max(given["n_reads"] // mode.fewer, 1), fasta.parent / f"{length}-{mode.changed}"
+    paths = Path(f"{start}-1.fq"), Path(f"{start}-2.fq")
     if mode.is_paired:
-        write_pairs(fasta, n, (mode.length, INSERT), paths)
-        reads = ["-1", paths[0], "-2", paths[1]]
-    else:
-        write_reads(fasta, n, mode.length, paths[0], changed=mode.changed)
-        reads = [paths[0]]
-    search = timing.fmx_command(
-        "search", "-q", "-t", threads, *mode.fmx.split(), "-x", folder / "fmx.fmx", *reads
-    )
-    commands = {"fmx": [*PIPED, *search]}
+        if paths[1] not in made:
+            write_pairs(fasta, n, (length, max(INSERT, length)), paths, changed=mode.changed)
+            made.update(paths)
+        return [word for i in (1, 2) for word in (f"-{i}", ",".join([str(paths[i - 1])] * given["n_files"]))]
+    path = Path(f"{start}.fq")
+    if path not in made:
+        write_reads(fasta, n, length, path, changed=mode.changed)
+        made.add(path)
+    return [path] * given["n_files"]
+
+
+def _search(engine: str, reads: list, folder: Path, given: dict[str, Any]) -> list:
+    """Return the command of fmx that maps reads with default options."""
+    where = "-t", given["threads"], "--engine", engine, "-x", folder / "fmx.fmx", "-o", os.devnull
+    return timing.fmx_command("search", "-q", *where, *reads)
+
+
+def _mode_row(
+    mode: Mode, search: list, start: float, reads: list, folder: Path, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Time a mode, a command ``search`` and bowtie, and return its cells; ``start``: seconds for one read."""
+    report = folder / "run.json"
+    timing.run([*search, "--report", report])
+    facts, commands = json.loads(report.read_text()), {"fmx": search}
     if given["bowtie"]:
-        bowtie = ["bowtie", "-S", "-p", threads, *mode.bowtie.split(), "-x", folder / "bowtie"]
-        commands["bowtie"] = [*PIPED, *bowtie, *reads]
-    found, report = timing.medians_of_commands(commands, given["n_runs"]), folder / "run.json"
-    timing.run([*search, "-o", os.devnull, "--report", report])
-    stages = json.loads(report.read_text())["stages"]["CPU"]
-    own, most = found["fmx"], max(stages, key=stages.__getitem__)
-    row = {"mode": name, "fmx search": mode.fmx, "reads": n * (1 + mode.is_paired), "wall s": own.wall}
-    row |= {"CPU s": own.cpu, "reads/s": row["reads"] / own.wall}
-    row |= {"most in": f"{most}, {stages[most]:.2f} s"}
+        files = [",".join(map(str, reads))] if not mode.is_paired else reads
+        bowtie = ["bowtie", "-S", "-p", given["threads"], *mode.bowtie.split(), "-x", folder / "bowtie"]
+        commands["bowtie"] = [*bowtie, *files]
+    found = timing.medians_of_commands(commands, given["n_runs"])
+    own, n = found["fmx"], facts["counts"]["reads"]
+    stages = {place: _without_tally(own, mode) for place, own in facts["stages"].items()}
+    most = {place: max(own, key=own.__getitem__) for place, own in stages.items() if own}
+    row: dict[str, Any] = {"fmx search": mode.fmx, "reads": n, "wall s": own.wall, "CPU s": own.cpu}
+    mapping = own.wall - start
+    row |= {"reads/s": n / own.wall, "without start": n / mapping if mapping > start / 10 else None}
+    row["most in"] = "; ".join(
+        f"{stage}, {stages[place][stage]:.2f} s{'' if place == 'CPU' else ' of a GPU'}"
+        for place, stage in most.items()
+    )
     if given["bowtie"]:
         other = found["bowtie"]
         row |= {"bowtie": mode.bowtie, "its wall s": other.wall, "its CPU s": other.cpu}
         row |= {"times, wall": other.wall / own.wall, "times, CPU": other.cpu / own.cpu}
     return row
+
+
+def _without_tally(stages: dict[str, float], mode: Mode) -> dict[str, float]:
+    """Return the seconds by stage, without counting hits, which only the report needs."""
+    return {name: seconds for name, seconds in stages.items() if name != "tally" or "counts" in mode.fmx}
 
 
 # fmx bench library: reads that a Python program passes as a list or a dict, compared with a file.

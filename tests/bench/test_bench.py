@@ -162,10 +162,15 @@ def test_modes_are_timed_with_their_reads_and_stage(command, tmp_path):
 
     (tmp_path / "r.fa").write_text(f">a\n{random_letters(3000, 'modes')}\n")
     how = ["bench", "modes", tmp_path / "r.fa", "--reads", 40, "--runs", 1, "-t", 1, "--work", tmp_path / "w"]
-    done = command(*how, "--mode", "pairs", "--mode", "guides")
+    more = ["--mode", "pairs", "--mode", "guides", "--length", 30, "--length", 36, "--repeat", 2]
+    done = command(*how, *more, "--engine", "cpu", "--engine", "auto")
     assert done.code == 0, done.err
     lines = [line.strip("| ").split(" | ") for line in done.out.decode().splitlines() if line.startswith("|")]
     rows = [dict(zip(lines[0], map(str.strip, line), strict=True)) for line in lines[2:]]
-    assert [(row["mode"], row["reads"]) for row in rows] == [("pairs", "80"), ("guides", "2")]
+    assert [(row["mode"], row["bases"], row["engine"], row["reads"]) for row in rows] == [
+        (mode, bases, engine, n)
+        for mode, bases, n in (("pairs", "30", "160"), ("pairs", "36", "160"), ("guides", "20", "4"))
+        for engine in ("cpu", "auto")
+    ]
     assert all(re.fullmatch(r"\w+, \d+\.\d\d s", row["most in"]) for row in rows)
     assert all(float(row["wall s"]) > 0 for row in rows)
