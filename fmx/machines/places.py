@@ -190,25 +190,32 @@ class Pace(NamedTuple):
 
 
 class Ways:
-    """The ways to work, tried in turn: ``now`` is in use; ``speeds``: things per second of those tried."""
+    """The ways to work, tried in turn: ``now`` is in use; ``speeds``: things per second of those tried.
 
-    def __init__(self, pace: Pace) -> None:
-        self.now, self._pace, self._is_settled = ON_CPU, pace, False
+    The CPU has ``n_threads``.
+    """
+
+    def __init__(self, pace: Pace, n_threads: int) -> None:
+        self.now, self._pace, self._n_threads, self._is_settled = ON_CPU, pace, n_threads, False
         self.speeds: dict[str, float] = {}
-        self._since, self._done = 0.0, 0  # when the first item was done, or later
+        self._done, self._spent, self._since = 0, 0.0, 0.0  # things, seconds of threads, start of a trial
 
-    def note(self, n: int, has_gpus: bool) -> None:
-        """Count an item of n things that is done.  The trial of the CPU lasts until there are GPUs."""
+    def note(self, n: int, seconds: float, is_on_gpu: bool, has_gpus: bool) -> None:
+        """Count an item of n things that took a thread some seconds.
+
+        The trial of the CPU lasts until there are GPUs.  Its threads may have done one item each by then, all
+        at about the same time, so its speed is that of a thread.
+        """
         now = self._pace.clock()
-        self._since = self._since or now
-        if self._is_settled or now <= self._since:
+        is_of_way = is_on_gpu or self.now != ON_GPUS
+        if self._is_settled or not is_of_way or (self.now != ON_CPU and now <= self._since):
             return
-        self._done += n
-        seconds = now - self._since
-        if has_gpus and (seconds > self._pace.trial or self.now == ON_CPU):
-            self.speeds[self.now] = self._done / max(seconds, 1e-9)
+        self._done, self._spent = self._done + n, self._spent + seconds
+        trial = self._spent / self._n_threads if self.now == ON_CPU else now - self._since
+        if has_gpus and (self.now == ON_CPU or trial > self._pace.trial):
+            self.speeds[self.now] = self._done / max(trial, 1e-9)
             self.now = self._next()
-            self._since, self._done = now + self._pace.settle, 0
+            self._done, self._spent, self._since = 0, 0.0, now + self._pace.settle
 
     def _next(self) -> str:
         """Return the way to try next, or the fastest one."""
@@ -227,8 +234,8 @@ PACE = Pace()
 class _Turns(Generic[P]):
     """Takes turns between the CPU and the places on GPUs that ``start()`` returns."""
 
-    def __init__(self, start: Callable[[], Sequence[P]], pace: Pace) -> None:
-        self.ways, self.done, self._pace = Ways(pace), {ON_CPU: 0, ON_GPUS: 0}, pace
+    def __init__(self, start: Callable[[], Sequence[P]], pace: Pace, n_threads: int) -> None:
+        self.ways, self.done, self._pace = Ways(pace, n_threads), {ON_CPU: 0, ON_GPUS: 0}, pace
         self.share: Callable[[], float | None] = lambda: None
         self.starter: threading.Thread | None = None
         self.error = ""
@@ -270,11 +277,15 @@ class _Turns(Generic[P]):
             else:
                 self._idle.append(place)
 
-    def note(self, n: int, is_on_gpu: bool) -> None:
-        """Count an item of n things that is done."""
+    def now(self) -> float:
+        """Return the time."""
+        return self._pace.clock()
+
+    def note(self, n: int, seconds: float, is_on_gpu: bool) -> None:
+        """Count an item of n things that took a thread some seconds."""
         with self._lock:
             self.done[ON_GPUS if is_on_gpu else ON_CPU] += n
-            self.ways.note(n, self._n_streams > 0)
+            self.ways.note(n, seconds, is_on_gpu, self._n_streams > 0)
 
     def _is_worth_it(self, seconds: float) -> bool:
         """Return whether a GPU that is started now would save time before the end."""
@@ -313,7 +324,7 @@ class Auto(Generic[P]):
         self, on_cpu: P, start: Callable[[], Sequence[P]], unit: str = "reads", pace: Pace | None = None
     ) -> None:
         self.on_cpu, self._unit = on_cpu, unit
-        self._turns: _Turns[P] = _Turns(start, pace or PACE)
+        self._turns: _Turns[P] = _Turns(start, pace or PACE, on_cpu.options.n_threads)
         self._as_asked: Callable[[P], P] = lambda place: place
 
     @property
@@ -340,13 +351,13 @@ class Auto(Generic[P]):
     ) -> Any:
         """Return ``work(place, emit, item)`` at the place whose turn it is; ``amount(result)`` is its
         size."""
-        place = self._turns.take()
+        place, start = self._turns.take(), self._turns.now()
         try:
             result = work(self.on_cpu if place is None else self._as_asked(place), emit, item)
         finally:
             if place is not None:
                 self._turns.give_back(place)
-        self._turns.note(amount(result), place is not None)
+        self._turns.note(amount(result), self._turns.now() - start, place is not None)
         return result
 
     def sentence(self) -> str:

@@ -81,10 +81,10 @@ def test_a_slower_gpu_is_tried_and_left():
 def test_each_way_is_tried_and_the_fastest_kept(on_cpu, on_gpus, tried):
     clock = iter(range(1000))
     rates = {places.ON_CPU: on_cpu, places.ON_GPUS: on_gpus, places.ON_BOTH: 30}
-    ways, seen = places.Ways(Pace(settle=0, trial=2, clock=lambda: next(clock))), []
+    ways, seen = places.Ways(Pace(settle=0, trial=2, clock=lambda: next(clock)), 4), []
     for n in range(20):
         seen.append(ways.now)
-        ways.note(rates[ways.now], n > 4)
+        ways.note(rates[ways.now], 4.0, ways.now != places.ON_CPU, n > 4)  # four threads: an item a second
     assert list(dict.fromkeys(seen)) == tried
     assert ways.now == max(tried, key=rates.__getitem__)
     assert ways.speeds == {way: rates[way] for way in tried}
@@ -148,10 +148,31 @@ def test_how_much_input_gpus_are_started_for(monkeypatch, tmp_path):
     assert not places.is_much([plain], 1)
 
 
+def test_the_speed_of_the_cpu_is_that_of_its_threads_who_may_end_at_the_same_time():
+    ways = places.Ways(Pace(clock=lambda: 7.0), 16)
+    ways.note(100, 0.5, False, False)
+    assert ways.now == places.ON_CPU
+    ways.note(100, 0.5, False, True)
+    assert (ways.now, ways.speeds) == (places.ON_GPUS, {places.ON_CPU: 16 * 200})
+
+
+def test_what_the_cpu_ends_later_is_none_of_the_gpus():
+    now = 0.0
+    ways = places.Ways(Pace(settle=0.0, trial=1.0, clock=lambda: now), 2)
+    ways.note(10, 1.0, False, True)
+    for now in (0.5, 1.0, 1.5):
+        ways.note(10, 1.0, now == 1.0, True)
+        ways.note(1000, 1.0, False, True)
+    now = 2.0
+    ways.note(10, 1.0, True, True)
+    assert ways.speeds == {places.ON_CPU: 20, places.ON_GPUS: 10}
+
+
 def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
     """Seconds that items take of a CPU, GPUs and both, whose threads are events on one simulated clock."""
     now, place, turns = 0.0, None, None
-    place = Auto(Place(0.0), None, pace=pace._replace(clock=lambda: now))
+    options = MapOptions(n_threads=n_threads)
+    place = Auto(Place(0.0, options), None, pace=pace._replace(clock=lambda: now))
     turns, ready = place._turns, None
 
     def begin_to_start():
@@ -169,20 +190,20 @@ def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
             turns._idle, turns._n_streams = [Place(gpu) for _ in range(n_threads)], n_threads
         while free and taken < n_items:
             own = turns.take()
-            on_cpu = sum(each is None for _, each in busy)
+            on_cpu = sum(each is None for *_, each in busy)
             rate = cpu if own is None else gpu / (1 + on_cpu / n_threads)  # the CPU's threads slow the GPU's
-            busy.append((now + n_threads / rate, own))
+            busy.append((now + n_threads / rate, n_threads / rate, own))
             free, taken = free - 1, taken + 1
-        end, own = min(busy, key=lambda each: each[0])
+        end, seconds, own = min(busy, key=lambda each: each[0])
         if ready is not None and now < ready < end and not turns._n_streams:
             now = ready
             continue
         now = end
-        busy.remove((end, own))
+        busy.remove((end, seconds, own))
         free, done = free + 1, done + 1
         if own is not None:
             turns.give_back(own)
-        turns.note(1, own is not None)
+        turns.note(1, seconds, own is not None)
     return now
 
 
