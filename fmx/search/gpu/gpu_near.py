@@ -38,7 +38,8 @@ from ...machines import gpu
 from ...machines.gpu_jobs import SLOTS, add_up
 from ...machines.jobs import runs
 from ..hits import Intervals, SARows, all_keys, eligible_of, select_of_read
-from ..near.matches import KEY_BITS, NearHits, WordBatch, choose_matches, rank_matches
+from ..near.matches import KEY_BITS, NearHits, WordBatch
+from ..near.selection import choose_matches, rank_matches
 from ..queries.near import (
     MOST_PIECES,
     N_COLUMNS,

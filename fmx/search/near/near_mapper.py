@@ -25,20 +25,8 @@ from ..mapping import (
     refuse_shorter,
 )
 from ..queries import near
-from .matches import (
-    NearHits,
-    NearMatches,
-    WordBatch,
-    add_rows,
-    count_reverse,
-    exact,
-    fill_changes,
-    filled,
-    matches_of,
-    note_totals,
-    rank,
-    select,
-)
+from .matches import NearHits, NearMatches, WordBatch, add_rows, matches_of
+from .selection import count_reverse, exact, fill_changes, filled, note_totals, rank, select
 
 if TYPE_CHECKING:
     from ...input.reads import ReadBatch

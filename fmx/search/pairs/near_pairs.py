@@ -14,7 +14,8 @@ from ...index.reference import is_reverse, place_key, position_of_key, text_key
 from ...input.reads import subset
 from ..counts.owners import placed_matches
 from ..hits import Located
-from ..near.matches import KEY_BITS, NearHits, NearMatches, position_in, rank, select
+from ..near.matches import KEY_BITS, NearHits, NearMatches, position_in
+from ..near.selection import rank, select
 from . import proper
 from .pair_mapper import PairMapper, PairRun
 

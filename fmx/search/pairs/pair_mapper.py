@@ -19,7 +19,8 @@ from ..counts.owners import placed
 from ..counts.tally import Screen, Tally, note
 from ..hits import Intervals, eligible_of, located, occurrences_of, select
 from ..mapping import SearchedBatch
-from ..near.matches import NearHits, exact
+from ..near.matches import NearHits
+from ..near.selection import exact
 from ..summary import PairSummary
 from . import proper
 from .proper import first_lists, partners, reach
