@@ -2,14 +2,14 @@
 
 import gzip
 
-import journeys
+import cases
 import numpy as np
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
 
 
-GOOD = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
+GOOD = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 
 
 def complaint(result) -> str:

@@ -47,7 +47,7 @@ LAYOUTS = [
 ]
 ENGINES = [module.name for module in pkgutil.iter_modules(fmx.search.engines.__path__)]
 ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
-WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
+WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see cases.load
 
 # make test draws the same examples each time, make nightly more of them, and others.
 CI = hypothesis.settings(
@@ -157,7 +157,7 @@ def way(request):
 @pytest.fixture(scope="session")
 def index_of(tmp_path_factory):
     """A function (contigs, layout names, sa_rate, prefix_length, with_lcp) -> path of an index."""
-    import journeys
+    import cases
 
     built = {}
 
@@ -165,9 +165,7 @@ def index_of(tmp_path_factory):
         key = (tuple(contigs), tuple(layout_names), sa_rate, prefix_length, with_lcp)
         if key not in built:
             path = tmp_path_factory.mktemp("index") / "ref.fmx"
-            built[key] = journeys.build(
-                path, contigs, layout_names, sa_rate, prefix_length, with_lcp=with_lcp
-            )
+            built[key] = cases.build(path, contigs, layout_names, sa_rate, prefix_length, with_lcp=with_lcp)
         return built[key]
 
     return index_of

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import journeys
+import cases
 import numpy as np
 from texts import TEXTS
 
@@ -12,7 +12,7 @@ from fmx.index.reference import make_blocks
 
 def symbols_of(contigs) -> list:
     """Symbols that each contig takes in the text."""
-    reference, _ = read_fasta(journeys.fasta(contigs))
+    reference, _ = read_fasta(cases.fasta(contigs))
     blocks = reference.blocks
     return np.bincount(blocks.contig, blocks.length + 1, len(contigs)).astype(int).tolist()
 

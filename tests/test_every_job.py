@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import journeys
+import cases
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
@@ -44,13 +44,11 @@ INDEXES = {
 @pytest.fixture
 def inputs(folder) -> Path:
     few = reads(60)
-    (folder / "few.fq").write_bytes(journeys.fastq(few))
-    (folder / "few2.fq").write_bytes(
-        journeys.fastq([(name, few[-i][1]) for i, (name, _) in enumerate(few, 1)])
-    )
+    (folder / "few.fq").write_bytes(cases.fastq(few))
+    (folder / "few2.fq").write_bytes(cases.fastq([(name, few[-i][1]) for i, (name, _) in enumerate(few, 1)]))
     (folder / "sheet.tsv").write_text("sample\treads\nA\tfew.fq\nB\tfew2.fq\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 30)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
     guides = [f"s{i},{CONTIGS[0][1][i : i + 20]},g{i}\n" for i in range(0, 400, 23)]
     (folder / "guides.csv").write_text("".join(["id,sequence,gene\n", *guides]))
     return folder
@@ -82,7 +80,7 @@ def test_a_pickled_job_runs_in_another_process(
 
 @pytest.mark.parametrize("name", INDEXES)
 def test_a_pickled_job_makes_an_index(name, command, inputs, tmp_path_factory, monkeypatch):
-    (inputs / "few.fa").write_bytes(journeys.fasta(CONTIGS))
+    (inputs / "few.fa").write_bytes(cases.fasta(CONTIGS))
     (inputs / "groups.tsv").write_text("".join(f"{name}\t{name}\n" for name, _ in CONTIGS))
     words = {"index": [], "added": ["few.fa", "-o", "out.fmx"]}[name]
     assert not words or command("index", "-q", *words).code == 0

@@ -5,7 +5,7 @@ import json
 import os
 import pickle
 
-import journeys
+import cases
 import pysam
 import pytest
 from cluster import nearby
@@ -91,18 +91,18 @@ def home(tmp_path_factory):
     few = reads(120)
     mates = [(name, few[-i][1]) for i, (name, _) in enumerate(few, 1)]
     for name, its in (("r", few), ("r1", few), ("r2", mates)):
-        (folder / f"{name}.fq").write_bytes(journeys.fastq(its))
+        (folder / f"{name}.fq").write_bytes(cases.fastq(its))
     both = [read for pair in zip(few, mates, strict=True) for read in pair]
-    (folder / "both.fq").write_bytes(journeys.fastq(both))
-    (folder / "r.fq.gz").write_bytes(bgzf(journeys.fastq(few), 1500))
-    (folder / "whole.fq.gz").write_bytes(gzip.compress(journeys.fastq(few)))
-    (folder / "whole2.fq.gz").write_bytes(gzip.compress(journeys.fastq(mates)))
+    (folder / "both.fq").write_bytes(cases.fastq(both))
+    (folder / "r.fq.gz").write_bytes(bgzf(cases.fastq(few), 1500))
+    (folder / "whole.fq.gz").write_bytes(gzip.compress(cases.fastq(few)))
+    (folder / "whole2.fq.gz").write_bytes(gzip.compress(cases.fastq(mates)))
     patterns = [(f"p{i}", letters[i % 9 : 30]) for i, (_, letters) in enumerate(reads(90))]
-    (folder / "p.fa").write_bytes(journeys.fasta(patterns))
+    (folder / "p.fa").write_bytes(cases.fasta(patterns))
     (folder / "sheet.tsv").write_text("sample\treads\nA\tr.fq\nB\tr.fq.gz\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 600, 10)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
-    (folder / "few.fa").write_bytes(journeys.fasta(genes[3:20]))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
+    (folder / "few.fa").write_bytes(cases.fasta(genes[3:20]))
     text = "".join(letters for _, letters in CONTIGS)
     for name, begin in (("guides", 0), ("guides2", 7)):
         rows = [f"s{i},{text[i : i + 20]},g{i}\n" for i in range(begin, 3800, 23)]
@@ -114,9 +114,9 @@ def home(tmp_path_factory):
     ]
     (folder / "primers.tsv").write_text("".join(primers))
     for name, contigs in (("one", CONTIGS[:1]), ("two", CONTIGS[1:])):
-        (folder / f"{name}.fa").write_bytes(journeys.fasta(contigs))
+        (folder / f"{name}.fa").write_bytes(cases.fasta(contigs))
         workflow.build_index(folder / f"{name}.fa", folder / f"{name}.fmx")
-    (folder / "all.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "all.fa").write_bytes(cases.fasta(CONTIGS))
     workflow.build_index([folder / "one.fa", folder / "two.fa"], folder / "all.fmx")
     return folder
 

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 
 import naive
 import pytest
+from cases import fasta
 from cover import nightly
-from journeys import fasta
 from kept import kept
 
 import fmx

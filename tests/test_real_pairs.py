@@ -61,7 +61,7 @@ def contigs_of(name, data) -> list:
 @pytest.fixture(scope="module")
 def indexes(data, peer, tmp_path_factory):
     """A function: name of a genome -> (index of fmx, index of bowtie, contigs) of its first 700 kb."""
-    from journeys import build
+    from cases import build
 
     made = {}
 

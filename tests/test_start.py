@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -34,8 +34,8 @@ def test_a_command_imports_only_what_it_needs(name, index_of, folder):
     words, most, others = COMMANDS[name]
     letters = CONTIGS[0][1]
     reads = [(f"r{i}", letters[i : i + 60]) for i in range(25)]
-    (folder / "few.fq").write_bytes(journeys.fastq(reads))
-    (folder / "few.fa").write_bytes(journeys.fasta(reads[:3]))
+    (folder / "few.fq").write_bytes(cases.fastq(reads))
+    (folder / "few.fa").write_bytes(cases.fasta(reads[:3]))
     (folder / "guides.csv").write_text(f"id,sequence,gene\na,{letters[30:50]},g\nb,{letters[60:80]},g\n")
     words = [word.format(index_of(CONTIGS)) for word in words]
     for _ in range(2):  # the first one may compile, for which it imports more

@@ -2,21 +2,21 @@
 
 import subprocess
 
+import cases
 import hypothesis
-import journeys
 import pytest
 from hypothesis import strategies
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
-READS = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(5)])
+READS = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(5)])
 
 
 @pytest.fixture
 def home(folder, index_of):
     """A folder that holds ref.fmx, ref.fa, reads and a folder."""
     (folder / "ref.fmx").symlink_to(index_of(GENOME))
-    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "ref.fa").write_bytes(cases.fasta(GENOME))
     (folder / "r.fq").write_bytes(READS)
     (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nACGA\n")
     (folder / "folder").mkdir()
@@ -193,7 +193,7 @@ ESCAPED = r"odd\xff\x80\x1b[31m\n\u202e"
 def test_names_of_files_that_are_no_utf8(home, command, peer):
     names = {what: f"{what}{ODD}" for what in ("reads", "out", "counts", "matches", "pairs", "new")}
     (home / names["reads"]).write_bytes(READS)
-    (home / f"{ODD}.fa").write_bytes(journeys.fasta(GENOME))
+    (home / f"{ODD}.fa").write_bytes(cases.fasta(GENOME))
     index = f"{names['new']}.fmx"
     assert command("index", f"{ODD}.fa", "-o", index).code == 0
     assert command("inspect", index).out.decode().startswith(f"new{ESCAPED}.fmx: ")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from conftest import LAYOUTS, ROOT
 from cover import covered
@@ -21,9 +21,9 @@ from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions, RunSizes
 
 CONTIGS = TEXTS["repeats across separators"]
-FASTA = journeys.fasta(CONTIGS, width=11)
+FASTA = cases.fasta(CONTIGS, width=11)
 READS = [(f"r{i}", sequence) for i, sequence in enumerate(reads_of(CONTIGS))]
-FASTQ = journeys.fastq(READS)
+FASTQ = cases.fastq(READS)
 
 
 def variants(data: bytes) -> dict:
@@ -67,7 +67,7 @@ def test_reads_are_accepted_as(name, how, expected, folder, index_of, command):
 
 @pytest.mark.parametrize("name", variants(b"\n"))
 def test_fasta_reads_are_accepted_as(name, expected, folder, index_of, command):
-    (folder / "reads").write_bytes(variants(journeys.fasta(READS, width=9))[name])
+    (folder / "reads").write_bytes(variants(cases.fasta(READS, width=9))[name])
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "reads")
     assert result.code == 0
     assert [record[:9] for record in result.records] == [record[:9] for record in expected]
@@ -76,8 +76,8 @@ def test_fasta_reads_are_accepted_as(name, expected, folder, index_of, command):
 
 REFERENCES = {
     **variants(FASTA),
-    "one line a contig": journeys.fasta(CONTIGS),
-    "one letter a line": journeys.fasta(CONTIGS, width=1),
+    "one line a contig": cases.fasta(CONTIGS),
+    "one letter a line": cases.fasta(CONTIGS, width=1),
     "lower case": b"".join(
         line if line.startswith(b">") else line.lower() for line in FASTA.splitlines(keepends=True)
     ),
@@ -102,7 +102,7 @@ def test_very_long_lines(folder, command):
     (folder / "ref.fa").write_bytes(b">x " + b"y" * 100_000 + b"\n" + genome.encode() + b"\n")
     assert command("index", "-q", "ref.fa").code == 0
     read = genome[4_000_000:7_000_000]  # longer than a chunk
-    (folder / "r.fq").write_bytes(journeys.fastq([("a", genome[:30]), ("b", read), ("c", genome[-50:])]))
+    (folder / "r.fq").write_bytes(cases.fastq([("a", genome[:30]), ("b", read), ("c", genome[-50:])]))
     records = command("search", "-q", "r.fq").records
     assert [record[:4] for record in records] == [
         ["a", "0", "x", "1"], ["b", "0", "x", "4000001"], ["c", "0", "x", "8999951"]
@@ -131,7 +131,7 @@ def test_threads_chunks_and_slices_do_not_change_the_output(
     from fmx.search.hits import ALL, SelectionPolicy
 
     reads = READS if chunk_size >= 100 else READS[:: len(READS) // 20]
-    (folder / "r.fq").write_bytes(journeys.fastq(reads))
+    (folder / "r.fq").write_bytes(cases.fastq(reads))
     policy = SelectionPolicy(ALL)
     outputs = []
     for threads, size, sizes in ((1, 1 << 21, RunSizes()), (n_threads, chunk_size, RunSizes(hits=n_hits))):
@@ -159,7 +159,7 @@ def test_methods_and_layouts_write_the_same_bytes(sa_rate, expected, index_of, c
 def test_a_seed_draws_the_same_hits_whatever_the_threads(folder, index_of, command):
     fm_index = index_of(numbered([random_letters(30, "unit") * 40]))
     reads = [(f"r{i}", random_letters(30, "unit")[i % 12 : i % 12 + 12]) for i in range(300)]
-    (folder / "r.fq").write_bytes(journeys.fastq(reads))
+    (folder / "r.fq").write_bytes(cases.fastq(reads))
     one, three, other = (
         command("search", "-q", "-x", fm_index, "r.fq", "--seed", seed, "-t", threads).records
         for seed, threads in ((1, 1), (1, 3), (2, 1))

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from bad_reads import BAD_READS, GENOME, GOOD, complaint, cut_gzip
@@ -60,7 +60,7 @@ def test_empty_reads_give_a_header_and_a_warning(indexed, command):
 
 
 BAD_REFERENCES = {
-    "truncated gzip": (cut_gzip(journeys.fasta(GENOME)), ["gzip stream", "truncated"]),
+    "truncated gzip": (cut_gzip(cases.fasta(GENOME)), ["gzip stream", "truncated"]),
     "FASTQ": (GOOD, ["line 1", "expected '>'", "looks like FASTQ"]),
     "text": (b"hello\n", ["line 1", "expected '>'"]),
     "a stray letter": (b">a\nACGT\nAC*T\n", ["line 3", "'*'"]),
@@ -95,7 +95,7 @@ def test_bad_reference(name, how, folder, command):
 
 
 def test_a_failed_build_leaves_the_old_index(folder, command):
-    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "ref.fa").write_bytes(cases.fasta(GENOME))
     assert command("index", "ref.fa").code == 0
     before = (folder / "ref.fmx" / "meta.json").read_bytes()
     (folder / "ref.fa").write_bytes(b">a\n")
@@ -105,7 +105,7 @@ def test_a_failed_build_leaves_the_old_index(folder, command):
 
 
 def test_an_index_never_replaces_something_else(folder, command):
-    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "ref.fa").write_bytes(cases.fasta(GENOME))
     (folder / "precious").mkdir()
     (folder / "precious" / "thesis.txt").write_text("x")
     assert "precious exists" in complaint(command("index", "ref.fa", "-o", "precious"))
@@ -115,7 +115,7 @@ def test_an_index_never_replaces_something_else(folder, command):
 
 def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
-    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     assert "no layout 'nope'; there are: bvsfm" in complaint(
         command("index", "-q", "r.fa", "--layout", "nope")
     )
@@ -147,8 +147,8 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
 def full_index(folder):
     """Paths of two indexes that between them hold every array but those of further layouts."""
     (folder / "r.fq").write_bytes(GOOD)
-    whole = journeys.build(folder / "whole.fmx", GENOME, ["bvsfm-k2-d96", "cofi-k4"])
-    sampled = journeys.build(folder / "sampled.fmx", GENOME, sa_rate=4)
+    whole = cases.build(folder / "whole.fmx", GENOME, ["bvsfm-k2-d96", "cofi-k4"])
+    sampled = cases.build(folder / "sampled.fmx", GENOME, sa_rate=4)
     return whole, sampled
 
 
@@ -271,7 +271,7 @@ def test_an_output_that_cannot_be_made(indexed, command):
     )
     (indexed / "there").mkdir()
     assert "there: cannot write: Is a directory" in complaint(command("search", "r.fq", "-o", "there"))
-    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     assert "no/r.fmx: cannot write" in complaint(command("index", "-q", "r.fa", "-o", "no/r.fmx"))
 
 
@@ -310,7 +310,7 @@ def test_too_few_threads_or_too_little_memory_are_one_line(arguments, said, inde
         raise FULL[said]
 
     (indexed / "r.fq").write_bytes(GOOD)
-    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     monkeypatch.setattr("threading.Thread.start", refuse)
     assert complaint(command(*arguments, "-q", "-t", "2")) == f"fmx: error: {said}"
     assert sorted(path.name for path in indexed.iterdir()) == ["r.fa", "r.fq", "ref.fmx"]

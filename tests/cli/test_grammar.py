@@ -4,8 +4,8 @@ import importlib
 import os
 import pkgutil
 
+import cases
 import click
-import journeys
 import pytest
 from texts import numbered, random_letters
 
@@ -50,8 +50,8 @@ def test_commands_take_what_makes_sense_for_them(name):
 @pytest.fixture
 def home(folder):
     contigs = numbered([random_letters(300, "grammar")])
-    journeys.build(folder / "ref.fmx", contigs)
-    (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nACGA\n" + journeys.fasta(contigs))
+    cases.build(folder / "ref.fmx", contigs)
+    (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nACGA\n" + cases.fasta(contigs))
     return folder
 
 

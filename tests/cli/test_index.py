@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import pytest
 from texts import random_letters
 
@@ -12,8 +12,8 @@ PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEV
 
 def test_a_protein_is_warned_of(folder, command):
     for name, data in (
-        ("p.fa", journeys.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1])])),
-        ("p.fa.gz", gzip.compress(journeys.fasta([("p1", PROTEIN.lower())]), mtime=0)),
+        ("p.fa", cases.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1])])),
+        ("p.fa.gz", gzip.compress(cases.fasta([("p1", PROTEIN.lower())]), mtime=0)),
     ):
         (folder / name).write_bytes(data)
         said = command("index", name, "-o", "p.fmx").err
@@ -28,22 +28,22 @@ def test_a_protein_is_warned_of(folder, command):
     "sequence", [GENOME[0][1], "ACGTURYSWKMBDHVNacgturyswkmbdhvn.", "ACGT" + "N" * 500, "ACGT" * 60 + "X"]
 )
 def test_dna_is_not(sequence, folder, command):
-    (folder / "d.fa").write_bytes(journeys.fasta([("a", sequence)]))
+    (folder / "d.fa").write_bytes(cases.fasta([("a", sequence)]))
     done = command("index", "d.fa")
     assert (done.code, "warning" in done.err) == (0, False)
 
 
 def test_of_several_files_the_protein_is_named(folder, command):
-    (folder / "d.fa").write_bytes(journeys.fasta([("a", "ACGT" * 10_000)]))
-    (folder / "p.fa").write_bytes(journeys.fasta([("p", PROTEIN)]))
+    (folder / "d.fa").write_bytes(cases.fasta([("a", "ACGT" * 10_000)]))
+    (folder / "p.fa").write_bytes(cases.fasta([("p", PROTEIN)]))
     said = command("index", "d.fa", "p.fa", "-o", "x.fmx").err
     assert said.count("warning") == 1
     assert "warning: p.fa: 37 %" in said
 
 
 def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
-    (folder / "a.fa").write_bytes(journeys.fasta(GENOME))
-    (folder / "b.fa").write_bytes(journeys.fasta([("c1", random_letters(3000, "two"))]))
+    (folder / "a.fa").write_bytes(cases.fasta(GENOME))
+    (folder / "b.fa").write_bytes(cases.fasta([("c1", random_letters(3000, "two"))]))
     assert "replaced" not in command("index", "a.fa", "-o", "x.fmx").err
     for more in ([], ["--sa-rate", "2"], ["--layout", "cofi-k4"]):
         assert "replaced" not in command("index", "a.fa", "-o", "x.fmx", *more).err

@@ -3,7 +3,7 @@
 import json
 import re
 
-import journeys
+import cases
 import pytest
 from bad_reads import complaint
 from texts import numbered, random_letters
@@ -16,9 +16,9 @@ CONTIGS = numbered([random_letters(400, "naming")])
 @pytest.fixture
 def home(folder):
     """A folder that holds yeast.fa, yeast.fmx beside it, and a read."""
-    (folder / "yeast.fa").write_bytes(journeys.fasta(CONTIGS))
-    journeys.build(folder / "yeast.fmx", CONTIGS)
-    (folder / "r.fq").write_bytes(journeys.fastq([("r", CONTIGS[0][1][20:60])]))
+    (folder / "yeast.fa").write_bytes(cases.fasta(CONTIGS))
+    cases.build(folder / "yeast.fmx", CONTIGS)
+    (folder / "r.fq").write_bytes(cases.fastq([("r", CONTIGS[0][1][20:60])]))
     return folder
 
 
@@ -69,7 +69,7 @@ def test_one_index_by_two_names_is_refused(home, command):
 
 
 def test_inspect_shows_several_indexes(home, command):
-    journeys.build(home / "two.fmx", CONTIGS)
+    cases.build(home / "two.fmx", CONTIGS)
 
     def shown(*words):  # but for the memory that is free now
         return re.sub(r"[\d,.]+ MB are free", "", command("inspect", *words).out.decode())
@@ -95,8 +95,8 @@ def test_patterns_are_called_so(home, command):
 @pytest.mark.parametrize(("one", "two"), [("/1", "/2"), (".1", ".2")])
 def test_swapped_mates_are_told(one, two, home, command):
     letters = CONTIGS[0][1]
-    (home / "R1.fq").write_bytes(journeys.fastq([(f"r{one}", letters[:40])]))
-    (home / "R2.fq").write_bytes(journeys.fastq([(f"r{two}", letters[50:90])]))
+    (home / "R1.fq").write_bytes(cases.fastq([(f"r{one}", letters[:40])]))
+    (home / "R2.fq").write_bytes(cases.fastq([(f"r{two}", letters[50:90])]))
     assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
         f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
         "mates 1 and 2 are swapped: exchange them"
@@ -106,8 +106,8 @@ def test_swapped_mates_are_told(one, two, home, command):
 
 def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     letters = CONTIGS[0][1]
-    (home / "R1.fq").write_bytes(journeys.fastq([("r 1:N:0:ACGT", letters[:40])]))
-    (home / "R2.fq").write_bytes(journeys.fastq([("r 2:N:0:ACGT", letters[50:90])]))
+    (home / "R1.fq").write_bytes(cases.fastq([("r 1:N:0:ACGT", letters[:40])]))
+    (home / "R2.fq").write_bytes(cases.fastq([("r 2:N:0:ACGT", letters[50:90])]))
     swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
     assert swapped.code == 0
     warning = "by their headers, R2.fq has mates 2 and R1.fq mates 1: are they swapped?"

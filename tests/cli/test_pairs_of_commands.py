@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import naive_pairs
 import pytest
@@ -188,7 +188,7 @@ def test_what_is_refused(arguments, words, there, command):
 
 
 def test_a_missing_or_odd_mate_ends_the_command(there, command):
-    (there / "short.fq").write_bytes(journeys.fastq([("p0/2", "ACGT")]))
+    (there / "short.fq").write_bytes(cases.fastq([("p0/2", "ACGT")]))
     wrong = {
         "none.fq": "none.fq: No such file",
         "short.fq": "short.fq: record 1: this is the last record",

@@ -1,6 +1,6 @@
 """--samples of fmx search: what a sheet says is mapped as its samples are one by one."""
 
-import journeys
+import cases
 import pysam
 import pytest
 from output_of import without_program
@@ -17,7 +17,7 @@ def search(folder, index_of, command):
     """A function: search in a folder that holds FILES and sheet.tsv -> Result."""
     for number, name in enumerate(FILES):
         reads = [(f"{name}.{i}", UNIT[(i * 7 + number) % 270 :][:30]) for i in range(30)]
-        (folder / name).write_bytes((journeys.fasta if name.endswith("a") else journeys.fastq)(reads))
+        (folder / name).write_bytes((cases.fasta if name.endswith("a") else cases.fastq)(reads))
     (folder / "sheet.tsv").write_text(SHEET)
 
     def search(*arguments):

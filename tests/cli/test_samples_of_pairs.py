@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-import journeys
+import cases
 import naive
 import pytest
 from output_of import without_program
@@ -35,8 +35,8 @@ def there(folder):
     for name in ("x", "xx", "y"):
         pairs = [fragment(name, i) for i in range(N)]
         for i in (0, 1):
-            (folder / f"{name}_{i + 1}.fq").write_bytes(journeys.fastq(pair[i] for pair in pairs))
-        (folder / f"{name}.fq").write_bytes(journeys.fastq(mate for pair in pairs for mate in pair))
+            (folder / f"{name}_{i + 1}.fq").write_bytes(cases.fastq(pair[i] for pair in pairs))
+        (folder / f"{name}.fq").write_bytes(cases.fastq(mate for pair in pairs for mate in pair))
     for name, (columns, *rows) in ROWS.items():
         lines = [f"sample\t{columns}", *rows, ""]
         (folder / name).write_text("\n".join(lines))

@@ -9,14 +9,14 @@ import subprocess
 import sys
 import time
 
-import journeys
+import cases
 import pytest
 from cover import nightly
 from runs import MAIN, started, take_signals
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
-READS = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
+READS = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 
 
 @pytest.fixture
@@ -129,10 +129,10 @@ WAITING = {
 def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
     """All commands at once, each in a folder of its own."""
     (home / "l.csv").write_text(f"g,{GENOME[0][1][:20]}\n")
-    cases = [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
+    stops = [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
     with contextlib.ExitStack() as stack:
         processes = []
-        for name, number in cases:
+        for name, number in stops:
             place = home / f"{name} {number}"
             place.mkdir()
             for held in ("ref.fmx", "r.fq", "l.csv"):
@@ -140,13 +140,13 @@ def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
             os.mkfifo(place / "pipe")
             arguments = [*map(str, WAITING[name]), "pipe"]
             processes.append(stack.enter_context(started(arguments, stderr=subprocess.PIPE, cwd=place)))
-        for name, number in cases:
+        for name, number in stops:
             stack.enter_context(open_writer(home / f"{name} {number}" / "pipe"))  # who writes nothing
         time.sleep(0.1)
-        for (_, number), process in zip(cases, processes, strict=True):
+        for (_, number), process in zip(stops, processes, strict=True):
             process.send_signal(number)
         ends = [(process.communicate(timeout=60)[1], process.returncode) for process in processes]
-    for (name, number), (err, code) in zip(cases, ends, strict=True):
+    for (name, number), (err, code) in zip(stops, ends, strict=True):
         assert code == 128 + number, name
         assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n"), name
         left = sorted(path.name for path in (home / f"{name} {number}").iterdir())

@@ -5,13 +5,13 @@ import shutil
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from cover import covered
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
-READS = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
+READS = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 FMX = f"{sys.executable} -m fmx"
 ANSWERS = {  # commands that answer on standard output
     "search": "search r.fq",
@@ -39,7 +39,7 @@ WRONG = ["--nope", "search --nope", "search no.fq -o out", "inspect no.fmx", "se
 def home(folder, index_of):
     """A folder that holds ref.fmx, ref.fa and reads."""
     (folder / "ref.fmx").symlink_to(index_of(GENOME))
-    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "ref.fa").write_bytes(cases.fasta(GENOME))
     (folder / "r.fq").write_bytes(READS)
     (folder / "r.fa").write_bytes(
         b"".join(b">%d\n%s\n" % (i, READS.split(b"\n")[4 * i + 1]) for i in range(4))

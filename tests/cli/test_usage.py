@@ -1,7 +1,7 @@
 """Wrong use of every command: one line that names the remedy, and exit code 2."""
 
+import cases
 import click
-import journeys
 import pytest
 
 from fmx.cli.main import fmx
@@ -20,7 +20,7 @@ def all_commands(group=fmx, words=()) -> dict:
 
 
 COMMANDS = all_commands()
-READS = journeys.fastq([("r", "ACGT")])
+READS = cases.fastq([("r", "ACGT")])
 
 
 @pytest.fixture

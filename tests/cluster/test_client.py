@@ -4,7 +4,7 @@ import os
 from functools import partial
 from types import SimpleNamespace
 
-import journeys
+import cases
 import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
@@ -71,9 +71,9 @@ def test_the_rate_is_of_what_was_done_now():
 )
 def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of, folder, monkeypatch):
     for name in ("few.fq", "two.fq"):
-        (folder / name).write_bytes(journeys.fastq(reads(60)))
+        (folder / name).write_bytes(cases.fastq(reads(60)))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
     monkeypatch.setattr(dispatch, "Progress", partial(Progress, seldom=0))
     index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
     done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from itertools import cycle
 
-import journeys
+import cases
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 from cover import nightly
@@ -60,17 +60,17 @@ def home(index_of, tmp_path_factory):
     """A folder with ref.fmx, reads.fq of some 130 MB, which make four shards, and what is small."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
-    (folder / "reads.fq").write_bytes(journeys.fastq(reads(2000)) * 500)
+    (folder / "reads.fq").write_bytes(cases.fastq(reads(2000)) * 500)
     for name in ("few.fq", "two.fq"):
-        (folder / name).write_bytes(journeys.fastq(reads(200)))
-    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
-    (folder / "few.fa").write_bytes(journeys.fasta(reads(150)))
-    journeys.build(folder / "other.fmx", [("other", random_letters(500, "other"))])
+        (folder / name).write_bytes(cases.fastq(reads(200)))
+    (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
+    (folder / "few.fa").write_bytes(cases.fasta(reads(150)))
+    cases.build(folder / "other.fmx", [("other", random_letters(500, "other"))])
     (folder / "l.csv").write_text("".join(f"g{i},{CONTIGS[0][1][i : i + 20]}\n" for i in range(0, 2900, 37)))
     (folder / "sheet.tsv").write_text("sample\treads\na,b\tfew.fq\na,b\treads.fq\nother\tfew.fa\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 90]) for i in range(0, 600, 10)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
-    (folder / "long.fa").write_bytes(journeys.fasta([(f"l{i}", random_letters(2000, i)) for i in range(120)]))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
+    (folder / "long.fa").write_bytes(cases.fasta([(f"l{i}", random_letters(2000, i)) for i in range(120)]))
     return folder
 
 
@@ -308,7 +308,7 @@ def test_a_fault_that_names_the_record_already_ends_a_run(home, shared):
 def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypatch):
     other = tmp_path / "other"
     (other / "fmx").mkdir(parents=True)
-    source = os.path.dirname(os.path.dirname(journeys.workflow.__file__))
+    source = os.path.dirname(os.path.dirname(cases.workflow.__file__))
     (other / "fmx" / "__init__.py").write_text(
         f"__path__ = [{str(os.path.join(source, 'fmx'))!r}]\n"
         "import sys, types\n"

@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import body_of
@@ -22,10 +22,10 @@ SHEET = "sample\treads\tread_group\na\tr.fq.gz\t\nb\t1.fq,2.fq\t@RG\\tID:x\\tSM:
 def there(folder, index_of):
     """Files that can be cut, mates in two files, and a sheet."""
     (folder / "ref.fmx").symlink_to(index_of(GENOME))
-    (folder / "r.fq.gz").write_bytes(bgzf(journeys.fastq(READS), 3000))
+    (folder / "r.fq.gz").write_bytes(bgzf(cases.fastq(READS), 3000))
     for i, mates in enumerate(MATES, 1):
-        (folder / f"{i}.fq").write_bytes(journeys.fastq(mates))
-        (folder / f"m{i}.fq.gz").write_bytes(bgzf(journeys.fastq(mates), 2000))
+        (folder / f"{i}.fq").write_bytes(cases.fastq(mates))
+        (folder / f"m{i}.fq.gz").write_bytes(bgzf(cases.fastq(mates), 2000))
     (folder / "sheet.tsv").write_text(SHEET)
     return folder
 

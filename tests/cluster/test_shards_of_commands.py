@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-import journeys
+import cases
 import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
@@ -36,13 +36,13 @@ def reads(n, length=60) -> list:
 def inputs(tmp_path_factory):
     """A folder with reads.fq of 24 MB, and the same as gzip, BGZF and in two files; queries.fa; genes.fa."""
     folder = tmp_path_factory.mktemp("inputs")
-    data = journeys.fastq(reads(2000)) * 100
+    data = cases.fastq(reads(2000)) * 100
     (folder / "reads.fq").write_bytes(data)
     (folder / "reads.fq.gz").write_bytes(gzip.compress(data, 1))
     (folder / "blocks.fq.gz").write_bytes(bgzf(data, 60_000))
-    (folder / "queries.fa").write_bytes(journeys.fasta(reads(300, 400)) * 20)
+    (folder / "queries.fa").write_bytes(cases.fasta(reads(300, 400)) * 20)
     genes = [(f"g{i}", random_letters(80 + i % 9, i % 5)) for i in range(60)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
     return folder
 
 
@@ -121,13 +121,13 @@ def mates(tmp_path_factory):
     copies = [
         [(f"{i}.{name}/{n}", x) for i in range(8) for name, x in its] for n, its in ((1, one), (2, two))
     ]
-    data = [journeys.fastq(its) for its in copies]
+    data = [cases.fastq(its) for its in copies]
     for n in (1, 2):
         (folder / f"{n}.fq").write_bytes(data[n - 1])
         (folder / f"blocks{n}.fq.gz").write_bytes(bgzf(data[n - 1], 20_000))
     (folder / "2.fq.gz").write_bytes(gzip.compress(data[1], 1))
-    (folder / "2.fa").write_bytes(journeys.fasta(copies[1]))
-    (folder / "both.fq").write_bytes(journeys.fastq([x for pair in zip(*copies, strict=True) for x in pair]))
+    (folder / "2.fa").write_bytes(cases.fasta(copies[1]))
+    (folder / "both.fq").write_bytes(cases.fastq([x for pair in zip(*copies, strict=True) for x in pair]))
     return folder
 
 
@@ -175,7 +175,7 @@ def test_tables_of_counts_are_added_up(command, index_of, inputs, tmp_path):
 
 def test_more_shards_than_spans(command, index_of, tmp_path):
     reads_path = tmp_path / "few.fa"
-    reads_path.write_bytes(journeys.fasta(reads(20)))
+    reads_path.write_bytes(cases.fasta(reads(20)))
     arguments = ["search", "-x", index_of(CONTIGS), reads_path]
     expected = whole(command, tmp_path, arguments, "one.sam")
     assert in_shards(command, tmp_path, arguments, 5, "all.sam") == expected
@@ -185,7 +185,7 @@ def test_more_shards_than_spans(command, index_of, tmp_path):
 def shards(command, index_of, tmp_path):
     """Two shards of a small search in out.d: the arguments that make one."""
     reads_path = tmp_path / "few.fa"
-    reads_path.write_bytes(journeys.fasta(reads(50)))
+    reads_path.write_bytes(cases.fasta(reads(50)))
     arguments = ["search", "-x", index_of(CONTIGS), reads_path, "-o", tmp_path / "out.d"]
     for i in (1, 2):
         assert command(*arguments, "--shard", f"{i}/2").code == 0
@@ -334,7 +334,7 @@ def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
 
 
 def test_shards_of_a_mem_know_of_their_report(command, index_of, tmp_path):
-    (tmp_path / "few.fa").write_bytes(journeys.fasta(reads(50)))
+    (tmp_path / "few.fa").write_bytes(cases.fasta(reads(50)))
     arguments = ["mem", "-x", index_of(CONTIGS), tmp_path / "few.fa", "-o", tmp_path / "out.d", "--shard"]
     assert command(*arguments, "1/1").code == 0
     assert "(without --report)" in command(*arguments, "1/1", "--report", "r.json").err
@@ -405,7 +405,7 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
 def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shards, tmp_path):
     index, reads_path = shards[2:4]
     folder, table, other = tmp_path / "screen.d", tmp_path / "screen.tsv", tmp_path / "other.fmx"
-    journeys.build(other, [("other", random_letters(300, "other"))])
+    cases.build(other, [("other", random_letters(300, "other"))])
     both = ["-x", index, "-x", other]
     screen = ["search", *both, reads_path, "--screen", table, "-o", folder, "--shard", "1/1"]
     assert command(*screen).code == 0
@@ -450,8 +450,8 @@ def test_an_input_that_was_changed_between_shards_is_told(command, index_of, inp
     assert command(*arguments, "1/2").code == 0
     cut = 8 << 20
     for length in range(40, 60):  # other reads, of the same size in all, so that other lines lie at the cut
-        ends = journeys.fastq(reads(2000))  # are as they were
-        other = ends + journeys.fastq(reads(2000, length)) * 88
+        ends = cases.fastq(reads(2000))  # are as they were
+        other = ends + cases.fastq(reads(2000, length)) * 88
         rest, odd = divmod(len(data) - len(other) - len(ends) - 7, 2)
         other += b"@x%s\n%s\n+\n%s\n" % (b"x" * odd, b"A" * rest, b"I" * rest) + ends
         if other[:cut].count(b"\n") % 4 != data[:cut].count(b"\n") % 4:
@@ -519,7 +519,7 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(arguments, words, command, index_of, folder, monkeypatch):
-    (folder / "few.fa").write_bytes(journeys.fasta(reads(5)))
+    (folder / "few.fa").write_bytes(cases.fasta(reads(5)))
     monkeypatch.setenv("FMX_INDEX", str(index_of(CONTIGS)))
     done = command(*arguments)
     assert done.code in (1, 2)

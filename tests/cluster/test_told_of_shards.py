@@ -2,7 +2,7 @@
 
 import re
 
-import journeys
+import cases
 import pytest
 from cluster import nearby
 from texts import numbered, random_letters
@@ -59,9 +59,9 @@ _PACE = (
 def files(folder, index_of):
     for name, reads in (("reads", STRANGE), ("near", NEAR)):
         records = [(f"r{i}", read) for i, read in enumerate(reads)]
-        (folder / f"{name}.fq").write_bytes(journeys.fastq(records))
+        (folder / f"{name}.fq").write_bytes(cases.fastq(records))
     (folder / "l.csv").write_text(f"a,{UNIT[:20]}\nb,{UNIT[50:70]}\n")
-    (folder / "genes.fa").write_bytes(journeys.fasta([(f"g{i}", UNIT[i : i + 60]) for i in range(30)]))
+    (folder / "genes.fa").write_bytes(cases.fasta([(f"g{i}", UNIT[i : i + 60]) for i in range(30)]))
     return index_of(numbered([UNIT]))
 
 

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-import journeys
+import cases
 import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
@@ -22,7 +22,7 @@ from fmx.output.formats import sam
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
     opened, load = [], fm_index.load
     monkeypatch.setattr(fm_index, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
-    (folder / "few.fq").write_bytes(journeys.fastq(reads(60)))
+    (folder / "few.fq").write_bytes(cases.fastq(reads(60)))
     arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
     near = nearby.use(monkeypatch)
     for more in ([], ["--counts"], ["-a", "--counts"]):
@@ -39,7 +39,7 @@ def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of,
 def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, monkeypatch):
     made, prepare = [], mem_job.prepare
     monkeypatch.setattr(mem_job, "prepare", lambda *given: made.append(1) or prepare(*given))
-    (folder / "few.fq").write_bytes(journeys.fastq(reads(99)))
+    (folder / "few.fq").write_bytes(cases.fastq(reads(99)))
     arguments = ["mem", "-b", "-x", index_of(CONTIGS), "few.fq", "--report"]
     assert command(*arguments, "one.json", "-o", "one.txt").code == 0
     made.clear()
@@ -55,7 +55,7 @@ def test_sequences_are_read_once(command, folder, monkeypatch):
     read, prepare = [], pairwise.prepare
     monkeypatch.setattr(pairwise, "prepare", lambda *given: read.append(1) or prepare(*given))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
-    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "genes.fa").write_bytes(cases.fasta(genes))
     arguments = ["pairwise", "genes.fa", "--id", "0.3", "--cigar"]
     assert command(*arguments, "-o", "one.tsv").code == 0
     read.clear()
@@ -67,7 +67,7 @@ def test_sequences_are_read_once(command, folder, monkeypatch):
 
 def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder):
     """As Dask's does, which holds what a frame names for a while."""
-    (folder / "few.fq").write_bytes(journeys.fastq(reads(9)))
+    (folder / "few.fq").write_bytes(cases.fastq(reads(9)))
     seen = []
 
     def look(frame, event, argument):

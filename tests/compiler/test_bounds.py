@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -201,12 +201,12 @@ def sparse() -> list:
 def written(folder, lines, checked) -> dict:
     """Exit codes of commands, and the bytes of all files that they write."""
     folder.mkdir()
-    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS, 61))
-    (folder / "t.fa").write_bytes(journeys.fasta(TEXTS["one letter T"]))
-    (folder / "r.fq").write_bytes(journeys.fastq(reads()))
+    (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS, 61))
+    (folder / "t.fa").write_bytes(cases.fasta(TEXTS["one letter T"]))
+    (folder / "r.fq").write_bytes(cases.fastq(reads()))
     (folder / "r.fa").write_bytes(mixed_fasta(reads()))
     pairs = [(f"{'s' * (i * 40)}{i}", s) for i, (_, s) in enumerate(reads()) if set(s) <= set("ACGT") and s]
-    (folder / "s.fa").write_bytes(journeys.fasta(pairs[::2]))
+    (folder / "s.fa").write_bytes(cases.fasta(pairs[::2]))
     code = (
         "import json, sys\nfrom fmx.cli.main import run\n"
         "for line in json.load(sys.stdin):\n    sys.argv = ['fmx', *line]\n    print('exit', run(line))"

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT
@@ -35,7 +35,7 @@ def run(*arguments, program=PROGRAM):
 )
 def test_a_gpu_writes_the_index_of_the_cpu(options, tmp_path):
     unit = random_letters(200, "gpu index")
-    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([unit, "TT" + unit[20:140] + "NN" + unit[:20]])))
+    (tmp_path / "r.fa").write_bytes(cases.fasta(numbered([unit, "TT" + unit[20:140] + "NN" + unit[:20]])))
     on_cpu = () if options[0] == "--gpu-memory" else options
     run("index", tmp_path / "r.fa", "-o", tmp_path / "cpu.fmx", *on_cpu)
     done = run("index", tmp_path / "r.fa", "-o", tmp_path / "gpu.fmx", "--engine", "cuda", *options)
@@ -46,7 +46,7 @@ def test_a_gpu_writes_the_index_of_the_cpu(options, tmp_path):
 
 
 def test_layouts_added_by_a_gpu_are_those_of_the_cpu(tmp_path):
-    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([random_letters(150, "add")])))
+    (tmp_path / "r.fa").write_bytes(cases.fasta(numbered([random_letters(150, "add")])))
     run("index", tmp_path / "r.fa")
     for name in ("cpu", "cuda"):
         shutil.copytree(tmp_path / "r.fmx", tmp_path / name)
@@ -93,7 +93,7 @@ def reads(tmp_path_factory):
 def indexes(tmp_path_factory):
     """The same text in one part and in two, made by a process of its own: the simulator is slow."""
     folder = tmp_path_factory.mktemp("indexes")
-    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
     for size in (2**32 - 1, 301):
         done = run(folder / "ref.fa", folder / f"{size}.fmx", ",".join(LAYOUTS), size, program=BUILD)
         assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ that says what to do, and leave no output behind.  In the simulator the driver's
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from conftest import ON_CPU, ON_GPU, SIMULATED
 from cover import nightly
@@ -112,11 +112,11 @@ CASES = RAISED if SIMULATED else REAL
 def files(tmp_path_factory):
     """(index, reads): some short reads and a long one after them."""
     folder, letters = tmp_path_factory.mktemp("failures"), random_letters(6000, "failures")
-    (folder / "ref.fa").write_bytes(journeys.fasta(numbered([letters])))
+    (folder / "ref.fa").write_bytes(cases.fasta(numbered([letters])))
     build = [sys.executable, "-m", "fmx", "index", "-q", folder / "ref.fa"]
     subprocess.run(build, env=ON_CPU, check=True)
     sequences = [letters[i : i + 30] for i in range(0, 3000, 10)] + [letters[500:3500], letters[:40]]
-    (folder / "reads.fa").write_bytes(journeys.fasta(enumerate(sequences)))
+    (folder / "reads.fa").write_bytes(cases.fasta(enumerate(sequences)))
     return folder / "ref.fmx", folder / "reads.fa"
 
 

@@ -1,6 +1,6 @@
 """The library on a GPU gives what it gives on the CPU, and keeps there what it has brought."""
 
-import journeys
+import cases
 import pytest
 from texts import TEXTS, reads_of
 
@@ -13,7 +13,7 @@ READS = reads_of(CONTIGS)[:12]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    return journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", CONTIGS)
+    return cases.build(tmp_path_factory.mktemp("index") / "ref.fmx", CONTIGS)
 
 
 def test_what_a_gpu_finds(path, monkeypatch):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from functools import partial
 
-import journeys
+import cases
 import pytest
 from conftest import ON_CPU, SIMULATED
 from mems import expect_rows, rows
@@ -35,7 +35,7 @@ QUERIES = [UNIT[3 : N - 9], UNIT[: N // 4] + "N" + "ACG" * 7, "", UNIT[N // 2 :]
 def opened(tmp_path_factory):
     """The index, made by a process of its own: the simulator is slow."""
     folder = tmp_path_factory.mktemp("parts")
-    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
     subprocess.run([sys.executable, "-c", BUILD, str(N)], cwd=folder, env=ON_CPU, check=True)
     return fm_index.load(folder / "ref.fmx", method="verify")
 

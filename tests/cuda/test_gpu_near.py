@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import naive
 import pytest
 from several import part_size_of
@@ -25,9 +25,9 @@ READS.append(naive.reverse_complement(UNIT[3:30].replace("C", "R", 1).replace("T
 @pytest.fixture
 def opened(tmp_path):
     """The same index twice: whole, for seed and verify; in parts, for backward search."""
-    journeys.build(tmp_path / "one.fmx", CONTIGS)
+    cases.build(tmp_path / "one.fmx", CONTIGS)
     options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
-    workflow.build_index(journeys.fasta(CONTIGS), tmp_path / "parts.fmx", options)
+    workflow.build_index(cases.fasta(CONTIGS), tmp_path / "parts.fmx", options)
     whole = fm_index.load(tmp_path / "one.fmx", method="verify", with_text=True)
     return [whole, fm_index.load(tmp_path / "parts.fmx", method="backward", with_text=True)]
 
@@ -45,7 +45,7 @@ def mapped(index, reads, path, device, kind, strata):
 @pytest.mark.parametrize(("kind", "strata"), [("sam", False), ("sam", True), ("bam", False)])
 def test_the_bytes_are_those_of_the_cpu(kind, strata, opened, tmp_path, monkeypatch):
     reads = tmp_path / "reads.fq"
-    reads.write_bytes(journeys.fastq([(f"r{i}", read) for i, read in enumerate(READS)]))
+    reads.write_bytes(cases.fastq([(f"r{i}", read) for i, read in enumerate(READS)]))
     expected = mapped(opened[0], reads, tmp_path / "cpu", workflow.Device(), kind, strata)
     assert kind == "bam" or expected[0].count(b"NM:i:2") > 1
     found = [[hit[0] for hit in naive.near(CONTIGS, read, 2)] for read in READS]

@@ -3,7 +3,7 @@
 import gzip
 import json
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -67,13 +67,13 @@ MODES = {
 
 @pytest.fixture
 def opened(tmp_path):
-    journeys.build(tmp_path / "x.fmx", CONTIGS)
+    cases.build(tmp_path / "x.fmx", CONTIGS)
     return fm_index.load(tmp_path / "x.fmx", method="verify", with_text=True)
 
 
 @pytest.fixture
 def reads(tmp_path):
-    (tmp_path / "reads.fq").write_bytes(journeys.fastq(RECORDS))
+    (tmp_path / "reads.fq").write_bytes(cases.fastq(RECORDS))
     return tmp_path / "reads.fq"
 
 

@@ -1,6 +1,6 @@
 """Pairs on a GPU, which searches and locates mates: the bytes of the CPU, of one part or several."""
 
-import journeys
+import cases
 import naive
 import naive_pairs
 import pytest
@@ -41,15 +41,15 @@ def files_of(folder, mates):
         reads = [
             (f"r{r}", naive.reverse_complement(pair[i]) if i else pair[i]) for r, pair in enumerate(mates)
         ]
-        (folder / f"{i}.fq").write_bytes(journeys.fastq(reads))
+        (folder / f"{i}.fq").write_bytes(cases.fastq(reads))
     return PairedFiles((str(folder / "0.fq"),), (str(folder / "1.fq"),))
 
 
 def opened(folder, **how):
     """The index in one part, and in several."""
-    journeys.build(folder / "one.fmx", CONTIGS)
+    cases.build(folder / "one.fmx", CONTIGS)
     options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
-    workflow.build_index(journeys.fasta(CONTIGS), folder / "parts.fmx", options)
+    workflow.build_index(cases.fasta(CONTIGS), folder / "parts.fmx", options)
     return [fm_index.load(folder / f"{name}.fmx", **how) for name in ("one", "parts")]
 
 

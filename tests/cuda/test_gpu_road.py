@@ -8,7 +8,7 @@ import json
 import threading
 from dataclasses import replace
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ SEQUENCES = [
     UNIT[:33].replace("T", "U"), "A" * 31, UNIT, "CGACGACGACGACG",
 ]  # fmt: skip
 RECORDS = [(f"r{i}{'x' * 40 * (i == 3)} more {i}", sequence) for i, sequence in enumerate(SEQUENCES)]
-FASTQ, FASTA = journeys.fastq(RECORDS), journeys.fasta(RECORDS, width=30)
+FASTQ, FASTA = cases.fastq(RECORDS), cases.fasta(RECORDS, width=30)
 FEW = FASTQ[: FASTQ.index(b"@r4")]
 FILES = {
     "FASTQ": FASTQ,
@@ -133,7 +133,7 @@ def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_
 
 
 def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
-    (tmp_path / "reads").write_bytes(FASTQ + journeys.fastq([("long", 30 * UNIT), ("short", UNIT[:40])]))
+    (tmp_path / "reads").write_bytes(FASTQ + cases.fastq([("long", 30 * UNIT), ("short", UNIT[:40])]))
     found = []
     HITS = ("multiplicity", "strands")
     for device in (workflow.Device(), GPU):
@@ -220,7 +220,7 @@ def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
 
 
 def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
-    (tmp_path / "reads").write_bytes(journeys.fastq([("r", "ACGTACGTAACC"), ("s", "N")]))
+    (tmp_path / "reads").write_bytes(cases.fastq([("r", "ACGTACGTAACC"), ("s", "N")]))
     both(opened, tmp_path / "reads", tmp_path, on_cpu, unmapped=False)
     assert on_cpu == []
 

@@ -1,6 +1,6 @@
 """Several indexes as one on a GPU: hits, counts and screens are those of the CPU."""
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -18,9 +18,9 @@ READS = [UNIT[:20], UNIT[12:30], LARGE[0][1][200:230], "ACGTN", UNIT[20:]]
 
 @pytest.mark.parametrize("sa_rate", [1, 2])
 def test_a_screen_is_that_of_the_cpu(sa_rate, tmp_path):
-    (tmp_path / "r.fa").write_bytes(journeys.fasta((f"r{i}", read) for i, read in enumerate(READS)))
-    journeys.build(tmp_path / "large.fmx", LARGE)
-    journeys.build(tmp_path / "small.fmx", SMALL, sa_rate=sa_rate)
+    (tmp_path / "r.fa").write_bytes(cases.fasta((f"r{i}", read) for i, read in enumerate(READS)))
+    cases.build(tmp_path / "large.fmx", LARGE)
+    cases.build(tmp_path / "small.fmx", SMALL, sa_rate=sa_rate)
     opened = join([fm_index.load(tmp_path / f"{name}.fmx") for name in ("large", "small")])
     found = []
     for engine in ("cpu", "cuda"):
@@ -38,9 +38,9 @@ def test_a_screen_is_that_of_the_cpu(sa_rate, tmp_path):
 
 
 def test_a_matrix_is_that_of_the_cpu(tmp_path):
-    (tmp_path / "r.fa").write_bytes(journeys.fasta((f"r{i}", read) for i, read in enumerate(READS)))
+    (tmp_path / "r.fa").write_bytes(cases.fasta((f"r{i}", read) for i, read in enumerate(READS)))
     for name, contigs in (("large", LARGE), ("small", SMALL)):
-        (tmp_path / f"{name}.fa").write_bytes(journeys.fasta(contigs))
+        (tmp_path / f"{name}.fa").write_bytes(cases.fasta(contigs))
     workflow.build_index([tmp_path / "large.fa", tmp_path / "small.fa"], tmp_path / "both.fmx")
     opened, found = fm_index.load(tmp_path / "both.fmx"), []
     for engine in ("cpu", "cuda"):

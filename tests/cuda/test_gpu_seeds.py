@@ -4,7 +4,7 @@ import io
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import pytest
 from conftest import ON_CPU, ROOT, SIMULATED
@@ -34,7 +34,7 @@ def text(request, tmp_path_factory):
     sequences, queries = TEXTS[request.param]
     contigs, path = numbered(sequences), tmp_path_factory.mktemp("seeds") / "ref.fmx"
     command = [sys.executable, "-m", "fmx", "index", "-q", "-", "-o", path]
-    subprocess.run(command, input=journeys.fasta(contigs), env=ON_CPU, cwd=ROOT, check=True)
+    subprocess.run(command, input=cases.fasta(contigs), env=ON_CPU, cwd=ROOT, check=True)
     return contigs, queries, fm_index.load(path, method="verify")
 
 

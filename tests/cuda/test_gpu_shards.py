@@ -2,7 +2,7 @@
 
 import threading
 
-import journeys
+import cases
 import pytest
 from cluster import nearby
 from conftest import SIMULATED
@@ -31,8 +31,8 @@ TEXT = random_letters(200, "shards")
 def test_shards_on_two_gpus_are_the_bytes_of_the_cpu(words, module, name, folder, monkeypatch):
     from fmx.cli.main import run
 
-    (folder / "ref.fa").write_bytes(journeys.fasta(numbered([TEXT])))
-    (folder / "few.fa").write_bytes(journeys.fasta([(f"r{i}", TEXT[i : i + 400]) for i in range(0, 90, 3)]))
+    (folder / "ref.fa").write_bytes(cases.fasta(numbered([TEXT])))
+    (folder / "few.fa").write_bytes(cases.fasta([(f"r{i}", TEXT[i : i + 400]) for i in range(0, 90, 3)]))
     assert run(["index", "-q", "ref.fa"]) == 0
     assert run([*words, "-q", "-o", "one.tsv"]) == 0
     made, prepare, both = [], getattr(module, name), threading.Barrier(2)

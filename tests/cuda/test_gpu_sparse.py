@@ -6,7 +6,7 @@ In the simulator there are few reads, for a simulated thread is a Python thread.
 import itertools
 import random
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ POLICIES = {
 def built(contigs, k, w, *others, device=CPU):
     """An index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), device)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), device)
     return held
 
 
@@ -79,7 +79,7 @@ def both(tmp_path, on_cpu):
         return path.read_bytes(), counts.read_bytes(), summary
 
     def both(index, sequences, policy=POLICIES["all"], strands=BOTH, on_host=False, **output):
-        (tmp_path / "reads").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
+        (tmp_path / "reads").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
         expected = search(index, CPU, policy, strands, **output)
         on_cpu.clear()
         found = search(index, GPU, policy, strands, **output)
@@ -200,7 +200,7 @@ if not SIMULATED:
 def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     contigs = numbered([random_letters(300, "short")])
     sequences = [contigs[0][1][i : i + n] for i, n in enumerate((40, 9, 36, 35))]
-    (tmp_path / "reads").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
+    (tmp_path / "reads").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
     index, said = in_memory(contigs, 21, 16, "bvsfm-k2-d96"), []
     progress = Progress(quiet=True)
     progress.say = said.append
@@ -222,14 +222,14 @@ def folder_of_pairs(tmp_path_factory):
     contigs = numbered(
         [random_letters(200, i) + repeat + random_letters(80, -i) for i in range(n)] + ["A" * 200]
     )
-    journeys.build(folder / "s.fmx", contigs, ["sparse-k11-w6"])
+    cases.build(folder / "s.fmx", contigs, ["sparse-k11-w6"])
     found = [sequence[start : start + 40] for _, sequence in contigs for start in range(0, 330, step)]
     found = [x for x in found if len(x) > 15] + ["N" * 30, random_letters(50, "none")]
     mates = [naive.reverse_complement(x.replace("N", "A")) for x in found[3:]]
-    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(found)))
+    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(found)))
     for number, own in enumerate((found, mates)):
         records = [(f"p{i}", x) for i, x in enumerate(own[: len(mates)])]
-        (folder / f"R{number + 1}.fq").write_bytes(journeys.fastq(records))
+        (folder / f"R{number + 1}.fq").write_bytes(cases.fastq(records))
     return folder
 
 
@@ -247,7 +247,7 @@ def test_an_index_in_parts(both, on_cpu):
     contigs = numbered([random_letters(150, 1) * 2, "ACG" * 30, random_letters(150, 2) + "A" * 60])
     sequences = long_enough(reads_of(contigs), 16)[:: 3 if SIMULATED else 1]
     held, options = MemoryIndex(), IndexOptions(["sparse-k11-w6"], part_size=320)
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     index = take(held)
     assert len(index.parts) > 1
     for policy in POLICIES.values():

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from conftest import ON_CPU, ON_GPU, SIMULATED
@@ -27,8 +27,8 @@ assert not kernels.holds(cuda_driver.capability())
 def run(tmp_path_factory):
     """A function: a program, more options of Python -> a search with a cache of its own, CompletedProcess."""
     folder, letters = tmp_path_factory.mktemp("start"), random_letters(4000, "start")
-    (folder / "ref.fa").write_bytes(journeys.fasta(numbered([letters])))
-    (folder / "reads.fa").write_bytes(journeys.fasta((i, letters[i : i + 40]) for i in range(0, 3000, 50)))
+    (folder / "ref.fa").write_bytes(cases.fasta(numbered([letters])))
+    (folder / "reads.fa").write_bytes(cases.fasta((i, letters[i : i + 40]) for i in range(0, 3000, 50)))
     index = [sys.executable, "-m", "fmx", "index", "-q", folder / "ref.fa"]
     subprocess.run(index, env=ON_CPU, check=True)
 

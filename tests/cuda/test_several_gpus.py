@@ -7,7 +7,7 @@ import sys
 import threading
 from types import SimpleNamespace
 
-import journeys
+import cases
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
@@ -57,7 +57,7 @@ def run(*arguments, env=ON_GPU):
 def home(tmp_path_factory):
     """A folder with an index, ref.fmx, the same in parts, and three files of reads, which are a span each."""
     folder = tmp_path_factory.mktemp("several")
-    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
     run("index", "-q", folder / "ref.fa", env=ON_CPU)
     in_parts = [sys.executable, "-c", IN_PARTS, folder / "ref.fa", folder / "parts.fmx"]
     subprocess.run(in_parts, cwd=ROOT, env=ON_CPU, check=True)
@@ -162,7 +162,7 @@ def test_the_bench_shares_patterns_out_and_checks_all_answers(tmp_path, monkeypa
 
 
 def test_the_bench_of_mem_shares_queries_out_and_checks_all_matches(home, tmp_path, monkeypatch):
-    (tmp_path / "two.fa").write_bytes(journeys.fasta([("a", READS[0][:14]), ("b", READS[1][:14])]))
+    (tmp_path / "two.fa").write_bytes(cases.fasta([("a", READS[0][:14]), ("b", READS[1][:14])]))
     work = [({"least": 12}, tmp_path / "two.fa", 2)]
     ways = [("seeds", ("cpu", 0)), ("seeds", ("cuda", 2))]
     given = {"device": 0, "threads": 2, "n_runs": 1}

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-import journeys
+import cases
 import naive
 
 from fmx import workflow
@@ -37,7 +37,7 @@ def make(folder: Path) -> None:
     """Build the reference's indexes in a folder."""
     folder.mkdir()
     for name, how in INDEXES.items():
-        workflow.build_index(journeys.fasta(CONTIGS), folder / name, workflow.IndexOptions(**how))
+        workflow.build_index(cases.fasta(CONTIGS), folder / name, workflow.IndexOptions(**how))
 
 
 def files_of(folder: Path, name: str) -> dict:
@@ -91,10 +91,10 @@ def fastq(rng, n: int) -> bytes:
 def fasta(rng, n: int, longest=45) -> bytes:
     """The same as FASTA, in lines of some length."""
     records = [(f"r{i}", read) for i, read in enumerate(sequences(rng, n, longest))]
-    return journeys.fasta(records, rng.choice([0, 0, 7, 20]))
+    return cases.fasta(records, rng.choice([0, 0, 7, 20]))
 
 
 def reference(rng) -> bytes:
     """A reference of a few contigs."""
     contigs = [(f"k{i}", sequence) for i, sequence in enumerate(sequences(rng, rng.randrange(1, 6), 80))]
-    return journeys.fasta(contigs, rng.choice([0, 13]))
+    return cases.fasta(contigs, rng.choice([0, 13]))

@@ -1,6 +1,6 @@
 """A layout added by the steps of docs/adding.md, a file and a line of the registry: everything knows it."""
 
-import journeys
+import cases
 import naive
 import numpy as np
 import plain_layout
@@ -42,15 +42,15 @@ def test_the_law_of_occ():
 
 @pytest.mark.parametrize("sa_rate", [1, 5])
 def test_a_search_over_it(tmp_path, sa_rate):
-    index = journeys.build(tmp_path / "ref.fmx", CONTIGS, [NAME], sa_rate)
-    assert journeys.ask(journeys.load(index, NAME), READS) == journeys.expect(CONTIGS, READS)
+    index = cases.build(tmp_path / "ref.fmx", CONTIGS, [NAME], sa_rate)
+    assert cases.ask(cases.load(index, NAME), READS) == cases.expect(CONTIGS, READS)
 
 
 def test_commands_know_it(tmp_path, command, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
     index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"
-    reference.write_bytes(journeys.fasta(CONTIGS))
-    reads.write_bytes(journeys.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))
+    reference.write_bytes(cases.fasta(CONTIGS))
+    reads.write_bytes(cases.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))
     done = command("index", "-q", "--layout", "plain,bvsfm", "--sa-rate", "3", "-o", index, reference)
     assert (done.code, done.err) == (0, "")
     shown = command("inspect", "--verify", index)
@@ -70,9 +70,9 @@ def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
     kept: list = []
     monkeypatch.setattr(object_cache, "load", lambda name: None)
     monkeypatch.setattr(object_cache, "save", lambda name, code: kept.append(name))
-    index = journeys.build(tmp_path / "ref.fmx", CONTIGS, [NAME, layouts.DEFAULT])
+    index = cases.build(tmp_path / "ref.fmx", CONTIGS, [NAME, layouts.DEFAULT])
     for name, n_columns in ((NAME, 4), (layouts.DEFAULT, 16)):
-        layout, counts = journeys.load(index, name).layout, np.zeros((2, n_columns), np.int64)
+        layout, counts = cases.load(index, name).layout, np.zeros((2, n_columns), np.int64)
         kept.clear()
         assert Compiled(verify._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
         assert len(kept) == (name != NAME)

@@ -25,9 +25,9 @@ def check(text, n_threads=MANY, c=None):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_suffix_array_of_awkward_texts(name):
-    import journeys
+    import cases
 
-    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(cases.fasta(TEXTS[name]))
     for c in (1, 2, 5):
         check(text, c=c)
 

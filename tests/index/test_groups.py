@@ -3,7 +3,7 @@
 import json
 import lzma
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from texts import numbered, random_letters
@@ -22,8 +22,8 @@ TABLE = "c0\tgut\nx\tskin flora\nc1\tgut\nc9\tgut\n"
 @pytest.fixture
 def home(folder):
     """A folder with strain.one.fa, two.fna.xz (whose contigs are others) and groups.tsv."""
-    (folder / "strain.one.fa").write_bytes(journeys.fasta(ONE))
-    (folder / "two.fna.xz").write_bytes(lzma.compress(journeys.fasta(TWO)))
+    (folder / "strain.one.fa").write_bytes(cases.fasta(ONE))
+    (folder / "two.fna.xz").write_bytes(lzma.compress(cases.fasta(TWO)))
     (folder / "groups.tsv").write_text(TABLE)
     return folder
 
@@ -44,7 +44,7 @@ def groups_of(path) -> list:
 
 def test_several_files_are_one_reference_and_its_groups(home, command):
     assert command("index", "-q", "strain.one.fa", "two.fna.xz", "-o", "both.fmx").code == 0
-    workflow.build_index(journeys.fasta(ONE + TWO), "plain.fmx")
+    workflow.build_index(cases.fasta(ONE + TWO), "plain.fmx")
     found = arrays(home / "both.fmx")
     assert found.pop("group_names.npy").endswith(b"strain.one\ntwo")
     assert found.pop("group_of_contig.npy")
@@ -67,7 +67,7 @@ def test_groups_of_a_table_may_come_later(home, command):
     assert command("index", "-q", *files, "-o", "now.fmx", "--groups", "groups.tsv").code == 0
     expected = [("c0", "gut"), ("c1", "gut"), ("x", "skin flora"), ("c9", "gut")]
     assert groups_of("now.fmx") == expected
-    workflow.build_index(journeys.fasta(ONE + TWO), "later.fmx")
+    workflow.build_index(cases.fasta(ONE + TWO), "later.fmx")
     result = command("index", "--add", "later.fmx", "--groups", "groups.tsv")
     assert "later.fmx: added 2 groups" in result.err
     assert groups_of("later.fmx") == expected
@@ -80,7 +80,7 @@ def test_groups_of_a_table_may_come_later(home, command):
 def test_names_of_files_precede_those_of_contigs(home, command):
     (home / "b").mkdir()
     for name in ("two.fa", "b/two.fa.gz"):
-        (home / name).write_bytes(journeys.fasta(ONE))
+        (home / name).write_bytes(cases.fasta(ONE))
     result = command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx")
     assert (
         result.err
@@ -137,7 +137,7 @@ def test_what_does_not_go_together_is_refused(arguments, code, message, home, co
 
 
 def test_files_are_read_as_one_by_any_number_of_threads(home):
-    whole, text = read_fasta(journeys.fasta(ONE + TWO))
+    whole, text = read_fasta(cases.fasta(ONE + TWO))
     for n_threads in (1, 3):
         found, own = read_fasta(["strain.one.fa", "two.fna.xz"], n_threads)
         np.testing.assert_array_equal(own, text)

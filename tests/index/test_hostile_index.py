@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from forks import Forks
@@ -15,7 +15,7 @@ from fmx import workflow
 from fmx.index import arrays
 
 CONTIGS = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
-READS = journeys.fastq([(f"r{i}", CONTIGS[0][1][7 * i : 7 * i + 40]) for i in range(50)])
+READS = cases.fastq([(f"r{i}", CONTIGS[0][1][7 * i : 7 * i + 40]) for i in range(50)])
 LAYOUTS = ["bvsfm-k2-d96", "cofi-k4", "kstep-k3-d63", "alternate-k1-d64"]
 N = 700 + 300 + 50 + 3  # symbols
 HUGE = 2**40
@@ -224,12 +224,12 @@ def refused(done, path):
 def good(tmp_path_factory):
     """A folder of whole.fmx, sampled.fmx and joined.fmx, and r.fq."""
     folder = tmp_path_factory.mktemp("good")
-    journeys.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
-    journeys.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
-    journeys.build(folder / "sparse.fmx", CONTIGS, ["sparse-k7-w4"])
+    cases.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
+    cases.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
+    cases.build(folder / "sparse.fmx", CONTIGS, ["sparse-k7-w4"])
     (folder / "groups.tsv").write_text("c0\tgut\nc1\tskin\n")
     options = workflow.IndexOptions(part_size=800, groups=folder / "groups.tsv")
-    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", options)
+    workflow.build_index(cases.fasta(CONTIGS), folder / "joined.fmx", options)
     (folder / "r.fq").write_bytes(READS)
     return folder
 

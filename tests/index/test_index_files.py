@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from texts import numbered, random_letters
@@ -23,8 +23,8 @@ from fmx.index.disk import store
 from fmx.index.disk import writer as index_writer
 from fmx.system import files
 
-ONE = journeys.fasta(numbered([random_letters(500, "one")]))
-TWO = journeys.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
+ONE = cases.fasta(numbered([random_letters(500, "one")]))
+TWO = cases.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
 MAIN = [sys.executable, "-m", "fmx"]
 
 

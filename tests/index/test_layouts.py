@@ -1,6 +1,6 @@
 """Protocol of layouts: the law of occ on awkward texts, walks, sizes by the papers' formulas, names."""
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from cover import covered
@@ -171,7 +171,7 @@ def test_several_threads_build_the_same_layout(layout, tmp_path):
     contigs = TEXTS["repeats across separators"]
     built = []
     for n in (1, 2, 3, 7):
-        path = journeys.build(tmp_path / f"{n}.fmx", contigs, [layout], n_threads=n)
+        path = cases.build(tmp_path / f"{n}.fmx", contigs, [layout], n_threads=n)
         built.append({array.name: array.read_bytes() for array in path.glob("*.npy")})
     assert any(name.startswith(layout) for name in built[0])
     assert all(other == built[0] for other in built[1:])

@@ -2,7 +2,7 @@
 
 import json
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_two_rows_share_the_least_value_between_them(sequences, data):
 @pytest.fixture
 def reference(tmp_path):
     path = tmp_path / "ref.fa"
-    path.write_bytes(journeys.fasta(LONG))
+    path.write_bytes(cases.fasta(LONG))
     return path
 
 

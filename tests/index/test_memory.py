@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from cover import nightly
 from texts import numbered, random_letters
@@ -39,7 +39,7 @@ def peak(arguments, feed=()) -> int:
 @pytest.mark.parametrize("output", ["-", "/dev/null"])
 def test_reads_do_not_raise_the_peak(output, index_of):
     contigs = numbered([random_letters(100_000, "memory")])
-    piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
+    piece = cases.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
     arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
     peak(arguments, [piece])  # compiles
     few, many = (peak(arguments, [piece] * n) for n in (150 * MB // len(piece), 450 * MB // len(piece)))
@@ -75,7 +75,7 @@ def test_building_takes_at_most_12_bytes_a_base(name, n_bases, parts, data, tmp_
 def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
     """Each thread holds one range of the file, wherever it is read."""
     contigs = numbered([random_letters(100_000, "memory")])
-    piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)] * 20)
+    piece = cases.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)] * 20)
     member, peaks = gzip.compress(piece, 1), []
     for n in (1, 60 * MB // len(piece), 300 * MB // len(piece)):  # the first compiles
         (tmp_path / "reads.gz").write_bytes(member * n)

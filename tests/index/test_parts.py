@@ -2,7 +2,7 @@
 
 import json
 
-import journeys
+import cases
 import numpy as np
 import pysam
 import pytest
@@ -43,9 +43,9 @@ COMMANDS = {
 def build_both(folder, contigs, layout, sa_rate, part_size):
     """(index in one piece, index in parts) of contigs."""
     paths = folder / "one.fmx", folder / "parts.fmx"
-    workflow.build_index(journeys.fasta(contigs), paths[0], workflow.IndexOptions([layout], sa_rate))
+    workflow.build_index(cases.fasta(contigs), paths[0], workflow.IndexOptions([layout], sa_rate))
     workflow.build_index(
-        journeys.fasta(contigs), paths[1], workflow.IndexOptions([layout], sa_rate, part_size=part_size)
+        cases.fasta(contigs), paths[1], workflow.IndexOptions([layout], sa_rate, part_size=part_size)
     )
     return paths
 
@@ -84,7 +84,7 @@ def test_every_way_to_search_parts(layout, sa_rate, folder, command):
     built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
     one, several = build_both(folder, REPEATS, built, sa_rate, 600)
     assert len(arrays.part_sizes(store.read_meta(several))) == 4
-    (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
+    (folder / "reads.fq").write_bytes(cases.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
     opened = fm_index.load(several, *way[1:])
@@ -117,7 +117,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
     near = fm_index.load(path)
     far = far_apart(near)
     assert far.reference.blocks.text_start[-1] > 3 * 2**33
-    (folder / "reads.fa").write_bytes(journeys.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
+    (folder / "reads.fa").write_bytes(cases.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
     for kind in ("sam", "bed", "tsv"):
         for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):
             written = []
@@ -128,13 +128,13 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
     far_mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))
-    found = far_mapper.search(journeys.chunk_of([REPEATS[5][1][:30]]))
+    found = far_mapper.search(cases.chunk_of([REPEATS[5][1][:30]]))
     ((_, hits),) = far_mapper.hits_of(found)
     assert hits.position.min() > 3 * 2**33
 
 
 def test_parts_are_whole_contigs_in_order():
-    reference, text = read_fasta(journeys.fasta(REPEATS))
+    reference, text = read_fasta(cases.fasta(REPEATS))
     sizes = symbols_of(REPEATS)
     assert sizes == [401, 552, 0, 301, 201, 121, 2]
     cuts = {
@@ -163,7 +163,7 @@ def test_parts_are_whole_contigs_in_order():
 def test_layouts_are_added_to_every_part(folder, command):
     one, several = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
     workflow.build_index(
-        journeys.fasta(REPEATS), "both.fmx", workflow.IndexOptions([LAYOUTS[0], "cofi"], part_size=600)
+        cases.fasta(REPEATS), "both.fmx", workflow.IndexOptions([LAYOUTS[0], "cofi"], part_size=600)
     )
     assert command("index", "--add", "--layout", "cofi", several).code == 0
     found, expected = (workflow.inspect(path, verify=True) for path in (several, "both.fmx"))
@@ -196,7 +196,7 @@ def test_a_plan_for_parts_is_what_they_take(folder):
     for max_memory in (10**9, 500_000, 250_000):
         chosen = plan.plan_index([30_001, 20_001], max_memory)
         workflow.build_index(
-            journeys.fasta(contigs),
+            cases.fasta(contigs),
             "r.fmx",
             workflow.IndexOptions(["auto"], max_memory=max_memory, part_size=30_001),
         )

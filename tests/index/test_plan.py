@@ -2,7 +2,7 @@
 
 import json
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -45,7 +45,7 @@ def holds(chosen, meta):
 )
 def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, method, tmp_path):
     chosen = plan.plan_index([50_002], max_memory)
-    path = journeys.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
+    path = cases.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
     meta = store.read_meta(path)
     assert chosen.method == method
     assert holds(chosen, meta)
@@ -55,12 +55,12 @@ def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, metho
     opened = fm_index.load(path, max_memory=max_memory)
     assert opened.method == chosen.method
     reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-36:], random_letters(40, 9)]
-    found = make_mapper(opened, MapOptions()).search(journeys.chunk_of(reads))
+    found = make_mapper(opened, MapOptions()).search(cases.chunk_of(reads))
     assert found.total.tolist() == [1, 1, 0]
 
 
 def test_the_commands_tell_and_obey(folder, command):
-    (folder / "r.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "r.fa").write_bytes(cases.fasta(CONTIGS))
     (folder / "q.fa").write_bytes(b">q\nACGTAC\n")
     assert command("index", "r.fa", "-o", "s.fmx", "--max-memory", "150k").code == 0
     assert (

@@ -45,9 +45,9 @@ def check(text, passes=1) -> int:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_suffix_array_of_awkward_texts(name):
-    import journeys
+    import cases
 
-    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(cases.fasta(TEXTS[name]))
     check(text)
 
 
@@ -105,9 +105,9 @@ def test_too_little_memory_is_an_error_that_says_so():
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_tables_found_by_search_are_those_counted(name):
-    import journeys
+    import cases
 
-    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(cases.fasta(TEXTS[name]))
     sa = suffix_array(text)
     for q in (4, 5):
         counted = prefix_table.build_prefix_table(text, q)

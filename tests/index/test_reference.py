@@ -3,7 +3,7 @@
 import hashlib
 from types import SimpleNamespace
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def codes(text) -> np.ndarray:
 @pytest.mark.parametrize("name", TEXTS)
 def test_blocks_lead_back_to_every_letter(name):
     contigs = TEXTS[name]
-    found, text = fasta.read_fasta(journeys.fasta(contigs, width=13))
+    found, text = fasta.read_fasta(cases.fasta(contigs, width=13))
     assert "".join(LETTERS[code] for code in text) == naive.text_of(contigs)
     assert found.names == [name for name, _ in contigs]
     assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]

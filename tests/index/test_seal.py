@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
-import journeys
+import cases
 import pytest
 from texts import random_letters
 
@@ -221,7 +221,7 @@ def test_file_systems_are_told_apart(path):
 def test_parts_are_sealed(tmp_path, opened):
     contigs = [(f"c{i}", random_letters(250, str(i))) for i in range(3)]
     path = tmp_path / "parts.fmx"
-    workflow.build_index(journeys.fasta(contigs), path, workflow.IndexOptions(["cofi"], part_size=300))
+    workflow.build_index(cases.fasta(contigs), path, workflow.IndexOptions(["cofi"], part_size=300))
     time.sleep(0.02)
     assert {"part0/sa_positions", "part2/sa_positions"} <= opened(path)
     assert opened(path) == set()

@@ -1,6 +1,6 @@
 """The sparse suffix array: what it samples, how its rows are ordered, and that threads do not change it."""
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ NAMES = [(3, 1), (3, 4), (5, 8), (21, 16), (31, 64)]
 
 def table_of(contigs, k, w, n_threads=1):
     """(text, SparseTable) of contigs."""
-    reference, text = read_fasta(journeys.fasta(contigs))
+    reference, text = read_fasta(cases.fasta(contigs))
     name = SparseName(k, w)
     table = build_sparse(pack_text(text), reference.blocks, reference.n_text, name, n_threads)
     return naive.text_of(contigs), table
@@ -135,8 +135,8 @@ def test_threads_do_not_change_it(n_threads):
 @pytest.mark.parametrize("beside", [(), ("bvsfm-k2-d96",)])
 def test_an_added_one_is_the_same(beside, tmp_path):
     contigs = TEXTS["repeats across separators"]
-    alone = journeys.build(tmp_path / "alone.fmx", contigs, ["sparse-k5-w3", *beside])
-    other = journeys.build(tmp_path / "other.fmx", contigs, sa_rate=1 if beside else 4)
+    alone = cases.build(tmp_path / "alone.fmx", contigs, ["sparse-k5-w3", *beside])
+    other = cases.build(tmp_path / "other.fmx", contigs, sa_rate=1 if beside else 4)
     assert workflow.add_layouts(other, ["sparse-k5-w3"]) == ["sparse-k5-w3"]
     assert workflow.add_layouts(other, ["sparse-k5-w3"]) == []
     for name in ("sparse-k5-w3.rows", "sparse-k5-w3.starts", "text_words"):
@@ -149,7 +149,7 @@ def test_parts_and_groups(tmp_path):
     contigs = numbered([random_letters(300, "p"), random_letters(250, "q"), "ACGTTGCA" * 20])
     (tmp_path / "groups.tsv").write_text("c0\tx\nc1\ty\nc2\ty\n")
     options = workflow.IndexOptions(["sparse-k7-w4"], part_size=420, groups=tmp_path / "groups.tsv")
-    workflow.build_index(journeys.fasta(contigs), tmp_path / "ref.fmx", options)
+    workflow.build_index(cases.fasta(contigs), tmp_path / "ref.fmx", options)
     meta = store.read_meta(tmp_path / "ref.fmx")
     assert (meta["format"], meta["n_groups"], meta["parts"]) == (3, 2, [301, 251 + 161])
     assert {name for name in meta["arrays"] if "sparse" in name} == {
@@ -161,7 +161,7 @@ def test_parts_and_groups(tmp_path):
 @pytest.mark.parametrize("name", ["sparse-k4", "sparse-k1", "sparse-k33", "sparse-k21-w0", "sparse-w65"])
 def test_what_k_and_w_may_be(name, tmp_path):
     with pytest.raises(UnsupportedError, match=r"k must be odd and 3 to 31, and w 1 to 64"):
-        journeys.build(tmp_path / "ref.fmx", TEXTS["one letter"], [name])
+        cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], [name])
 
 
 def test_names():
@@ -179,11 +179,11 @@ def test_names():
 ])  # fmt: skip
 def test_what_does_not_go_together(names, options, wrong, tmp_path):
     with pytest.raises(UnsupportedError, match=wrong):
-        journeys.build(tmp_path / "ref.fmx", TEXTS["one letter"], names, **options)
+        cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], names, **options)
 
 
 def test_what_cannot_be_added(tmp_path):
-    path = journeys.build(tmp_path / "ref.fmx", TEXTS["one letter"], ["sparse"])
+    path = cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], ["sparse"])
     with pytest.raises(UnsupportedError, match="has no suffix array, but additions need one"):
         workflow.add_layouts(path, ["bvsfm"])
     with pytest.raises(UnsupportedError, match="already has sparse-k21-w16"):
@@ -194,7 +194,7 @@ def rows_by_jobs(contigs, k, w):
     """(the rows and starts that a GPU's jobs make of sampled positions, done by a core; the table)."""
     from fmx.index.sparse.building_gpu import GpuText, rows_of
 
-    reference, text = read_fasta(journeys.fasta(contigs))
+    reference, text = read_fasta(cases.fasta(contigs))
     words, name = pack_text(text), SparseName(k, w)
     table = build_sparse(words, reference.blocks, reference.n_text, name)
     n_bits = bucket_bits(reference.n_text, w)

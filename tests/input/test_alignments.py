@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import pysam
 import pytest
@@ -24,7 +24,7 @@ def make(folder):
         header = {"HD": {"VN": "1.6"}, "RG": [{"ID": group, "SM": "s"} for group in groups if group]}
         header["SQ"] = [{"SN": "other", "LN": 1000}] if n_mapped else []
         with pysam.AlignmentFile(name, "wc" if name.endswith("cram") else "wb", header=header) as file:
-            qualities = journeys.fastq(reads).decode().splitlines()[3::4]
+            qualities = cases.fastq(reads).decode().splitlines()[3::4]
             for i, ((read, sequence), quality) in enumerate(zip(reads, qualities, strict=True)):
                 record = pysam.AlignedSegment(file.header)
                 record.query_name, record.query_sequence, record.flag = read, sequence, 4
@@ -44,7 +44,7 @@ def make(folder):
 
 def expected(command, index, reads=READS, groups=GROUPS) -> list:
     with open("r.fq", "wb") as file:
-        file.write(journeys.fastq(reads))
+        file.write(cases.fastq(reads))
     records = command("search", "-q", "-a", "-x", index, "r.fq").records
     number = {name: i for i, (name, _) in enumerate(reads)}
     tags = [groups[number[record[0]] % len(groups)] for record in records]
@@ -135,7 +135,7 @@ def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkey
     """Written against a FASTA it is read by that, and not without; written whole, both ways."""
     (folder / "there.fa").write_text("".join(f">{name}\n{letters}\n" for name, letters in GENOME))
     reads = [(f"{name}.{i}", letters) for i in range(9) for name, letters in READS]
-    (folder / "r.fq").write_bytes(journeys.fastq(reads))
+    (folder / "r.fq").write_bytes(cases.fastq(reads))
     index, by = index_of(GENOME), ["--reference", "there.fa"]
     for name, more in (("whole.cram", []), ("by.cram", by), ("sorted.cram", [*by, "--sort"])):
         result = command("search", "-q", "-x", index, "r.fq", "-o", name, *more)

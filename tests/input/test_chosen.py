@@ -4,7 +4,7 @@ import gzip
 import random
 from functools import partial
 
-import journeys
+import cases
 import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
@@ -17,10 +17,10 @@ from fmx.search.mapping import MapOptions
 GENOME = numbered([random_letters(500, "chosen")])
 RECORDS = [(f"r{i}", GENOME[0][1][3 * i : 3 * i + 20 + i % 7]) for i in range(60)]
 FORMS = {
-    "FASTQ": [journeys.fastq(RECORDS[:25]), journeys.fastq(RECORDS[25:])],
-    "FASTA and gzip": [journeys.fasta(RECORDS[:25], 9), gzip.compress(journeys.fastq(RECORDS[25:]))],
-    "BGZF": [bgzf(journeys.fastq(RECORDS[:25]), 100), bgzf(journeys.fasta(RECORDS[25:], 9), 200)],
-    "no final newline": [journeys.fastq(RECORDS[:25])[:-1] + b"\n\n\n", journeys.fasta(RECORDS[25:])[:-1]],
+    "FASTQ": [cases.fastq(RECORDS[:25]), cases.fastq(RECORDS[25:])],
+    "FASTA and gzip": [cases.fasta(RECORDS[:25], 9), gzip.compress(cases.fastq(RECORDS[25:]))],
+    "BGZF": [bgzf(cases.fastq(RECORDS[:25]), 100), bgzf(cases.fasta(RECORDS[25:], 9), 200)],
+    "no final newline": [cases.fastq(RECORDS[:25])[:-1] + b"\n\n\n", cases.fasta(RECORDS[25:])[:-1]],
 }
 WANTED = [(0, 1), (0, 25), (10, 30), (25, 1), (24, 2), (59, 9), (60, 1), (7, None), (0, 60), (31, 1000)]
 
@@ -52,7 +52,7 @@ def test_just_these_reads_are_mapped(form, written):
 
 
 def test_damage_behind_the_last_read_is_not_met(folder, index_of, command):
-    good = journeys.fastq(RECORDS)
+    good = cases.fastq(RECORDS)
     (folder / "r.fq").write_bytes(good + b"@bad\nAC\n+\nI\n")
     for arguments, code in (
         ("--first 60", 0),
@@ -72,7 +72,7 @@ def test_shards_of_a_range_are_the_range(seed, folder, index_of, command, cut_si
     n, names = 0, []
     for i in range(rng.randint(1, 3)):
         records = [(f"r{i}.{j}", "ACGTTGCA"[: rng.randint(0, 8)]) for j in range(rng.randint(1, 40))]
-        kind, form = rng.choice([bytes, gzip.compress, partial(bgzf, size=90)]), journeys.fastq
+        kind, form = rng.choice([bytes, gzip.compress, partial(bgzf, size=90)]), cases.fastq
         n += len(records)
         names.append((f"a{i}", f"b{i}"))
         for name in names[-1]:

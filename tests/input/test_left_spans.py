@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
@@ -18,7 +18,7 @@ from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
 
 GENOME = numbered([random_letters(300, "left")])
-READS = journeys.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])
+READS = cases.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])
 DAMAGED = READS.replace(b"@r9\n", b"@r9\nACGT\n+\nIII\n@r9\n", 1)
 WAYS = {
     "with its share": lambda planned: read_range.InputShare([READS]).of(planned),

@@ -4,7 +4,7 @@ import gzip
 import subprocess
 import sys
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -14,7 +14,7 @@ from fmx.input.spans import read_chunks
 
 GENOME = numbered([random_letters(700, "ends"), random_letters(300, "of lines")])
 READS = [(f"r{i} a comment", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(9)]
-FASTA, FASTQ = journeys.fasta(READS), journeys.fastq(READS)
+FASTA, FASTQ = cases.fasta(READS), cases.fastq(READS)
 MAC = "lines end with CR alone: convert with"
 INSIDE = "CR inside a line"
 

@@ -2,7 +2,7 @@
 
 import subprocess
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -98,7 +98,7 @@ def test_names_are_written_as_they_are(kind, end, folder, index_of, command, pee
 
 def test_a_name_over_254_is_refused_for_sam_and_bam_only(folder, index_of, command):
     names = ["short", "n" * 254, "m" * 255, "o" * 3000]
-    (folder / "in").write_bytes(journeys.fasta([(name, LETTERS) for name in names]))
+    (folder / "in").write_bytes(cases.fasta([(name, LETTERS) for name in names]))
     for arguments in FORMATS:
         result = run(command, index_of(GENOME), arguments, "in")
         if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
@@ -138,7 +138,7 @@ RNAME = "0azAZ!#$%&+./:;?@^_|~-"
 @pytest.mark.parametrize("name", [*RNAME, "x" + RNAME + "*=", "HLA:HLA00001", "gi|9626243|ref", "c" * 300])
 def test_contig_names_of_the_specification(name, folder, command, peer):
     (folder / "r.fa").write_text(f">{name} words\r\n{LETTERS}\r\n")
-    (folder / "r.fq").write_bytes(journeys.fastq([("r", LETTERS)]))
+    (folder / "r.fq").write_bytes(cases.fastq([("r", LETTERS)]))
     assert command("index", "-q", "r.fa").code == 0
     for output in ("out.sam", "out.bam"):
         assert command("search", "-q", "r.fq", "-o", output).code == 0
@@ -167,7 +167,7 @@ def test_digests_are_those_of_samtools(folder, command, peer):
         [peer("samtools"), "dict", "r.fa"], capture_output=True, text=True, check=True, cwd=folder
     ).stdout
     assert command("index", "-q", "r.fa").code == 0
-    (folder / "r.fq").write_bytes(journeys.fastq([("r", "ACGT")]))
+    (folder / "r.fq").write_bytes(cases.fastq([("r", "ACGT")]))
     header = command("search", "-q", "r.fq").out.decode().splitlines()
     found = [line.split("\t")[1:4] for line in header if line.startswith("@SQ")]
     assert found == [line.split("\t")[1:4] for line in dictionary.splitlines() if line.startswith("@SQ")]
@@ -180,7 +180,7 @@ def test_a_sequence_that_a_cigar_cannot_hold_is_refused_for_sam_and_bam_only(
 
     assert reads.LONGEST_READ == (1 << 28) - 1
     monkeypatch.setattr(reads, "LONGEST_READ", 49)
-    (folder / "in").write_bytes(journeys.fasta([("a", LETTERS[:49]), ("b", LETTERS)]))
+    (folder / "in").write_bytes(cases.fasta([("a", LETTERS[:49]), ("b", LETTERS)]))
     for arguments in FORMATS:
         result = run(command, index_of(GENOME), arguments, "in")
         if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":

@@ -6,7 +6,7 @@ import lzma
 
 import numpy as np
 import pytest
-from journeys import fastq
+from cases import fastq
 from output_of import bgzf, without_program, zstd
 
 from fmx.errors import InputError

@@ -5,7 +5,7 @@ import platform
 import subprocess
 import sys
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -20,15 +20,15 @@ SIZES = [1, 2, 3, 5, 7, 11, 64, 1000, 1 << 21]
 SEQUENCES = reads_of(TEXTS["IUPAC"])
 RECORDS = [(f"read{i}", sequence) for i, sequence in enumerate(SEQUENCES)]
 FILES = {
-    "FASTQ": journeys.fastq(RECORDS),
-    "FASTQ with CRLF": journeys.fastq(RECORDS).replace(b"\n", b"\r\n"),
-    "FASTQ without final newline": journeys.fastq([*RECORDS, ("last", "A")])[:-1],
-    "FASTQ with blank lines at the end": journeys.fastq(RECORDS) + b"\n" * 9,
-    "FASTA": journeys.fasta(RECORDS),
-    "FASTA in short lines": journeys.fasta(RECORDS, width=3),
-    "FASTA with CRLF": journeys.fasta(RECORDS, width=5).replace(b"\n", b"\r\n"),
-    "FASTA with blank lines": journeys.fasta(RECORDS, width=5).replace(b"\n>", b"\n\n>"),
-    "FASTA without final newline": journeys.fasta(RECORDS)[:-1],
+    "FASTQ": cases.fastq(RECORDS),
+    "FASTQ with CRLF": cases.fastq(RECORDS).replace(b"\n", b"\r\n"),
+    "FASTQ without final newline": cases.fastq([*RECORDS, ("last", "A")])[:-1],
+    "FASTQ with blank lines at the end": cases.fastq(RECORDS) + b"\n" * 9,
+    "FASTA": cases.fasta(RECORDS),
+    "FASTA in short lines": cases.fasta(RECORDS, width=3),
+    "FASTA with CRLF": cases.fasta(RECORDS, width=5).replace(b"\n", b"\r\n"),
+    "FASTA with blank lines": cases.fasta(RECORDS, width=5).replace(b"\n>", b"\n\n>"),
+    "FASTA without final newline": cases.fasta(RECORDS)[:-1],
 }
 
 
@@ -65,7 +65,7 @@ def test_every_chunk_size_gives_the_same_records(name, tmp_path):
 
 
 @pytest.mark.parametrize("chunk_size", SIZES)
-@pytest.mark.parametrize("format_of", [journeys.fastq, journeys.fasta])
+@pytest.mark.parametrize("format_of", [cases.fastq, cases.fasta])
 def test_an_error_names_its_record_whatever_the_chunk(format_of, chunk_size):
     data = format_of([*RECORDS[:20], ("bad", "AC!T"), *RECORDS[20:]])
     with pytest.raises(InputError, match=r"record 21: the sequence contains a byte that is not a letter"):
@@ -76,7 +76,7 @@ def test_an_error_names_its_record_whatever_the_chunk(format_of, chunk_size):
 def test_packed_words_are_the_letters_and_their_reverse_complement(n):
     rng = np.random.default_rng(n)
     sequences = ["".join(rng.choice(list("ACGTacgtUu"), n)) for _ in range(3)]
-    batch = journeys.batch_of(sequences)
+    batch = cases.batch_of(sequences)
     patterns = reads.pack(batch)
     for r, sequence in enumerate(sequences):
         codes = ["ACGT".index(letter) for letter in sequence.upper().replace("U", "T")]
@@ -90,7 +90,7 @@ def test_packed_words_are_the_letters_and_their_reverse_complement(n):
 
 
 def test_strands_that_are_not_asked_for_have_no_pattern():
-    batch = journeys.batch_of(["ACG", "ANG", "", "TT"])
+    batch = cases.batch_of(["ACG", "ANG", "", "TT"])
     assert reads.pack(batch, reads.FORWARD).length.tolist() == [3, 0, 0, 0, 0, 0, 2, 0]
     assert reads.pack(batch, reads.REVERSE).length.tolist() == [0, 3, 0, 0, 0, 0, 0, 2]
 

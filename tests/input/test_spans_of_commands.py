@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
@@ -14,11 +14,11 @@ LETTERS = GENOME[0][1]
 READS = [(f"r{i}", LETTERS[3 * i : 3 * i + 20 + i % 9]) for i in range(60)] + [("long", LETTERS * 2)]
 BLANK = b"\n" * 40
 FILES = {
-    "plain FASTQ": BLANK + journeys.fastq(READS) + BLANK,
-    "FASTA in lines": journeys.fasta(READS, width=30),
-    "BGZF": bgzf(journeys.fastq(READS), 300),
-    "gzip": gzip.compress(journeys.fastq(READS)),
-    "BGZF and then gzip": bgzf(journeys.fastq(READS[:30]), 300) + gzip.compress(journeys.fastq(READS[30:])),
+    "plain FASTQ": BLANK + cases.fastq(READS) + BLANK,
+    "FASTA in lines": cases.fasta(READS, width=30),
+    "BGZF": bgzf(cases.fastq(READS), 300),
+    "gzip": gzip.compress(cases.fastq(READS)),
+    "BGZF and then gzip": bgzf(cases.fastq(READS[:30]), 300) + gzip.compress(cases.fastq(READS[30:])),
 }
 COMMANDS = [["search", "-a"], ["locate"], ["mem", "-l", "15"]]
 

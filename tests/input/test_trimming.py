@@ -1,6 +1,6 @@
 """Letters cut off reads before they are searched: what is searched, and what is written of it."""
 
-import journeys
+import cases
 import naive
 import pytest
 from texts import numbered, random_letters
@@ -28,11 +28,11 @@ def cut(kept, sequence, quality):
 @pytest.mark.parametrize("options", CASES)
 @pytest.mark.parametrize("kind", ["FASTQ", "FASTA"])
 def test_reads_are_written_as_they_were_cut(options, kind, folder, index_of, command):
-    (folder / "r").write_bytes(journeys.fastq(RECORDS) if kind == "FASTQ" else journeys.fasta(RECORDS, 13))
+    (folder / "r").write_bytes(cases.fastq(RECORDS) if kind == "FASTQ" else cases.fasta(RECORDS, 13))
     kept, least = CASES[options]
     result = command("search", "-q", "-a", "-x", index_of(GENOME), "r", *options.split())
     assert (result.code, result.err) == (0, "")
-    qualities = [line.decode() for line in journeys.fastq(RECORDS).splitlines()[3::4]]
+    qualities = [line.decode() for line in cases.fastq(RECORDS).splitlines()[3::4]]
     expected = []
     for (name, sequence), quality in zip(RECORDS, qualities, strict=True):
         letters, quality = cut(kept, sequence, quality)

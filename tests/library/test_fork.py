@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_children_build_and_search_as_the_parent_does(threads, tmp_path):
-    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([random_letters(300_000, "fork")])))
+    (tmp_path / "r.fa").write_bytes(cases.fasta(numbered([random_letters(300_000, "fork")])))
     (tmp_path / "program.py").write_text(PROGRAM.format(threads=threads))
     command = [sys.executable, "-W", "ignore", "program.py"]
     done = subprocess.run(

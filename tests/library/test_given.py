@@ -2,7 +2,7 @@
 
 import itertools
 
-import journeys
+import cases
 import pytest
 from cover import examples
 from hypothesis import given
@@ -85,7 +85,7 @@ def test_names_of_a_dict_are_those_of_fasta(opened):
 
 def test_draws_are_those_of_a_file_with_the_same_names(opened, tmp_path):
     records = [(str(i), read) for i, read in enumerate(READS)]
-    (tmp_path / "r.fq").write_bytes(journeys.fastq(records))
+    (tmp_path / "r.fq").write_bytes(cases.fastq(records))
     for seed in (0, 7):
         wanted = opened.search(tmp_path / "r.fq", seed=seed).tolist()
         assert opened.search(READS, seed=seed).tolist() == wanted

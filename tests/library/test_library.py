@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_more_hits_than_are_located_at_a_time():
 
 
 def test_reads_may_be_bytes_or_a_file(opened, tmp_path):
-    (tmp_path / "r.fq").write_bytes(journeys.fastq(enumerate(READS)))
+    (tmp_path / "r.fq").write_bytes(cases.fastq(enumerate(READS)))
     expected = opened.locate(READS).tolist()
     assert opened.locate([read.encode() for read in READS]).tolist() == expected
     assert opened.locate(tmp_path / "r.fq").tolist() == expected
@@ -82,7 +82,7 @@ def test_contigs_and_errors(opened, tmp_path):
 
 
 def test_build_names_the_index_after_the_reference(tmp_path):
-    (tmp_path / "genome.fa").write_bytes(journeys.fasta(CONTIGS))
+    (tmp_path / "genome.fa").write_bytes(cases.fasta(CONTIGS))
     assert fmx.build(tmp_path / "genome.fa").locate(READS).tolist() == rows(READS)
     assert (tmp_path / "genome.fmx" / "meta.json").exists()
 

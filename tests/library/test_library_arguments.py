@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def opened(index_of):
 @pytest.fixture
 def reference(tmp_path):
     path = tmp_path / "r.fa"
-    path.write_bytes(journeys.fasta(CONTIGS))
+    path.write_bytes(cases.fasta(CONTIGS))
     return path
 
 
@@ -177,7 +177,7 @@ def test_numbers_of_numpy_are_fine(opened):
 
 def test_a_path_may_be_named_by_letters_alone(opened, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("reads").write_bytes(journeys.fastq(enumerate(READS)))
+    Path("reads").write_bytes(cases.fastq(enumerate(READS)))
     assert opened.count("reads").tolist() == opened.count(READS).tolist()
 
 

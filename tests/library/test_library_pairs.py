@@ -1,6 +1,6 @@
 """Pairs from Python are those of the oracle, from files, lists and dicts, on any number of threads."""
 
-import journeys
+import cases
 import naive_pairs
 import pytest
 from texts import numbered, random_letters
@@ -36,7 +36,7 @@ def test_proper_pairs(opened, tmp_path):
     names = [f"p{i}" for i in range(len(ONE))]
     for i, mates in ((1, ONE), (2, two)):
         records = [(f"{name}/{i}", read) for name, read in zip(names, mates, strict=True)]
-        (tmp_path / f"{i}.fq").write_bytes(journeys.fastq(records))
+        (tmp_path / f"{i}.fq").write_bytes(cases.fastq(records))
     wanted = expected(ONE, two)
     assert len({row[0] for row in wanted}) < len(wanted)
     given = (

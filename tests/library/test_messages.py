@@ -4,7 +4,7 @@ import inspect
 import pickle
 from collections.abc import Iterator
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,7 +82,7 @@ METHODS = [
 def valid(tmp_path) -> dict:
     """An argument for each parameter that must be given."""
     genome = tmp_path / "genome.fa"
-    genome.write_bytes(journeys.fasta(CONTIGS.items()))
+    genome.write_bytes(cases.fasta(CONTIGS.items()))
     fmx.build(genome, tmp_path / "genome.fmx", threads=1)
     named = {"path": tmp_path / "genome.fmx", "reference": genome, "sequences": CONTIGS}
     return named | dict.fromkeys(["reads", "reads1", "reads2", "patterns", "queries"], READS)

@@ -6,7 +6,7 @@ import pickle
 import sys
 from functools import partial
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pyarrow
@@ -31,7 +31,7 @@ def opened(index_of):
 @pytest.fixture
 def fastq(tmp_path):
     path = tmp_path / "r.fq"
-    path.write_bytes(journeys.fastq((f"read/{i}", read) for i, read in enumerate(READS)))
+    path.write_bytes(cases.fastq((f"read/{i}", read) for i, read in enumerate(READS)))
     return path
 
 

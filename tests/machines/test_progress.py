@@ -13,7 +13,7 @@ import termios
 import threading
 import time
 
-import journeys
+import cases
 import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
@@ -23,7 +23,7 @@ from fmx.input import spans
 from fmx.input.read_range import ALL, InputShare, ReadRange
 from fmx.machines.progress import Progress, meter
 
-READS = journeys.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
+READS = cases.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
 GENOME = numbered([random_letters(300, "progress")])
 
 
@@ -124,7 +124,7 @@ def test_what_is_shown_alone_is_shown_in_place_of_the_rest(capsys):
 
 
 def test_a_reference_that_is_read_tells_its_share(folder):
-    text = journeys.fasta([("a", random_letters(30_000, "share")), ("b", "ACGT" * 10)])
+    text = cases.fasta([("a", random_letters(30_000, "share")), ("b", "ACGT" * 10)])
     (folder / "a.fa.gz").write_bytes(gzip.compress(text))
     (folder / "b.fa").write_bytes(text.replace(b">", b">b"))
     (folder / "c.fa.bz2").write_bytes(bz2.compress(text.replace(b">", b">c")))

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -82,9 +82,9 @@ def test_a_command_began_when_it_was_given(now):
 )
 def test_the_terminal_and_the_report_tell_the_same_time_of_the_whole_command(command, stage, unit, folder):
     """That of a process, from its start on; no more than what was measured around it."""
-    journeys.build(folder / "ref.fmx", numbered([UNIT]))
+    cases.build(folder / "ref.fmx", numbered([UNIT]))
     records = [(f"r{i}", UNIT[i : i + 50]) for i in range(2000)]
-    (folder / "reads.fq").write_bytes(journeys.fastq(records))
+    (folder / "reads.fq").write_bytes(cases.fastq(records))
     given = [command, "-x", "ref.fmx", "reads.fq", "-o", "o.txt"]
     given += ["--format", "tsv", "--report", "run.json", "--report", "run.html"]
     start = time.monotonic()

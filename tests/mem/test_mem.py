@@ -3,7 +3,7 @@
 import io
 from pathlib import Path
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, d
         data.draw(st.sampled_from([None, 1, 7, 50])),
         data.draw(st.sampled_from([0, 1, 4, None])),
     )
-    path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
+    path = cases.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
     options = MemOptions(least, strands, unique, 2, algorithm)
     found = find(path, queries, options, task_size=task_size, many=many)
     assert rows(found) == expect_rows(contigs, queries, least, strands, unique)

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-import journeys
+import cases
 import naive
 import pytest
 from bad_reads import BAD_READS, complaint
@@ -98,7 +98,7 @@ def test_sam_is_accepted_by_samtools(peer, tmp_path, phage, command):
 def test_kinds_of_input(indexed, command):
     """FASTA in lines, FASTQ, gzip, bgzf and standard input give the same."""
     queries = [("a", CONTIGS[0][1][100:400]), ("b", CONTIGS[1][1][350:460]), ("c", "N"), ("d", "A")]
-    fasta = journeys.fasta([(f"{name} x", sequence) for name, sequence in queries], 60).decode()
+    fasta = cases.fasta([(f"{name} x", sequence) for name, sequence in queries], 60).decode()
     fastq = "".join(f"@{n} x\n{s}\n+\n{'I' * len(s)}\n" for n, s in queries)
     (indexed / "q.fa").write_text(fasta)
     (indexed / "q.fq").write_text(fastq)
@@ -133,7 +133,7 @@ def test_a_long_query_is_shared_out(command, tmp_path):
     reference = tmp_path / "ref.fa"
     reference.write_text(f">r\n{unit}\n")
     workflow.build_index(reference, tmp_path / "ref.fmx")
-    (tmp_path / "q.fa").write_bytes(journeys.fasta([("long", query)], 70))
+    (tmp_path / "q.fa").write_bytes(cases.fasta([("long", query)], 70))
     found = [
         command("mem", "-q", "-x", tmp_path / "ref.fmx", "-b", "-l", 30, "-t", t, tmp_path / "q.fa").out
         for t in (1, 3)
@@ -190,8 +190,8 @@ def test_help_is_instant():
 def test_several_indexes_are_one(folder, command):
     one, two = numbered([random_letters(500, "x0")]), [("other", random_letters(400, "x1"))]
     for name, contigs in (("one", one), ("two", two), ("both", one + two)):
-        journeys.build(folder / f"{name}.fmx", contigs)
-    (folder / "q.fa").write_bytes(journeys.fasta([("q", one[0][1][50:120] + two[0][1][9:90])]))
+        cases.build(folder / f"{name}.fmx", contigs)
+    (folder / "q.fa").write_bytes(cases.fasta([("q", one[0][1][50:120] + two[0][1][9:90])]))
     whole = command("mem", "-q", "-x", "both.fmx", "-l", "12", "-b", "q.fa")
     assert {b"other", one[0][0].encode()} <= set(whole.out.split())
     joined = command("mem", "-q", "-x", "one.fmx", "-x", "two.fmx", "-l", "12", "-b", "q.fa")
@@ -210,7 +210,7 @@ def test_several_indexes_are_one(folder, command):
 
 def test_contigs_of_one_name_in_several_indexes_are_refused(folder, command):
     for name in ("one", "two"):
-        journeys.build(folder / f"{name}.fmx", [("chr", random_letters(300, name))])
+        cases.build(folder / f"{name}.fmx", [("chr", random_letters(300, name))])
     (folder / "q.fa").write_bytes(b">q\nACGT\n")
     message = complaint(command("mem", "-q", "-x", "one.fmx", "-x", "two.fmx", "q.fa"))
     assert "contig chr is in both one and two: index with --prefix-names" in message
@@ -218,8 +218,8 @@ def test_contigs_of_one_name_in_several_indexes_are_refused(folder, command):
 
 def test_a_flood_of_matches_is_told_once(folder, command):
     letters = random_letters(30_000, "flood")
-    journeys.build(folder / "ref.fmx", [("ref", letters)])
-    (folder / "q.fa").write_bytes(journeys.fasta([("q", letters)]))
+    cases.build(folder / "ref.fmx", [("ref", letters)])
+    (folder / "q.fa").write_bytes(cases.fasta([("q", letters)]))
     result = command("mem", "-l", "3", "q.fa", "-o", "out.txt")
     (line,) = [line for line in result.err.splitlines() if "warning" in line]
     found = re.fullmatch(

@@ -1,6 +1,6 @@
 """fmx mem on an index in parts: the bytes of an index in one, whatever is asked for and however it is cut."""
 
-import journeys
+import cases
 import mems
 import naive
 import pytest
@@ -28,9 +28,7 @@ def build_both(folder, contigs, part_size):
     """(index in one piece, index in parts), with LCP arrays."""
     paths = folder / "one.fmx", folder / "parts.fmx"
     for path, size in zip(paths, (10**9, part_size), strict=True):
-        workflow.build_index(
-            journeys.fasta(contigs), path, workflow.IndexOptions(part_size=size, with_lcp=True)
-        )
+        workflow.build_index(cases.fasta(contigs), path, workflow.IndexOptions(part_size=size, with_lcp=True))
     return paths
 
 
@@ -113,7 +111,7 @@ def test_positions_beyond_32_bits_are_kept(kind, tmp_path):
 def test_the_command_reads_parts(tmp_path, command):
     contigs = numbered([random_letters(300, i) for i in range(4)])
     one, several = build_both(tmp_path, contigs, 310)
-    (tmp_path / "q.fa").write_bytes(journeys.fasta(numbered([contigs[2][1][40:200] + contigs[0][1][:90]])))
+    (tmp_path / "q.fa").write_bytes(cases.fasta(numbered([contigs[2][1][40:200] + contigs[0][1][:90]])))
     for kind in KINDS:
         options = ["-q", "--mum", "-b", "-t", 3, "--format", kind, tmp_path / "q.fa"]
         found, expected = (command("mem", "-x", path, *options) for path in (several, one))

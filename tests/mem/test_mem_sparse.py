@@ -1,6 +1,6 @@
 """Maximal matches by a sparse suffix array: the naive ones, in the order of the default matcher."""
 
-import journeys
+import cases
 import naive
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ BOTH = FORWARD | REVERSE
 def in_memory(contigs, k, w, part_size=2**32 - 2):
     """An opened index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}"], part_size=part_size)
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     return take(held)
 
 
@@ -90,7 +90,7 @@ def test_long_matches_and_repeats_are_those_of_the_default(unique, index_of):
 def test_the_command(tmp_path, index_of, command):
     """By an index with a sparse suffix array alone: from k + w - 1 bases on, on the CPU."""
     contigs = numbered([random_letters(900, i) for i in range(2)])
-    journeys.build(tmp_path / "sparse.fmx", contigs, ["sparse"])
+    cases.build(tmp_path / "sparse.fmx", contigs, ["sparse"])
     (tmp_path / "q.fa").write_text(f">q\n{contigs[0][1][:300]}{contigs[1][1][100:400]}\n")
     how = "mem", "-q", "-b", "-l", 36, tmp_path / "q.fa", "-x"
     done = command(*how, tmp_path / "sparse.fmx")

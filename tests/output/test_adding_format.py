@@ -2,7 +2,7 @@
 
 import re
 
-import journeys
+import cases
 import naive
 import pytest
 
@@ -21,7 +21,7 @@ READS = ["ACGT", "TTT", "GATTACA", "TGTAATC"]
 def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
     monkeypatch.setitem(FORMATS, "plain", Format("plain_format", ("locate",)))
     assert kinds_of("locate")[-1] == "plain"
-    index = journeys.load(index_of(CONTIGS), "verify")
+    index = cases.load(index_of(CONTIGS), "verify")
     output = SearchOutput(RecordOutput(str(tmp_path / "hits"), "plain"))
     options = MapOptions(SelectionPolicy(ALL), BOTH, 1)
     workflow.search(index, [literal_fasta(READS)], options, output)

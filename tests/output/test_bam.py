@@ -4,7 +4,7 @@ import re
 import subprocess
 from dataclasses import replace
 
-import journeys
+import cases
 import numpy as np
 import pysam
 import pytest
@@ -26,7 +26,7 @@ def both(folder, index_of, command):
 
     def both(name, arguments):
         contigs = TEXTS[name]
-        (folder / "r.fq").write_bytes(journeys.fastq([read[:2] for read in named(reads_of(contigs))]))
+        (folder / "r.fq").write_bytes(cases.fastq([read[:2] for read in named(reads_of(contigs))]))
         for output in ("out.sam", "out.bam"):
             done = command("search", "-q", "-x", index_of(contigs), "r.fq", "-o", output, *arguments)
             assert (done.code, done.out, done.err) == (0, b"", "")
@@ -78,7 +78,7 @@ def test_bins_are_those_of_the_specification(folder, index_of, command):
         for shift in (-60, -30, -1, 0, 1)
     ]
     reads = [(f"r{i}", contigs[0][1][start : start + 50]) for i, start in enumerate(starts)]
-    (folder / "r.fq").write_bytes(journeys.fastq([*reads, ("none", "N")]))
+    (folder / "r.fq").write_bytes(cases.fastq([*reads, ("none", "N")]))
     assert command("search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.bam").code == 0
     with pysam.AlignmentFile("out.bam") as file:
         bins = [record.bin for record in file]
@@ -96,7 +96,7 @@ def test_no_reads_make_a_valid_empty_bam(folder, index_of, command, peer):
 
 
 def test_a_contig_too_long_for_bam_is_refused():
-    reference, _ = read_fasta(journeys.fasta([("short", "ACGT"), ("long", "ACGTA")]))
+    reference, _ = read_fasta(cases.fasta([("short", "ACGT"), ("long", "ACGTA")]))
     names = put.make_names(reference.names)
     fitting, too_long = (replace(reference, lengths=np.array([4, n])) for n in (2**31 - 1, 2**31))
     assert bam.header(fitting, b"", names).endswith(b"long\0" + b"\xff\xff\xff\x7f")

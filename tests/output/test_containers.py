@@ -3,7 +3,7 @@
 import os
 import sys
 
-import journeys
+import cases
 import pysam
 import pytest
 from texts import numbered, random_letters
@@ -19,7 +19,7 @@ READS += [(f"n{i}", random_letters(33, f"n{i}")) for i in range(5)]
 @pytest.fixture
 def search(folder, index_of, command):
     """A function: search with these arguments, in a folder that holds r.fq -> Result."""
-    (folder / "r.fq").write_bytes(journeys.fastq(READS))
+    (folder / "r.fq").write_bytes(cases.fastq(READS))
 
     def search(*arguments, reads="r.fq"):
         return command("search", "-q", "-x", index_of(GENOME), "-a", reads, *arguments)
@@ -85,7 +85,7 @@ def test_long_contigs_get_the_index_that_holds_them(search, folder, monkeypatch)
 
 
 def test_a_run_that_fails_leaves_what_was_there(search, folder):
-    (folder / "bad.fq").write_bytes(journeys.fastq(READS) + b"@bad\nA!\n+\nII\n")
+    (folder / "bad.fq").write_bytes(cases.fastq(READS) + b"@bad\nA!\n+\nII\n")
     (folder / "s.bam").write_bytes(b"old")
     (folder / "s.bam.bai").write_bytes(b"its index")
     result = search("-o", "s.bam", "--sort", reads="bad.fq")

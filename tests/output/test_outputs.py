@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-import journeys
+import cases
 import pytest
 from runs import MAIN, feed_until, started
 
@@ -188,7 +188,7 @@ def test_no_room_is_one_line_and_leaves_nothing(arguments, indexed, command):
     """A limit on the size of files stands for a full disk: both refuse a write half way."""
     if "--counts" in arguments:
         many = [(f"{'c' * 200}{i}", "ACGTTGCAAC") for i in range(150)]
-        (indexed / "many.fa").write_bytes(journeys.fasta(many))
+        (indexed / "many.fa").write_bytes(cases.fasta(many))
         assert command("index", "-q", "many.fa", "-o", "many.fmx").code == 0
         arguments = [*arguments, "-x", "many.fmx"]
     elif arguments[0] != "pairwise":

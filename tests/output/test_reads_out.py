@@ -2,7 +2,7 @@
 
 import gzip
 
-import journeys
+import cases
 import naive
 import pytest
 from texts import numbered, random_letters
@@ -25,9 +25,9 @@ RECORDS = [
     for i, sequence in enumerate(SEQUENCES)
 ]
 FORMS = {
-    "FASTQ": (journeys.fastq, b"\n"), "FASTQ, CR LF": (journeys.fastq, b"\r\n"),
-    "FASTA": (journeys.fasta, b"\n"),
-    "FASTA in lines": (lambda records: journeys.fasta(records, 11), b"\n"),
+    "FASTQ": (cases.fastq, b"\n"), "FASTQ, CR LF": (cases.fastq, b"\r\n"),
+    "FASTA": (cases.fasta, b"\n"),
+    "FASTA in lines": (lambda records: cases.fasta(records, 11), b"\n"),
 }  # fmt: skip
 RULES = {
     "as they are": (SelectionPolicy(), WHOLE, ALL),
@@ -48,7 +48,7 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
     policy, trim, at_most = RULES[rule]
     opened = fm_index.load(index_of(GENOME))
     output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al.gz", "un"))
-    make_again = journeys.fasta if "FASTA" in form else make
+    make_again = cases.fasta if "FASTA" in form else make
     for threads, size in ((1, 1 << 20), (3, 200)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size, trim=trim)
         workflow.search(opened, ["r"], options, output)
@@ -66,9 +66,9 @@ def test_pairs_stay_together(threads, folder, index_of, command, chunks_of):
     sequences = [sequence or "A" for _, sequence in RECORDS]
     pairs = list(zip(sequences, sequences[3:] + sequences[:3], strict=True))
     mates = [[(f"p{r}/{i + 1} x", pair[i]) for r, pair in enumerate(pairs)] for i in (0, 1)]
-    (folder / "1.fq").write_bytes(journeys.fastq(mates[0]))
-    (folder / "2.fa").write_bytes(journeys.fasta(mates[1], 13))
-    (folder / "both.fq").write_bytes(journeys.fastq(in_turn(mates)))
+    (folder / "1.fq").write_bytes(cases.fastq(mates[0]))
+    (folder / "2.fa").write_bytes(cases.fasta(mates[1], 13))
+    (folder / "both.fq").write_bytes(cases.fastq(in_turn(mates)))
     run = ["search", "-q", "-x", index_of(GENOME), "-t", threads, "-o", "out.sam"]
     assert command(*run, "-1", "1.fq", "-2", "2.fa", "--al", "al.v1.gz", "--un", "un").code == 0
     assert command(*run, "--interleaved", "both.fq", "--al", "al", "--un", "un.gz").code == 0
@@ -77,9 +77,9 @@ def test_pairs_stay_together(threads, folder, index_of, command, chunks_of):
     for name, wanted in (("al", True), ("un", False)):
         some = [[mate for mate, its in zip(each, hit, strict=True) if its == wanted] for each in mates]
         one, two, both = (f"{name}_1.v1.gz", f"{name}_2.v1.gz", name) if wanted else ("un_1", "un_2", "un.gz")
-        assert plain(folder / one) == journeys.fastq(some[0])
-        assert plain(folder / two) == journeys.fasta(some[1])
-        assert plain(folder / both) == journeys.fastq(in_turn(some))
+        assert plain(folder / one) == cases.fastq(some[0])
+        assert plain(folder / two) == cases.fasta(some[1])
+        assert plain(folder / both) == cases.fastq(in_turn(some))
 
 
 def in_turn(mates) -> list:
@@ -92,7 +92,7 @@ def plain(path) -> bytes:
 
 
 def test_a_run_that_fails_leaves_none(folder, index_of, command):
-    (folder / "r.fq").write_bytes(journeys.fastq(RECORDS) + b"@bad\nA!\n+\nII\n")
+    (folder / "r.fq").write_bytes(cases.fastq(RECORDS) + b"@bad\nA!\n+\nII\n")
     result = command(
         "search", "-q", "-x", index_of(GENOME), "r.fq", "-o", "o.sam", "--al", "a.fq", "--un", "u.fq.gz"
     )
@@ -112,7 +112,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("options", REFUSED)
 def test_wrong_places_are_refused(options, folder, index_of, command):
-    (folder / "r.fq").write_bytes(journeys.fastq(RECORDS))
+    (folder / "r.fq").write_bytes(cases.fastq(RECORDS))
     reads = [] if "-1" in options else ["r.fq"]
     result = command("search", "-x", index_of(GENOME), *reads, *options.split())
     assert (result.code, result.out, sorted(path.name for path in folder.iterdir())) == (2, b"", ["r.fq"])

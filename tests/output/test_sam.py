@@ -1,6 +1,6 @@
 """SAM records are what the specification, docs/formats.md and the naive oracle say, with every option."""
 
-import journeys
+import cases
 import naive
 import pytest
 import validate
@@ -28,7 +28,7 @@ OPTIONS = {
 
 
 def named(sequences) -> list:
-    """(name, sequence, quality) of journeys.fastq."""
+    """(name, sequence, quality) of cases.fastq."""
     return [(f"r{i}", s, "".join(chr(33 + j % 94) for j in range(len(s)))) for i, s in enumerate(sequences)]
 
 
@@ -37,7 +37,7 @@ def named(sequences) -> list:
 def test_records_of_fastq(name, options, folder, index_of, command):
     arguments, expected = OPTIONS[options]
     contigs, reads = TEXTS[name], named(reads_of(TEXTS[name]))
-    (folder / "reads.fq").write_bytes(journeys.fastq([read[:2] for read in reads]))
+    (folder / "reads.fq").write_bytes(cases.fastq([read[:2] for read in reads]))
     result = command("search", "-q", "-x", index_of(contigs), "reads.fq", *arguments)
     assert (result.code, result.err) == (0, "")
     sam = validate.check(result.out, contigs, reads, **expected)
@@ -47,7 +47,7 @@ def test_records_of_fastq(name, options, folder, index_of, command):
 def test_records_of_fasta_have_no_quality(folder, index_of, command):
     contigs = TEXTS["IUPAC"]
     reads = [(f"r{i}", sequence, None) for i, sequence in enumerate(reads_of(contigs))]
-    (folder / "reads.fa").write_bytes(journeys.fasta([read[:2] for read in reads], width=7))
+    (folder / "reads.fa").write_bytes(cases.fasta([read[:2] for read in reads], width=7))
     result = command("search", "-q", "-x", index_of(contigs), "reads.fa", "-a")
     validate.check(result.out, contigs, reads, limit=None)
 
@@ -65,7 +65,7 @@ def test_a_read_of_100000_bases(folder, index_of, command):
     genome = random_letters(120_000, "long")
     contigs, read = numbered([genome, "ACGT"]), naive.reverse_complement(genome[10_000:110_000])
     (folder / "r.fq").write_bytes(
-        journeys.fastq([("long", read), ("longer", genome + "A"), ("cut", read[:-1] + "N")])
+        cases.fastq([("long", read), ("longer", genome + "A"), ("cut", read[:-1] + "N")])
     )
     result = command("search", "-q", "-x", index_of(contigs), "r.fq")
     validate.check(result.out, contigs, [(f"{n}", s, q) for n, (_, s, q) in zip(

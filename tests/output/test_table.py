@@ -1,6 +1,6 @@
 """The tables: occurrences as TSV and BED, counts per contig."""
 
-import journeys
+import cases
 import naive
 import pytest
 from texts import TEXTS, numbered, random_letters, reads_of
@@ -12,7 +12,7 @@ HEADER = "pattern\tcontig\tstart\tend\tstrand\toccurrences"
 def test_locate_lists_every_occurrence_in_order(name, folder, index_of, command):
     contigs = TEXTS[name]
     sequences = [sequence for sequence in reads_of(contigs) if sequence]
-    (folder / "p.fa").write_bytes(journeys.fasta([(f"p{i}", s) for i, s in enumerate(sequences)]))
+    (folder / "p.fa").write_bytes(cases.fasta([(f"p{i}", s) for i, s in enumerate(sequences)]))
     tsv, bed = [HEADER], []
     for i, sequence in enumerate(sequences):
         found = naive.locate(contigs, sequence)
@@ -43,7 +43,7 @@ def test_patterns_of_the_command_line_are_their_own_names(folder, index_of, comm
 def test_counts_per_contig(arguments, folder, index_of, command):
     contigs = TEXTS["contigs of 1 to 6"]
     sequences = reads_of(contigs)
-    (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
+    (folder / "r.fq").write_bytes(cases.fastq(enumerate(sequences)))
     result = command(
         "search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv", *arguments
     )
@@ -62,7 +62,7 @@ def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatc
 
     contigs = numbered([random_letters(40, f"contig {i}") for i in range(60)])
     sequences = [*"ACGT" * 30, "AC", "GT", contigs[7][1], contigs[7][1]]
-    (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
+    (folder / "r.fq").write_bytes(cases.fastq(enumerate(sequences)))
     positions, located_rows = hits._positions, []
     monkeypatch.setattr(
         hits, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)

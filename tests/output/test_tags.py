@@ -1,6 +1,6 @@
 """--tags and --nh: which tags a record has, and what NH counts, in SAM and BAM alike."""
 
-import journeys
+import cases
 import pysam
 import pytest
 from texts import numbered, random_letters
@@ -17,7 +17,7 @@ def tags_of(record) -> list:
 @pytest.fixture
 def search(folder, index_of, command):
     """A function: the records that a search with these options writes as SAM, which BAM's are too."""
-    (folder / "r.fq").write_bytes(journeys.fastq(READS))
+    (folder / "r.fq").write_bytes(cases.fastq(READS))
 
     def search(*arguments):
         found = command("search", "-q", "-x", index_of(GENOME), "r.fq", "--rg", r"@RG\tID:x", *arguments)
@@ -59,7 +59,7 @@ def test_a_mate_has_the_cigar_of_the_other_one(tags, folder, index_of, command):
     pairs = [(UNIT[10:35], UNIT[60:90]), (UNIT[:21], "A" * 22), (UNIT[20:45], UNIT[150:170])]
     for i in (0, 1):
         reads = [(f"r{n}", pair[i]) for n, pair in enumerate(pairs)]
-        (folder / f"{i}.fq").write_bytes(journeys.fastq(reads))
+        (folder / f"{i}.fq").write_bytes(cases.fastq(reads))
     run = ["search", "-q", "-x", index_of(GENOME), "-1", "0.fq", "-2", "1.fq", "--ff", "--tags", tags]
     found = command(*run)
     assert (found.code, found.err) == (0, "")

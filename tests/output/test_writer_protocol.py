@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-import journeys
+import cases
 import numpy as np
 import protocols
 import pytest
@@ -24,7 +24,7 @@ CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
 def reference(tmp_path):
     paths = [tmp_path / f"{name}.fa" for name, _ in CONTIGS]
     for path, contig in zip(paths, CONTIGS, strict=True):
-        path.write_bytes(journeys.fasta([contig]))
+        path.write_bytes(cases.fasta([contig]))
     return read_fasta(paths)[0]  # of several files, whose contigs are groups
 
 
@@ -69,7 +69,7 @@ HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 def test_windows_of_hits_make_up_the_records_of_all(reference):
     """Reads from ``start`` on, and of their hits some, as where these are written piece by piece."""
     writer, head = writer_of("tsv", reference)
-    batch = journeys.batch_of(["GG", "TTGA", "CCC", "AAA", "ACG"])
+    batch = cases.batch_of(["GG", "TTGA", "CCC", "AAA", "ACG"])
     hits = Hits(
         np.array([0, 1, 1, 1, 4]), np.array([15, 0, 4, 9]), np.array([False, True, False, True]),
         np.array([1, 0, 7, 3]),

@@ -6,7 +6,7 @@ import subprocess
 from itertools import count
 from pathlib import Path
 
-import journeys
+import cases
 import pytest
 from conftest import missing
 from PIL import Image
@@ -47,14 +47,14 @@ def browser(tmp_path):
 
 def test_the_page_shows_its_words_and_figures(folder, command, browser):
     unit = random_letters(2000, "page")
-    journeys.build(folder / "x<1>.fmx", numbered([unit, unit[:300]]))
+    cases.build(folder / "x<1>.fmx", numbered([unit, unit[:300]]))
     for mate in (1, 2):
         reads = [unit[i + 200 * (mate - 1) : i + 200 * (mate - 1) + 40] for i in range(0, 1700, 50)]
         turned = [
             read[::-1].translate(str.maketrans("ACGT", "TGCA")) if mate == 2 else read for read in reads
         ]
         records = [(f"r{i}", read[i % 9 :]) for i, read in enumerate(turned)]
-        Path(f"m{mate}.fq").write_bytes(journeys.fastq(records))
+        Path(f"m{mate}.fq").write_bytes(cases.fastq(records))
     done = command(
         "search", "-q", "-x", "x<1>.fmx", "-1", "m1.fq", "-2", "m2.fq", "--max-insert", 300, "-o", "o.sam",
         "--report", "run.html",
@@ -76,9 +76,7 @@ def test_the_page_of_a_count_with_many_samples_is_no_wider_than_its_window(folde
     Path("l.csv").write_text("".join(f"{name},{bases},a_gene_{name}\n" for name, bases in guides))
     samples = [f"a_sample_with_a_long_name_{i}.fq" for i in range(12)]
     for i, sample in enumerate(samples):
-        Path(sample).write_bytes(
-            journeys.fastq([(f"r{j}", bases) for j, (_, bases) in enumerate(guides[i:])])
-        )
+        Path(sample).write_bytes(cases.fastq([(f"r{j}", bases) for j, (_, bases) in enumerate(guides[i:])]))
     done = command(
         "count", "-q", "-l", "l.csv", *samples, "--offset", 0, "--report", "run.html", "-o", "c.tsv"
     )

@@ -6,8 +6,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import cases
 import hypothesis.strategies as st
-import journeys
 import naive
 import pytest
 from conftest import ROOT, missing
@@ -32,12 +32,12 @@ MATES += [(UNIT[20:40] + "NN", UNIT[70:90]), (UNIT[20:40] + "N", UNIT[70:90])]  
 @pytest.fixture
 def run(folder, command):
     """A function: arguments of fmx search -> (the facts that it tells, its output)."""
-    journeys.build(folder / "ref.fmx", CONTIGS)
+    cases.build(folder / "ref.fmx", CONTIGS)
     records = [(f"r{i}", read) for i, read in enumerate(READS)]
-    (folder / "reads.fq").write_bytes(journeys.fastq(records))
+    (folder / "reads.fq").write_bytes(cases.fastq(records))
     for mate in (0, 1):
         turned = [(f"p{i}", naive.reverse_complement(x[1]) if mate else x[0]) for i, x in enumerate(MATES)]
-        (folder / f"mates{mate + 1}.fq").write_bytes(journeys.fastq(turned))
+        (folder / f"mates{mate + 1}.fq").write_bytes(cases.fastq(turned))
 
     def run(*arguments, name="run.json"):
         done = command("search", "-q", *arguments, "--report", name, "-o", "o.sam")
@@ -93,7 +93,7 @@ def test_counts_lengths_and_contigs_are_those_of_the_oracle(run, command):
 def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, run, folder):
     reads = [read[:9] + ("A" if read[9:10] != "A" else "C") + read[10:] if i % 3 else read
              for i, read in enumerate(READS) if len(read) > 15]  # fmt: skip
-    (folder / "reads.fq").write_bytes(journeys.fastq([(f"r{i}", read) for i, read in enumerate(reads)]))
+    (folder / "reads.fq").write_bytes(cases.fastq([(f"r{i}", read) for i, read in enumerate(reads)]))
     facts, sam = run("-x", "ref.fmx", "reads.fq", "--mismatches", 2, "-a", *more)
     fewest, strands, times = {}, Counter(), Counter()
     for line in sam.splitlines():
@@ -122,7 +122,7 @@ def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, r
 
 
 def test_a_screen_tells_of_groups(run, folder):
-    journeys.build(folder / "other.fmx", [("x", random_letters(200, "other") + UNIT[:60])])
+    cases.build(folder / "other.fmx", [("x", random_letters(200, "other") + UNIT[:60])])
     facts, _ = run("-x", "ref.fmx", "-x", "other.fmx", "reads.fq", "--screen", "s.tsv")
     rows = [line.split("\t") for line in Path("s.tsv").read_text().splitlines()[1:]]
     assert [[",".join(row["groups"]), row["reads"]] for row in facts["screen"]] == [
@@ -183,7 +183,7 @@ def test_shards_without_facts_make_no_report(run, command):
 
 def test_each_sample_has_a_report(run, command):
     run("-x", "ref.fmx", "reads.fq")
-    Path("few.fq").write_bytes(journeys.fastq([("r", UNIT[:30])]))
+    Path("few.fq").write_bytes(cases.fastq([("r", UNIT[:30])]))
     Path("sheet.tsv").write_text("sample\treads\nA\treads.fq\nB\tfew.fq\n")
     given = ["search", "-x", "ref.fmx", "--samples", "sheet.tsv", "-o", "{sample}.sam", "--report"]
     done = command(*given, "{sample}.json")
@@ -309,7 +309,7 @@ def test_the_page_says_of_what_a_share_is_and_names_no_option_that_was_not_given
 
 
 def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
-    Path("same.fq").write_bytes(journeys.fastq([(f"r{i}", UNIT[i : i + 30]) for i in range(200, 260)]))
+    Path("same.fq").write_bytes(cases.fastq([(f"r{i}", UNIT[i : i + 30]) for i in range(200, 260)]))
     page = page_of(run, "same.fq")
     assert "60 of 60 reads have 30 bases." in page
     assert "60 of 60 reads have 1 occurrence." in page
@@ -327,5 +327,5 @@ def test_the_page_shows_strands_multiplicity_and_mismatches_where_there_are_any(
     assert re.search(r">as given [(][+][)]</text>", page)
     assert "<title>How often mapped reads occur</title>" in page
     assert "Mismatches" not in page_of(run, "reads.fq")
-    Path("none.fq").write_bytes(journeys.fastq([("r", "T" * 33)]))
+    Path("none.fq").write_bytes(cases.fastq([("r", "T" * 33)]))
     assert "Strands" not in page_of(run, "none.fq")

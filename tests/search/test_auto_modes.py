@@ -3,7 +3,7 @@
 import io
 from functools import partial
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -23,7 +23,7 @@ from fmx.search.pairs.proper import Pairing
 
 UNIT = random_letters(400, "auto")
 CONTIGS = numbered([UNIT, UNIT[:80] + "T" + UNIT[81:200]])
-READS = journeys.fastq([(f"r{i}", UNIT[7 * i : 7 * i + 40]) for i in range(40)])
+READS = cases.fastq([(f"r{i}", UNIT[7 * i : 7 * i + 40]) for i in range(40)])
 MODES = {
     "all": MapOptions(SelectionPolicy(ALL)),
     "near": MapOptions(near=Near(1)),

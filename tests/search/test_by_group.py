@@ -1,6 +1,6 @@
 """fmx search --counts-by group: what a naive scan counts, over parts, near matches, shards."""
 
-import journeys
+import cases
 import naive
 import pytest
 from texts import numbered, random_letters, reads_of
@@ -37,10 +37,10 @@ def home(tmp_path_factory):
     """A folder with whole.fmx, parts.fmx, sampled.fmx and r.fq."""
     folder = tmp_path_factory.mktemp("by group")
     (folder / "groups.tsv").write_text("".join(f"c{i}\t{name}\n" for i, name in enumerate(GROUPS)))
-    (folder / "r.fq").write_bytes(journeys.fastq(enumerate(READS)))
+    (folder / "r.fq").write_bytes(cases.fastq(enumerate(READS)))
     for name, how in {"whole": {}, "parts": {"part_size": 130}, "sampled": {"sa_rate": 3}}.items():
         options = workflow.IndexOptions(groups=folder / "groups.tsv", **how)
-        workflow.build_index(journeys.fasta(CONTIGS), folder / f"{name}.fmx", options)
+        workflow.build_index(cases.fasta(CONTIGS), folder / f"{name}.fmx", options)
     return folder
 
 

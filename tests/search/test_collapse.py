@@ -2,8 +2,8 @@
 
 import re
 
+import cases
 import hypothesis.strategies as st
-import journeys
 import naive
 import pytest
 from cover import examples
@@ -52,7 +52,7 @@ def run(index_of, tmp_path_factory):
     folder, opened = tmp_path_factory.mktemp("collapse"), fm_index.load(index_of(GENOME), with_text=True)
 
     def run(reads, **options):
-        (folder / "r.fq").write_bytes(journeys.fastq(reads))
+        (folder / "r.fq").write_bytes(cases.fastq(reads))
         output = SearchOutput(RecordOutput(str(folder / "o.sam")), CountsOutput(str(folder / "c.tsv")))
         summary = workflow.search(opened, [str(folder / "r.fq")], MapOptions(**options), output)
         lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
@@ -124,7 +124,7 @@ def test_what_cannot_be_collapsed_is_refused(options, folder, index_of, command)
 
 
 def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, command):
-    (folder / "r.fq").write_bytes(journeys.fastq([("a", "GGGGGGGGG"), ("b", "ACAC"), ("c", "ggggggggg")]))
+    (folder / "r.fq").write_bytes(cases.fastq([("a", "GGGGGGGGG"), ("b", "ACAC"), ("c", "ggggggggg")]))
     result = command("search", "-x", index_of(GENOME), "r.fq", "--collapse", "--un", "un.fa", "-o", "o.bam")
     assert (result.code, (folder / "un.fa").read_bytes()) == (0, b">a_x2\nGGGGGGGGG\n")
     assert "fmx: 3 reads, 2 of them distinct" in result.err

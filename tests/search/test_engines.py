@@ -3,7 +3,7 @@
 import functools
 import itertools
 
-import journeys
+import cases
 import pytest
 from conftest import ENGINES, LAYOUTS, WAYS
 from cover import covered
@@ -21,8 +21,8 @@ SA_RATES = (1, 2, 3, 5, 8, 64)
 def test_answers_are_the_naive_ones(name, way, engine, index_of):
     contigs = TEXTS[name]
     sequences = reads_of(contigs)
-    opened = journeys.load(index_of(contigs, LAYOUTS), way)
-    assert journeys.ask(opened, sequences, engine) == journeys.expect(contigs, sequences)
+    opened = cases.load(index_of(contigs, LAYOUTS), way)
+    assert cases.ask(opened, sequences, engine) == cases.expect(contigs, sequences)
 
 
 SAMPLED = ["contigs of 1 to 6", "repeats across separators", "period 3", "text of 225"]
@@ -34,8 +34,8 @@ SAMPLED = ["contigs of 1 to 6", "repeats across separators", "period 3", "text o
 def test_sampled_suffix_arrays_give_the_same_places(name, sa_rate, layout, index_of):
     contigs = TEXTS[name]
     sequences = reads_of(contigs)
-    opened = journeys.load(index_of(contigs, [layout], sa_rate), layout)
-    assert journeys.ask(opened, sequences) == journeys.expect(contigs, sequences)
+    opened = cases.load(index_of(contigs, [layout], sa_rate), layout)
+    assert cases.ask(opened, sequences) == cases.expect(contigs, sequences)
 
 
 @pytest.mark.parametrize("sa_rate", SA_RATES)
@@ -44,7 +44,7 @@ def test_layouts_of_different_k_share_one_sampled_suffix_array(sa_rate, index_of
     sequences = reads_of(contigs)
     path = index_of(contigs, LAYOUTS, sa_rate)
     for name in LAYOUTS:
-        assert journeys.ask(journeys.load(path, name), sequences) == journeys.expect(contigs, sequences)
+        assert cases.ask(cases.load(path, name), sequences) == cases.expect(contigs, sequences)
 
 
 @functools.cache
@@ -54,7 +54,7 @@ def ends_of_contigs(n):
     sequences = reads_of(contigs, n=10)
     for _, sequence in contigs:
         sequences += [sequence[-m:] for m in range(1, 16)] + [sequence[:m] for m in range(1, 16)]
-    return contigs, sequences, journeys.expect(contigs, sequences)
+    return contigs, sequences, cases.expect(contigs, sequences)
 
 
 @pytest.mark.parametrize("prefix_length", [4, 5, 6, 7])
@@ -63,14 +63,14 @@ def test_the_lengths_of_the_tables_do_not_matter(n, prefix_length, index_of):
     contigs, sequences, expected = ends_of_contigs(n)
     path = index_of(contigs, ("bvsfm-k1-d224", "bvsfm-k2-d96"), prefix_length=prefix_length)
     for way in ("verify", "bvsfm-k1-d224", "bvsfm-k2-d96"):
-        assert journeys.ask(journeys.load(path, way), sequences) == expected
+        assert cases.ask(cases.load(path, way), sequences) == expected
 
 
 @pytest.mark.parametrize("n_slots", [1, 2, 3, 7, 64])
 def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of):
     contigs = TEXTS["repeats across separators"]
-    opened = journeys.load(index_of(contigs, LAYOUTS), way)
-    patterns = reads.pack(journeys.batch_of(reads_of(contigs)))
+    opened = cases.load(index_of(contigs, LAYOUTS), way)
+    patterns = reads.pack(cases.batch_of(reads_of(contigs)))
     expected, found = (
         cpu.search(make_query(opened), patterns),
         cpu.search(make_query(opened), patterns, n_slots),
@@ -83,5 +83,5 @@ def test_every_query_engine_and_layout_is_reached(index_of):
     assert {layouts.parse_name(name).family for name in LAYOUTS} == set(layouts.REGISTRY)
     assert {layouts.parse_name(name).k for name in LAYOUTS} >= {1, 2, 3}
     path = index_of(TEXTS["period 2"], LAYOUTS)
-    used = {type(make_query(journeys.load(path, way))).__name__ for way in WAYS}
+    used = {type(make_query(cases.load(path, way))).__name__ for way in WAYS}
     assert used == {"Exact", "Verify"}

@@ -1,6 +1,6 @@
 """A hint names the likely cause if almost no read is mapped; otherwise there is none."""
 
-import journeys
+import cases
 import naive
 import pytest
 from texts import numbered, random_letters
@@ -31,7 +31,7 @@ def said(folder, index_of, command):
     """A function: what a search says on standard error, a line each."""
 
     def said(contigs, reads, *options):
-        (folder / "r.fa").write_bytes(journeys.fasta(enumerate(reads)))
+        (folder / "r.fa").write_bytes(cases.fasta(enumerate(reads)))
         result = command("search", "-x", index_of(contigs), "r.fa", "-o", "out.sam", *options)
         assert result.code == 0
         return result.err.splitlines()
@@ -60,7 +60,7 @@ def test_no_hint_is_given_where_none_is_due(name, said):
 @pytest.mark.parametrize("form", ["-p", "file"])
 def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, command):
     words = [INSIDE[0], INSIDE[1][:20] + {"A": "R", "C": "Y", "G": "R", "T": "Y"}[INSIDE[1][20]]]
-    (folder / "p.fa").write_bytes(journeys.fasta(enumerate(words)))
+    (folder / "p.fa").write_bytes(cases.fasta(enumerate(words)))
     given = [x for word in words for x in ("-p", word)] if form == "-p" else ["p.fa"]
     hint = (
         "fmx: hint: if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters match"

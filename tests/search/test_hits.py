@@ -1,6 +1,6 @@
 """Which hits are reported: the first ones, drawn ones, none of too many; and sorting."""
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -16,13 +16,13 @@ READS = reads_of(CONTIGS)
 
 @pytest.fixture
 def opened(index_of):
-    return journeys.load(index_of(CONTIGS), "verify")
+    return cases.load(index_of(CONTIGS), "verify")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, ALL])
 @pytest.mark.parametrize("at_most", [1, 2, 5, ALL])
 def test_the_first_hits_are_reported_unless_there_are_too_many(limit, at_most, opened):
-    found = journeys.ask(opened, READS, policy=SelectionPolicy(limit, at_most))
+    found = cases.ask(opened, READS, policy=SelectionPolicy(limit, at_most))
     every = [naive.locate(CONTIGS, read) for read in READS]
     assert found.hits == [hits[:limit] if len(hits) <= at_most else [] for hits in every]
     assert found.total == [len(hits) for hits in every]
@@ -30,9 +30,7 @@ def test_the_first_hits_are_reported_unless_there_are_too_many(limit, at_most, o
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_drawn_hits_are_some_of_all_in_order_and_depend_on_the_seed(limit, opened):
-    answers = [
-        journeys.ask(opened, READS, policy=SelectionPolicy(limit, seed=seed)).hits for seed in (0, 0, 1)
-    ]
+    answers = [cases.ask(opened, READS, policy=SelectionPolicy(limit, seed=seed)).hits for seed in (0, 0, 1)]
     assert answers[0] == answers[1]
     assert answers[0] != answers[2]
     for read, hits in zip(READS, answers[0], strict=True):
@@ -45,8 +43,8 @@ def test_drawn_hits_are_some_of_all_in_order_and_depend_on_the_seed(limit, opene
 def test_draws_are_even(index_of):
     """Of 12 equal places, each is drawn about as often (within 6 standard deviations)."""
     unit, n = random_letters(25, "unit"), 3000
-    opened = journeys.load(index_of(numbered([unit] * 12)), "verify")
-    found = journeys.ask(opened, [unit] * n, policy=SelectionPolicy(1, seed=3)).hits
+    opened = cases.load(index_of(numbered([unit] * 12)), "verify")
+    found = cases.ask(opened, [unit] * n, policy=SelectionPolicy(1, seed=3)).hits
     counts = np.bincount([hits[0][0] for hits in found], minlength=12)
     assert counts.sum() == n
     assert (abs(counts - n / 12) < 6 * (n / 12 * 11 / 12) ** 0.5).all()

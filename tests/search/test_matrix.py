@@ -2,7 +2,7 @@
 
 import random
 
-import journeys
+import cases
 import naive
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def home(tmp_path_factory):
     for name in 3 * strains.NAMES:
         start = rng.randrange(len(letters[name]) - 40)
         patterns.append(letters[name][start : start + rng.choice([12, 21, 31])])
-    (folder / "p.fa").write_bytes(journeys.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
+    (folder / "p.fa").write_bytes(cases.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
     halves = [(x[: len(x) // 2], x[len(x) // 2 :]) for x in letters.values()]
     return folder, patterns, np.array([[by_hand(each, pattern) for each in halves] for pattern in patterns])
 
@@ -81,9 +81,9 @@ def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, 
     unit = random_letters(60, "matrix")
     contigs = numbered([unit, unit[10:] + random_letters(40, 1), random_letters(50, 2)])
     patterns = [unit[:20], unit[20:45], contigs[2][1][3:20], "ACGN", "AC"]
-    (folder / "p.fa").write_bytes(journeys.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
+    (folder / "p.fa").write_bytes(cases.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
     for name, sequence in contigs:
-        (folder / f"{name}.fa").write_bytes(journeys.fasta([(name, sequence)]))
+        (folder / f"{name}.fa").write_bytes(cases.fasta([(name, sequence)]))
         workflow.build_index(f"{name}.fa", f"{name}.fmx")
     files = [f"{name}.fa" for name, _ in contigs]
     workflow.build_index(files, "parts.fmx", workflow.IndexOptions(part_size=95))
@@ -114,6 +114,6 @@ def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, 
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
     (folder / "p.fa").write_text(">p\nACGT\n")
-    journeys.build(folder / "plain.fmx", numbered(["ACGTACGT"]))
+    cases.build(folder / "plain.fmx", numbered(["ACGTACGT"]))
     result = command("locate", "-q", "-x", "plain.fmx", "p.fa", *arguments)
     assert (result.code, message in result.err) == (code, True), result.err

@@ -3,7 +3,7 @@
 import random
 from itertools import islice
 
-import journeys
+import cases
 import naive
 import pysam
 import pytest
@@ -38,12 +38,12 @@ def opened(path, way="verify"):
 def ask(index, reads, wanted, policy=EVERY, **options) -> list:
     """Of each read (mismatches, contig, position, strand) of its hits."""
     mapper = make_mapper(index, MapOptions(policy, near=wanted, **options))
-    found, listed = mapper.search(journeys.chunk_of(reads)), []
+    found, listed = mapper.search(cases.chunk_of(reads)), []
     for start, part in mapper.hits_of(found):
         assert start == len(listed)
         for r in range(part.total.size):
             changes = part.changes[part.first[r] : part.first[r + 1]] & 3
-            places = journeys.places(index, part, r)
+            places = cases.places(index, part, r)
             listed.append([(n, *place) for n, place in zip(changes.tolist(), places, strict=True)])
     assert policy != EVERY or wanted.strata or [len(x) for x in listed] == found.total.tolist()
     return listed
@@ -177,7 +177,7 @@ def of_sam(records) -> list:
 
 @pytest.fixture
 def reads(tmp_path):
-    (tmp_path / "reads.fq").write_bytes(journeys.fastq(RECORDS))
+    (tmp_path / "reads.fq").write_bytes(cases.fastq(RECORDS))
     return tmp_path / "reads.fq"
 
 
@@ -212,7 +212,7 @@ def reads_of_any_letters(n) -> list:
 
 def test_reads_with_any_letter_are_written_as_the_strand_asks(index_of, command, tmp_path):
     reads = reads_of_any_letters(500)
-    (tmp_path / "reads.fq").write_bytes(journeys.fastq(reads))
+    (tmp_path / "reads.fq").write_bytes(cases.fastq(reads))
     how = ["search", "-q", "-x", index_of(CONTIGS), tmp_path / "reads.fq", "--mismatches", 2]
     records, n_reverse = command(*how).records, 0
     for (name, read), record in zip(reads, records, strict=True):

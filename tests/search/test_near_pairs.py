@@ -1,7 +1,7 @@
 """Pairs with mismatches: their records are those of the oracle, by every way to search, by strata or not."""
 
+import cases
 import hypothesis.strategies as st
-import journeys
 import naive
 import naive_pairs
 import pytest
@@ -36,7 +36,7 @@ def opened(contigs, way="verify", is_cut=False):
     size = part_size_of(contigs) if is_cut else 2**32 - 2
     (layout, how), held = WAYS[way], MemoryIndex()
     options = IndexOptions([layout], part_size=size)
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     return take(held, **how)
 
 

@@ -1,6 +1,6 @@
 """Near matches by a sparse suffix array: those of a naive scan, and the bytes that other methods write."""
 
-import journeys
+import cases
 import naive
 import pytest
 from hypothesis import given
@@ -91,19 +91,19 @@ def folders(tmp_path_factory):
         for i in range(6)
     ]
     contigs = numbered([*contigs, contigs[0][:200] + "N" + contigs[1][300:] + "A" * 90])
-    journeys.build(folder / "sparse.fmx", contigs, ["sparse"])
-    journeys.build(folder / "both.fmx", contigs, ["sparse", "bvsfm-k2-d96"])
-    journeys.build(folder / "verify.fmx", contigs)
+    cases.build(folder / "sparse.fmx", contigs, ["sparse"])
+    cases.build(folder / "both.fmx", contigs, ["sparse", "bvsfm-k2-d96"])
+    cases.build(folder / "verify.fmx", contigs)
     found = [
         changed(sequence[i : i + 80], i % 80, i % 31) for _, sequence in contigs for i in range(0, 800, 37)
     ]
     found = [naive.reverse_complement(x) if i % 3 else x for i, x in enumerate(found) if len(x) > 60]
     found += ["N" * 80, random_letters(80, "none"), "ACGTN" * 12, "A" * 70, changed("A" * 70, 33, by="C")]
-    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(found)))
+    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(found)))
     (folder / "mates.fq").write_bytes(
-        journeys.fastq((f"r{i}", x) for i, x in enumerate([found[-1], *found[:-1]]))
+        cases.fastq((f"r{i}", x) for i, x in enumerate([found[-1], *found[:-1]]))
     )
-    (folder / "short.fq").write_bytes(journeys.fastq((f"r{i}", x[:30]) for i, x in enumerate(found)))
+    (folder / "short.fq").write_bytes(cases.fastq((f"r{i}", x[:30]) for i, x in enumerate(found)))
     return folder
 
 

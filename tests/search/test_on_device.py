@@ -1,6 +1,6 @@
 """What a thread of a GPU does to find a pattern, on the CPU: seed and verify in each of its forms."""
 
-import journeys
+import cases
 import numpy as np
 import pytest
 from texts import TEXTS, reads_of
@@ -29,10 +29,10 @@ def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
     for name in NAMES:
         contigs = TEXTS[name]
         sequences = reads_of(contigs)
-        query = make_query(journeys.load(index_of(contigs), "verify"))
+        query = make_query(cases.load(index_of(contigs), "verify"))
         form = VerifyForm(wide, query.seeds.s + longer)
-        patterns = reads.pack(journeys.batch_of(sequences))
+        patterns = reads.pack(cases.batch_of(sequences))
         sizes = np.zeros(patterns.length.size, np.int64)
         _find_all(reshape(on_device(query), form, ONE_CORE), patterns, sizes)
         found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
-        assert found == journeys.expect(contigs, sequences).sizes
+        assert found == cases.expect(contigs, sequences).sizes

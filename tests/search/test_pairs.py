@@ -1,7 +1,7 @@
 """Pairs: their records are those of the oracle, whatever the genome, the rule, the spans and the threads."""
 
+import cases
 import hypothesis.strategies as st
-import journeys
 import naive
 import naive_pairs
 import pytest
@@ -76,7 +76,7 @@ def records(folder, opened, pairs, rule, seed=-1, near=None, counts=None, **opti
 
 
 def check(folder, contigs, pairs, rule, **options):
-    opened = fm_index.load(journeys.build(folder / "ref.fmx", contigs))
+    opened = fm_index.load(cases.build(folder / "ref.fmx", contigs))
     assert records(folder, opened, pairs, rule, **options) == naive_pairs.records(contigs, pairs, rule)
 
 
@@ -134,7 +134,7 @@ def test_pairs_are_drawn_evenly_and_alike(folder):
     contigs, n = numbered(["A" * 30, "A" * 12]), 600
     pairs = [mates("AAA", "TTTT", f"r{i}") for i in range(n)]
     proper = naive_pairs.proper_pairs(contigs, "AAA", "TTTT", "fr", 0, 4)
-    opened = fm_index.load(journeys.build(folder / "ref.fmx", contigs))
+    opened = fm_index.load(cases.build(folder / "ref.fmx", contigs))
     found = records(folder, opened, pairs, Rule("fr", 0, 4, 3), seed=5)
     assert found == records(folder, opened, pairs, Rule("fr", 0, 4, 3), seed=5, chunk_size=900, n_threads=2)
     assert found != records(folder, opened, pairs, Rule("fr", 0, 4, 3), seed=6)

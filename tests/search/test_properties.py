@@ -1,7 +1,7 @@
 """Properties of texts and reads that hypothesis draws: separators everywhere, reads from the text and not."""
 
+import cases
 import hypothesis.strategies as st
-import journeys
 import naive
 import pytest
 from cover import examples
@@ -62,23 +62,23 @@ def folder_of_this(tmp_path_factory):
 
 
 def built(folder, contigs, layout="bvsfm-k2-d96", sa_rate=1):
-    return journeys.build(folder / "ref.fmx", contigs, [layout], sa_rate)
+    return cases.build(folder / "ref.fmx", contigs, [layout], sa_rate)
 
 
 @given(questions())
 @examples(150)
 def test_verify_finds_what_a_scan_finds(folder_of_this, question):
     contigs, reads = question
-    opened = journeys.load(built(folder_of_this, contigs), "verify")
-    assert journeys.ask(opened, reads) == journeys.expect(contigs, reads)
+    opened = cases.load(built(folder_of_this, contigs), "verify")
+    assert cases.ask(opened, reads) == cases.expect(contigs, reads)
 
 
 @given(questions(), st.sampled_from([1, 2, 3, 9]))
 @examples(150)
 def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_rate):
     contigs, reads = question
-    opened = journeys.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
-    assert journeys.ask(opened, reads) == journeys.expect(contigs, reads)
+    opened = cases.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
+    assert cases.ask(opened, reads) == cases.expect(contigs, reads)
 
 
 @given(questions())
@@ -119,7 +119,7 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
     texts = []
     for size, threads in ((1 << 20, 1), (chunk_size, n_threads)):
         options = MapOptions(SelectionPolicy(ALL), n_threads=threads, chunk_size=size)
-        workflow.search(opened, [literal_fasta(reads), journeys.fastq(enumerate(reads))], options, output)
+        workflow.search(opened, [literal_fasta(reads), cases.fastq(enumerate(reads))], options, output)
         texts.append((folder_of_this / "out.sam").read_bytes())
     assert texts[0] == texts[1]
 
@@ -129,6 +129,6 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
 def test_an_index_in_files_answers_as_one_in_memory(folder_of_this, question):
     contigs, reads = question
     held, options = MemoryIndex(), IndexOptions(["bvsfm-k2-d96"], 1)
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
-    opened = journeys.load(built(folder_of_this, contigs), "verify")
-    assert journeys.ask(opened, reads) == journeys.ask(take(held), reads)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    opened = cases.load(built(folder_of_this, contigs), "verify")
+    assert cases.ask(opened, reads) == cases.ask(take(held), reads)

@@ -4,7 +4,7 @@ same bytes."""
 import gzip
 
 import pytest
-from journeys import fasta
+from cases import fasta
 from output_of import without_program
 
 from fmx import workflow

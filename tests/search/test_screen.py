@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-import journeys
+import cases
 import naive
 import naive_pairs
 import pytest
@@ -38,13 +38,13 @@ def combinations(found) -> list:
 def home(tmp_path_factory):
     """A folder with an index of each reference, one of all, unlike each other, and r.fq."""
     folder = tmp_path_factory.mktemp("screen")
-    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", read) for i, read in enumerate(READS)))
+    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", read) for i, read in enumerate(READS)))
     files = []
     for (name, contigs), how in zip(
         REFERENCES.items(), [{"part_size": 110}, {"sa_rate": 3}, {}], strict=True
     ):
         files.append(folder / f"{name}.fa")
-        files[-1].write_bytes(journeys.fasta(contigs))
+        files[-1].write_bytes(cases.fasta(contigs))
         workflow.build_index(files[-1], folder / f"{name}.fmx", workflow.IndexOptions(**how))
     workflow.build_index(files, folder / "all.fmx")
     return folder
@@ -97,7 +97,7 @@ def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, 
     pairs = list(zip(READS[::2], READS[1::2], strict=False))
     for mate in (0, 1):
         records = ((f"r{i}", pair[mate]) for i, pair in enumerate(pairs))
-        (folder / f"{mate + 1}.fq").write_bytes(journeys.fastq(records))
+        (folder / f"{mate + 1}.fq").write_bytes(cases.fastq(records))
     found = []
     for pair in pairs:
         places = [naive_pairs.occurrences(CONTIGS, read, *near) for read in pair]
@@ -144,7 +144,7 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
 def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
     (folder / "r.fa").write_text(">r\nACGT\n")
     for name in "ab":
-        journeys.build(folder / f"{name}.fmx", numbered([random_letters(50, name)]))
+        cases.build(folder / f"{name}.fmx", numbered([random_letters(50, name)]))
     result = command("search", "-q", *arguments, "r.fa")
     assert (result.code, message in result.err) == (code, True), result.err
     assert command("search", "-q", "-x", "a.fmx", "-x", "b.fmx", "r.fa").code == 0
@@ -155,8 +155,8 @@ def test_a_screen_has_room_for_63_groups(folder, command):
     for n in (63, 64):
         (folder / "groups.tsv").write_text("".join(f"c{i}\tg{min(i, n - 1)}\n" for i in range(64)))
         options = workflow.IndexOptions(groups="groups.tsv")
-        workflow.build_index(journeys.fasta(contigs), f"{n}.fmx", options)
-    (folder / "r.fa").write_bytes(journeys.fasta(contigs))
+        workflow.build_index(cases.fasta(contigs), f"{n}.fmx", options)
+    (folder / "r.fa").write_bytes(cases.fasta(contigs))
     lines = command("search", "-q", "-x", "63.fmx", "r.fa", "--screen", "-").out.decode().splitlines()
     assert [line.split("\t")[2] for line in lines[1:]] == 62 * ["1"] + ["2", "0"]
     result = command("search", "-q", "-x", "64.fmx", "r.fa", "--screen", "-")

@@ -4,7 +4,7 @@ import itertools
 import json
 from pathlib import Path
 
-import journeys
+import cases
 import naive
 import pytest
 from cover import covered
@@ -31,16 +31,16 @@ NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 def in_memory(contigs, k, w, *others, part_size=2**32 - 2):
     """An opened index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others], part_size=part_size)
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     return take(held)
 
 
 def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL)):  # noqa: B008
     """(places of hits, number of occurrences) of each sequence."""
     mapper = make_mapper(index, MapOptions(policy, strands))
-    found, listed = mapper.search(journeys.chunk_of(sequences)), []
+    found, listed = mapper.search(cases.chunk_of(sequences)), []
     for _, hits in mapper.hits_of(found):
-        listed += [journeys.places(index, hits, r) for r in range(hits.first.size - 1)]
+        listed += [cases.places(index, hits, r) for r in range(hits.first.size - 1)]
     return list(zip(listed, found.total.tolist(), strict=True))
 
 
@@ -143,16 +143,16 @@ def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sparse")
     repeat = random_letters(300, "repeat")
     contigs = numbered([random_letters(900, i) + repeat + random_letters(80, -i) for i in range(6)])
-    journeys.build(folder / "sparse.fmx", contigs, ["sparse"])
-    journeys.build(folder / "verify.fmx", contigs)
+    cases.build(folder / "sparse.fmx", contigs, ["sparse"])
+    cases.build(folder / "verify.fmx", contigs)
     found = [sequence[start : start + 50] for _, sequence in contigs for start in range(0, 1200, 37)]
     found += ["N" * 50, random_letters(50, "none"), "ACGTN" * 12]
     mates = [naive.reverse_complement(x.replace("N", "A")) for x in found[3:]]
-    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(found)))
+    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(found)))
     pairs = list(zip(found, mates, strict=False))
     for number in (0, 1):
         records = [(f"p{i}", pair[number]) for i, pair in enumerate(pairs)]
-        (folder / f"R{number + 1}.fq").write_bytes(journeys.fastq(records))
+        (folder / f"R{number + 1}.fq").write_bytes(cases.fastq(records))
     return folder
 
 

@@ -1,6 +1,6 @@
 """fmx tune: the ways that fit into memory, trials of them, and the results that it keeps."""
 
-import journeys
+import cases
 import pytest
 from texts import numbered, random_letters
 
@@ -116,8 +116,8 @@ def test_the_fastest_of_the_first_ways_is_chosen(cache, monkeypatch):
 
 def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
     path = tmp_path / "r.fmx"
-    journeys.workflow.build_index(
-        journeys.fasta(CONTIGS), path, journeys.workflow.IndexOptions(["bvsfm"], sa_rate=4, part_size=9001)
+    cases.workflow.build_index(
+        cases.fasta(CONTIGS), path, cases.workflow.IndexOptions(["bvsfm"], sa_rate=4, part_size=9001)
     )
     text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
     assert f"-x {path} READS" in text
@@ -133,7 +133,7 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
 
 
 def test_a_sparse_suffix_array_is_offered_and_tried(cache, command, tmp_path):
-    path = journeys.build(tmp_path / "s.fmx", CONTIGS, ["sparse"])
+    path = cases.build(tmp_path / "s.fmx", CONTIGS, ["sparse"])
     text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
     assert f"search by    fmx search --layout sparse-k21-w16 --engine cpu -x {path} READS" in text
     tried = {}

@@ -1,4 +1,4 @@
-"""Short ways through fmx for tests: contigs to an index, reads to hits, a command line to its output."""
+"""Shared by many tests: contigs and reads as files, an index of them, its hits, and those of naive.py."""
 
 import functools
 from typing import NamedTuple
@@ -19,7 +19,7 @@ ALL_HITS = hits.SelectionPolicy(hits.ALL)
 
 
 def fasta(contigs, width=0) -> bytes:
-    """Contigs as FASTA bytes, in lines of ``width`` letters (0: one line)."""
+    """Contigs as FASTA bytes, in lines of ``width`` bases (0: one line)."""
     lines = []
     for name, sequence in contigs:
         lines.append(f">{name}")
@@ -29,7 +29,7 @@ def fasta(contigs, width=0) -> bytes:
 
 
 def fastq(records) -> bytes:
-    """(name, sequence) as FASTQ bytes, with qualities that tell the places apart."""
+    """(name, sequence) as FASTQ bytes, with a different quality at each place."""
     return "".join(
         f"@{name}\n{sequence}\n+\n{''.join(chr(33 + i % 94) for i in range(len(sequence)))}\n"
         for name, sequence in records
@@ -46,7 +46,7 @@ def build(
     max_memory=None,
     with_lcp=False,
 ):
-    """Index contigs into ``path`` and return it."""
+    """Build an index of contigs at ``path``; return ``path``."""
     workflow.build_index(
         fasta(contigs),
         path,
@@ -79,7 +79,7 @@ def places(fm_index, found, r) -> list:
 
 
 class Answer(NamedTuple):
-    """Of every read: sizes of its two intervals, hits, and the number of all occurrences."""
+    """For each read: the sizes of its two intervals, its hits, and its number of occurrences."""
 
     sizes: list
     hits: list
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
 
 
 def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
-    """Search sequences by an engine and the query that the index was opened for."""
+    """Search sequences with an engine, by the method that the index was opened for."""
     batch = batch_of(sequences)
     intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
@@ -98,13 +98,13 @@ def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answe
 
 
 def expect(contigs, sequences) -> Answer:
-    """What ``ask`` must answer."""
+    """What ``ask`` must return: found by naive.locate."""
     return _expect(tuple(contigs), tuple(sequences))
 
 
 @functools.lru_cache(64)
 def _expect(contigs, sequences) -> Answer:
-    """Many tests ask the same of each layout and engine."""
+    """Cached: tests compare each layout and engine with the same answer."""
     found = [naive.locate(contigs, sequence) for sequence in sequences]
     n_forward = [sum(hit[2] == naive.FORWARD for hit in hits) for hits in found]
     sizes = [(n, len(hits) - n) for n, hits in zip(n_forward, found, strict=True)]
