@@ -1,8 +1,8 @@
 """fmx finds every place where a DNA read occurs, letter for letter, in a reference genome.
 
 index = fmx.build("ref.fa")            # or fmx.open("ref.fmx")
-hits = index.search(["GATTACA"])       # a fmx.Table: NumPy structured array, dtype fmx.HIT
-pairs = fmx.pairwise("genes.fa")       # likewise, dtype fmx.PAIR
+hits = index.search(["GATTACA"])       # an fmx.Table: a NumPy structured array of dtype fmx.HIT
+pairs = fmx.pairwise("genes.fa")       # an fmx.Table of dtype fmx.PAIR
 """
 
 import importlib

@@ -3,6 +3,7 @@
 No message is longer than MESSAGE characters, whatever it quotes.
 """
 
+import errno
 import os
 import reprlib
 from collections.abc import Iterator
@@ -76,6 +77,14 @@ def named_input(path: str | bytes | os.PathLike) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(path, "", error.strerror or str(error)) from error
+
+
+def cannot_write(path: str | os.PathLike, error: OSError, what: str = "write") -> OutputError:
+    """Return the error for an output that the system refuses to ``what``; a missing folder is named."""
+    folder, why = os.path.dirname(path), error.strerror or str(error)
+    if error.errno == errno.ENOENT and folder and not os.path.isdir(folder):
+        why = f"the folder '{folder}' does not exist"
+    return OutputError(f"{path}: cannot {what}: {why}")
 
 
 def shown(text: str) -> str:

@@ -87,7 +87,7 @@ def commands() -> dict:
         f"| [`fmx {name}`](command-{name}.md) | {each.get_short_help_str(200)} |"
         for name, each in below.items()
     ]
-    pages = {"commands.md": "\n".join(["# Commands", "", "| command | |", "|---|---|", *rows])}
+    pages = {"commands.md": "\n".join(["# Commands", "", "| command | description |", "|---|---|", *rows])}
     for name, command in below.items():
         context = click.Context(command, parent=top, info_name=name)
         parts = of_group(context) if isinstance(command, click.Group) else of_command(context)
@@ -103,7 +103,7 @@ def of_command(context) -> list:
     for heading, options in command.headings(context).items():
         records = (record_of(option, context) for option in options)
         rows = [f"| {cell(f'`{name}`')} | {cell(text)} |" for name, text in records]
-        found += [f"## {heading}", "\n".join(["| option | |", "|---|---|", *rows])]
+        found += [f"## {heading}", "\n".join(["| option | description |", "|---|---|", *rows])]
     if command.epilog:
         found += ["## Examples", indented(command.epilog)]
     return found
@@ -120,8 +120,11 @@ def of_group(context) -> list:
 
 
 def cell(text) -> str:
-    """Text in a cell of a Markdown table."""
-    return text.replace("|", "\\|") if text.startswith("`") else re.sub(r"([|<*_])", r"\\\1", text)
+    """Text in a cell of a Markdown table; code with bars as HTML, as Markdown would show their escapes."""
+    if text.startswith("`") and "|" in text:
+        plain = re.sub(r"([<*_[])", r"\\\1", text.strip("`"))
+        return f"<code>{plain.replace('|', '&#124;')}</code>"
+    return text if text.startswith("`") else re.sub(r"([|<*_])", r"\\\1", text)
 
 
 def indented(text) -> str:

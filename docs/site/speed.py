@@ -14,7 +14,7 @@ TASKS = {  # of the first word of a row
     "maximal": "maximal matches",
     "align": "align pairs",
 }
-TITLE = "How many times as fast as other tools fmx is, on two cores"
+TITLE = "Speed relative to other tools, on two cores"
 
 
 def speeds(readme: str) -> dict:

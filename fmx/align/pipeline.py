@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..compiler import object_cache
-from ..errors import InputError, OutputError, n_of
+from ..errors import InputError, OutputError, cannot_write, n_of
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
@@ -50,19 +50,19 @@ class Checkpoint:
         title = f"{_TITLE}{digest}\n".encode()
         try:
             if os.path.exists(path) and not os.path.isfile(path):
-                raise OutputError(f"{path}: not a regular file; name another --checkpoint")
+                raise OutputError(f"{path}: not a regular file; choose another --checkpoint")
             exists = os.path.exists(path) and os.path.getsize(path) > 0
             self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
             if not lock(self._file.fileno()):
                 self._file.close()
-                raise OutputError(f"{path}: in use by another run; name another --checkpoint")
+                raise OutputError(f"{path}: in use by another run; choose another --checkpoint")
             if exists:
                 self._read(title)
             else:
                 self._file.write(title)
                 self._file.flush()
         except OSError as error:
-            raise OutputError(f"{path}: cannot keep a checkpoint: {error.strerror or error}") from error
+            raise cannot_write(path, error) from error
 
     def _read(self, title: bytes) -> None:
         """Read the records up to the first one that is incomplete, and truncate the file there."""
@@ -103,7 +103,7 @@ class Checkpoint:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot write: {error.strerror or error}") from error
+            raise cannot_write(self.path, error) from error
 
     def close(self, finished: bool) -> None:
         """Close the file; if the job is finished, remove it."""

@@ -60,12 +60,14 @@ def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
             batch = parse(chunk)
             for r in range(batch.length.size):
                 if batch.name_length[r] == 0:
-                    raise InputError(chunk.path, f"record {chunk.number + r}", "has no name after '>'")
+                    raise InputError(chunk.path, f"record {chunk.number + r}", "expected a name after '>'")
                 name, start = batch.name_start[r], batch.start[r]
                 names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
                 pieces.append(CODE[batch.data[start : start + batch.length[r]]])
     if not names and not isinstance(path, bytes):
-        raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
+        raise InputError(
+            "standard input" if path == STANDARD else path, "", "the file is empty; expected FASTA"
+        )
     starts = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
     return names, Sequences(np.concatenate(pieces), starts)
 

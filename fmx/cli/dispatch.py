@@ -136,19 +136,24 @@ def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
 
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
-    "CRAM": (".cram",), "PARQUET": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
+    "CRAM": (".cram",), "Parquet": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
     "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
 READS = ["FASTA", "FASTQ", GZIP]
-BINARY = {"BAM", "CRAM", "PARQUET", "NPZ"}
+BINARY = {"BAM", "CRAM", "Parquet", "NPZ"}
 FOREIGN = {
     ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
     ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
     ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz",
 }  # fmt: skip
-_NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV"}  # kinds whose format has another name
+_NAMES = {
+    "mummer": "MUMmer's format",
+    "mageck": "TSV",
+    "long": "TSV",
+    "parquet": "Parquet",
+}  # kinds whose format has another name
 
 
 def check_places(
@@ -192,7 +197,7 @@ def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | Non
                 f"{option} {path} is the same file as {taken[identity]}; choose another name"
             )
         if whole and str(path) != STANDARD and whole in _folders(path):
-            raise click.UsageError(f"{option} {path} lies in the index {index}; choose a path outside it")
+            raise click.UsageError(f"{option} {path} is inside the index {index}; choose a path outside it")
         taken[identity] = f"{option} {path}"
 
 
@@ -227,7 +232,7 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
     if formats and suffix and suffix not in {end for each in formats for end in SUFFIXES.get(each, ())}:
         names = [name for name in formats if name != GZIP]
-        what = ", ".join([*names[:-2], " or ".join(names[-2:])]).replace("PARQUET", "Parquet")
+        what = ", ".join([*names[:-2], " or ".join(names[-2:])])
         choose = "choose another name or format" if option.startswith("-o") else "choose another name"
         raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
 

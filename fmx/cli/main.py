@@ -143,7 +143,8 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
 
 def _usage(error: click.ClickException) -> str:
     """The message of a usage error, in the style of all errors; for a missing argument also where to look."""
-    text = re.sub("^(Invalid|Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
+    text = re.sub("^(Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
+    text = re.sub("^Invalid value for (.*?):", lambda name: f"{name[1].replace(chr(39), '')}:", text)
     text = re.sub(r"(?<=argument )'\[?([A-Z.]+?)\]?(\.\.\.)?\]?'", r"\1", text.removesuffix("."))
     if isinstance(error, click.MissingParameter) and error.ctx:
         return f"{text}; see '{error.ctx.command_path} --help'"

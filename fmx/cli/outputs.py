@@ -34,23 +34,28 @@ class ReportFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if kind_of(str(value)) not in self._kinds:
-            *most, last = (end for end, kind in SUFFIXES.items() if kind in self._kinds and end != MULTIQC)
-            ends = f"{', '.join(most)} or {last}"
-            ends += f", or for MultiQC with {MULTIQC}" if "MULTIQC" in self._kinds else ""
-            self.fail(f"{value}: the name of a report must end with {ends}", param, ctx)
+            self.fail(f"{value}: the name of a report must end with {endings(self._kinds)}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def endings(kinds: Sequence[str]) -> str:
+    """Return the endings of the names of reports of these kinds, in words."""
+    *most, last = (end for end, kind in SUFFIXES.items() if kind in kinds and end != MULTIQC)
+    return f"{', '.join(most)} or {last}" + (f", or with {MULTIQC} for MultiQC" if "MULTIQC" in kinds else "")
 
 
 def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     if len({kind_of(path) for path in paths}) < len(paths):
-        raise click.BadParameter(f"{' and '.join(paths)} are reports of the same kind; give one", param=param)
+        raise click.BadParameter(
+            f"{' and '.join(paths)} are reports of the same kind: give one of them", param=param
+        )
     return paths
 
 
 def reporting(kinds: Sequence[str]) -> Callable:
     """--report, for a command that writes reports of these kinds."""
     said = {"JSON": "FILE.json", "HTML": "FILE.html", "MULTIQC": f"FILE{MULTIQC} for MultiQC",
-            "TSV": "FILE.tsv with a line for each sample of fmx count"}  # fmt: skip
+            "TSV": "FILE.tsv with one line per sample of fmx count"}  # fmt: skip
     *most, last = [words for kind, words in said.items() if kind in kinds]
     return click.option(
         "--report", "reports", type=ReportFile(kinds), multiple=True, metavar="FILE", callback=_one_of_each,
@@ -196,7 +201,7 @@ def output_of(
     kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(given, kind)
     if given.sort and kind not in ("bam", "cram"):
-        raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
+        raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group needs --counts FILE")

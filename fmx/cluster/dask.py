@@ -7,6 +7,7 @@ and merges them at the end.  They stay in the folder until then, so that a secon
 
 import logging
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -160,4 +161,5 @@ class Cluster:
 
 
 def _said(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return re.sub(r"\d+\.\d{3,}", lambda seconds: f"{float(seconds[0]):.1f}", text)

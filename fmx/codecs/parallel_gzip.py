@@ -279,7 +279,9 @@ class Range:
         stream, buffer = GzipStream(self._file.path, PlainRange(self._file, 0)), np.empty(1 << 20, np.uint8)
         while stream.readinto(buffer):
             pass
-        raise InputError(self._file.path, "gzip stream", "truncated or damaged (CRC-32); transfer it again")
+        raise InputError(
+            self._file.path, "gzip stream", "truncated or damaged (CRC-32); copy or download it again"
+        )
 
 
 def _add(before: Sum, data: np.ndarray) -> Sum:

@@ -70,7 +70,7 @@ def _named(path: str) -> Iterator[None]:
         try:
             yield
         except (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.IsalError) as error:  # type: ignore[misc]
-            what = f"truncated or damaged ({error}); transfer it again"
+            what = f"truncated or damaged ({error}); copy or download it again"
             raise InputError(path, "gzip stream", what) from error
 
 
@@ -204,7 +204,7 @@ class CompressedStream:
                 if not (found or packed or self._stream.eof):
                     raise EOFError("the file ends within a stream")
             except (EOFError, self._error) as error:
-                what = f"truncated or damaged ({error}); transfer it again"
+                what = f"truncated or damaged ({error}); copy or download it again"
                 raise InputError(self._path, f"{self._kind.name} stream", what) from error
             if self._stream.eof:
                 self._ahead, self._stream = self._stream.unused_data, None

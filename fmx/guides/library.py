@@ -244,7 +244,7 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
 def begins_library(path: str, byte: int) -> None:
     """Raise InputError if a file that begins with this byte contains reads."""
     if byte == ord("@"):
-        raise InputError(path, "", "FASTQ is not a library of guides: give -l a table or FASTA")
+        raise InputError(path, "", "this is FASTQ, not a library of guides: give -l a table or FASTA")
 
 
 def begins_reads(path: str, byte: int) -> None:
@@ -253,7 +253,7 @@ def begins_reads(path: str, byte: int) -> None:
         begins_fastq(path, byte)
     except InputError as error:
         if os.path.getsize(path) < LARGE and _is_library(path):
-            raise InputError(path, "", "a library of guides, not reads: give it with -l") from error
+            raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from error
         raise
 
 
@@ -276,7 +276,7 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
         what = f"the sequence of {name} has {has}; a guide has {SHORTEST} to {LONGEST}"
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
-        what = f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} sequences: use fewer codes"
+        what = f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"
         raise InputError(path, where, what)
 
 

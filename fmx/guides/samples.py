@@ -69,13 +69,17 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
     ``mates``: arguments with files of mates 2.  Raises ValueError with a message for the user.
     """
     first, second = [list(map(_files, given)) for given in (arguments, mates)]
+    if not all(path for files in (*first, *second) for path in files):
+        raise ValueError("empty file name in a comma-separated list")
     if names is None:
         names = _names_of([files[0] for files in first])
     if len(names) != len(first):
         named, given = n_of(len(names), "name"), n_of(len(first), "sample")
-        raise ValueError(f"{named} for {given}; separate files of one sample by commas")
+        raise ValueError(f"--names lists {named} for {given}: separate the files of one sample by commas")
     if mates and list(map(len, first)) != list(map(len, second)):
-        raise ValueError("-1 and -2 differ in number of files: each file with mates 1 needs one with mates 2")
+        raise ValueError(
+            "-1 and -2 differ in number of files: give one file with mates 2 for each file with mates 1"
+        )
     _check_names(names)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
 
@@ -116,7 +120,9 @@ def read_sheet(path: str) -> list:
     if not found:
         raise InputError(path, "", "the sample sheet has no samples")
     if len({bool(sample.second) for sample in found.values()}) > 1:
-        raise InputError(path, "", "some samples have mates and others have not: count them in separate runs")
+        raise InputError(
+            path, "", "some samples have pairs and others single reads: count them in separate runs"
+        )
     try:
         _check_names(list(found))
     except ValueError as error:

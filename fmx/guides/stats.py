@@ -72,7 +72,7 @@ class SampleStats:
         ):  # fmt: skip
             said += f", {n:,} {what}" if n else ""
         said += f"; {self.zero_guides:,} of {n_of(self.guides, 'guide')} without reads, Gini {self.gini:.3f}"
-        return f"{said}; guides at {offsets_in_words(self.facts())}"
+        return f"{said}; offsets of guides: {offsets_in_words(self.facts())}"
 
     def facts(self) -> dict[str, Any]:
         """Return the statistics as JSON types."""

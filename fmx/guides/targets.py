@@ -245,7 +245,9 @@ def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
     """The Targets of one or two libraries without duplicates.  Raises InputError if mates are missing."""
     library = libraries[0]
     if not is_paired and (len(libraries) > 1 or library.seconds):
-        raise InputError(library.path, "", "a library of pairs: give the files of both mates with -1 and -2")
+        raise InputError(
+            library.path, "", "this is a library of pairs: give the files of both mates with -1 and -2"
+        )
     for each in libraries[1:]:
         if each.seconds or library.seconds:
             what = "one of two libraries has pairs: give one library of pairs, or two libraries of guides"

@@ -86,7 +86,7 @@ def read_letters(
             raise InputError(source.path, f"line {line}", _complaint(data, own.bad))
     at = np.concatenate([own.at for own in found] or [np.empty(0, np.int64)])
     if at.size == 0:
-        raise InputError(source.path, "", "is empty: expected FASTA")
+        raise InputError(source.path, "", "the file is empty; expected FASTA")
     ends = np.empty(at.size, np.int64)
     _find_line_ends(data, at, ends)
     headers = [data[i + 1 : end].tobytes() for i, end in zip(at.tolist(), ends.tolist(), strict=True)]
@@ -120,7 +120,7 @@ def _complaint(data: np.ndarray, bad: int) -> str:
     first = skip_blank(data, 0)
     if bad <= first or data[first] != _HEADER:
         return no_fasta(byte)
-    return f"{escaped(bytes([byte]))} is not a letter of a sequence"
+    return f"{escaped(bytes([byte]))} is not a base"
 
 
 @compiled
@@ -205,7 +205,9 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
             raise InputError(path, where, f"contig {shown(contig)} is already in group {found[contig]}")
     if missing := [name for name in contigs if name not in found]:
         more = f" (nor do {len(missing) - 1:,} others)" if missing[1:] else ""
-        raise InputError(path, f"contig {missing[0]}", f"has no line in this table{more}: add one per contig")
+        raise InputError(
+            path, f"contig {missing[0]}", f"it has no line in this table{more}: add one per contig"
+        )
     if others := len(found.keys() - set(contigs)):
         verb = "is" if others == 1 else "are"
         tell(f"{path}: {others:,} of its contigs {verb} not in the reference; ignored")
@@ -259,7 +261,9 @@ def read_fasta(
         lengths = np.diff(own.starts)
         if (lengths == 0).any():
             name = list(names)[lengths.argmin() - lengths.size]
-            raise InputError(source.path, f"contig {name}", "has no sequence; remove it or correct the file")
+            raise InputError(
+                source.path, f"contig {name}", "it has no sequence; remove it or correct the file"
+            )
         letters.append(own.letters)
         starts.append(own.starts[1:] + starts[-1][-1])
         files += lengths.size * [stem]
@@ -282,8 +286,8 @@ def other_than_dna(letters: np.ndarray) -> str:
         return ""
     others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
     return (
-        f"{percent:.0f} % of its letters are not IUPAC codes of DNA ({others}): is it protein? No read maps "
-        "to such letters"
+        f"{percent:.0f} % of its characters are not IUPAC codes of DNA ({others}): is it protein? No read "
+        "maps to them"
     )
 
 
@@ -338,7 +342,7 @@ def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> Non
     for i, header in enumerate(headers):
         name = header.replace(b"\t", b" ").strip(b" \r").split(b" ", 1)[0].decode("utf-8", "surrogateescape")
         if not name:
-            raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
+            raise InputError(path, f"contig number {i + 1}", "expected a name after '>'")
         name = prefix + name
         if not _NAME.fullmatch(name):
             raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")

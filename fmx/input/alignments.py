@@ -98,14 +98,16 @@ class Alignments:
             with pysam.AlignmentFile(self._path, check_sq=False) as file:
                 lines = str(file.header).splitlines()
         except (OSError, ValueError) as error:
-            raise InputError(self._path, "header", f"damaged ({error}); transfer it again") from error
+            raise InputError(self._path, "header", f"damaged ({error}); copy or download it again") from error
         finally:
             pysam.set_verbosity(loud)
         return [line for line in lines if line.startswith("@RG\t")]
 
     def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:
-            raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
+            raise InputError(
+                self._path, "", "truncated: no end-of-file block of BGZF; copy or download it again"
+            )
 
     def readinto(self, view: np.ndarray) -> int:
         """Write FASTQ into ``view``; return the number of bytes, 0 at the end.  Raises InputError."""
@@ -114,7 +116,7 @@ class Alignments:
             self._start()
         n = self._child.stdout.readinto(view)
         if n == 0 and (code := self._child.wait()):
-            what, remedy = said(self._said, code).split("\\n")[0], "transfer it again"
+            what, remedy = said(self._said, code).split("\\n")[0], "copy or download it again"
             if not self._is_bam:
                 remedy += ", or give the reference that it was compressed with: --reference FASTA"
             raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")

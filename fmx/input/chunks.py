@@ -68,7 +68,9 @@ def begins_fastq(path: str, byte: int) -> bool:
         return True
     if byte == ord(">"):
         return False
-    raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {_told(byte)}")
+    raise InputError(
+        path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, found {_told(byte, _OTHER)}"
+    )
 
 
 def no_fasta(byte: int) -> str:
@@ -76,11 +78,13 @@ def no_fasta(byte: int) -> str:
     return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
 
 
-def _told(byte: int) -> str:
-    """Return an unexpected first byte of a file, with an explanation if there is one."""
-    return f"{escaped(bytes([byte]))}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
+def _told(byte: int, usual: str = "") -> str:
+    """Return an unexpected first byte of a file with what it may mean, or else the ``usual`` hint."""
+    hint = _FOREIGN.get(byte, usual)
+    return f"{escaped(bytes([byte]))}{f' ({hint})' if hint else ''}"
 
 
+_OTHER = "is this a file of reads?"
 _FOREIGN = {
     ord("@"): "this looks like FASTQ",
     ord("P"): "a zip archive? unpack it",
@@ -103,7 +107,7 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
             raise InputError(path, "", os.strerror(errno.EACCES))
         return
     if os.path.isfile(os.path.join(path, "meta.json")):
-        raise InputError(path, "", "is an index, not sequences: give an index with -x")
+        raise InputError(path, "", "this is an index, not a file of sequences: give it with -x")
     with Source(path) as source:
         if source.alignments:
             return source.alignments.check()
@@ -126,7 +130,7 @@ def _of_lines(begin: bytes) -> str:
         return "has sequences without names: write a line '>NAME' before each"
     if max(map(len, lines)) < N_SAM:
         return "looks like a table of guides: count them in reads with 'fmx count -l TABLE READS'"
-    return ""
+    return "looks like SAM: convert it to BAM with samtools view -b"
 
 
 # Files of single reads that look like mates, by their first records.
@@ -208,7 +212,7 @@ def numbered_mate(one: bytes) -> bytes:
 def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) -> bytes:
     """Return the sequences (str or bytes) as FASTA, for spans.plan; ``names``: by default numbers from 0.
 
-    Raises InputError for a sequence with characters other than letters.
+    Raises InputError for a sequence with characters that are not bases.
     """
     lines = []
     for i, sequence in enumerate(sequences):
@@ -219,10 +223,10 @@ def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) 
 
 
 def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
-    """Raise InputError if given sequence ``number``, from 1, has characters other than letters."""
+    """Raise InputError if given sequence ``number``, from 1, has characters that are not bases."""
     if other := letters.translate(None, LETTERS):
         several = "; give several sequences as a list" if other[:1].isspace() or other[:1] == b"," else ""
-        what = f"{escaped(other[:1])} is not a letter of a sequence{several}"
+        what = f"{escaped(other[:1])} is not a base{several}"
         raise InputError(path, f"record {number}", what)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..errors import InputError, escaped
+from ..errors import InputError, escaped, n_of
 from .chunks import BLANK_LINE, about_cr
 from .dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
 from .record import (
@@ -354,12 +354,11 @@ _SAM = "this looks like SAM: convert it to BAM with samtools view -b"
 
 _MESSAGES = {
     TRUNCATED: "the file ends within this record: truncated FASTQ",
-    NO_AT: "does not start with '@': not a FASTQ record of four lines",
+    NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
     BLANK_BEFORE: BLANK_LINE,
-    NO_PLUS: "its third line does not start with '+': not a FASTQ record of four lines",
-    LENGTHS: "sequence and quality differ in length",
-    LETTER: "the sequence contains a byte that is not a letter: ",
-    QUALITY: "the quality contains a byte outside '!' to '~'",
+    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines",
+    LETTER: "the sequence contains a character that is not a base: ",
+    QUALITY: "the quality string contains a character outside the range '!' to '~'",
     BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
     AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
 }
@@ -383,8 +382,9 @@ def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
         for what, line in zip(("sequence", "quality"), lines[1::2], strict=False):
             if line.rstrip(b" \t") != line:
                 return f"its {what} line ends with white space: remove it"
-    if problem == QUALITY and len(lines[1]) != len(lines[3]):
-        return _MESSAGES[LENGTHS]
+    if problem in (LENGTHS, QUALITY) and len(lines[1]) != (n := len(lines[3])):
+        lengths = f"{n_of(len(lines[1]), 'base')} but {n_of(n, 'quality', 'qualities')}"
+        return f"{lengths}; the file is damaged or cut off"
     if problem == BAD_NAME:
         return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
     if problem == LETTER:

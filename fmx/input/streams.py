@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..codecs.readers import CompressedStream, GzipStream, kind_of
-from ..errors import OutputError, named_input
+from ..errors import cannot_write, named_input
 from ..system.files import DraftFile, RegularFile, widen
 
 if TYPE_CHECKING:
@@ -202,4 +202,4 @@ def named_output(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"{path}: cannot write: {error.strerror or error}") from error
+        raise cannot_write(path, error) from error

@@ -49,13 +49,13 @@ def manifests(folder: str | Path) -> list:
     for name, shard in zip(names, found, strict=True):
         if name != name_of(shard.number, shard.count):
             own = f"shard {shard.number} of {shard.count}"
-            raise OutputError(f"{folder / name} contains {own}: a renamed copy; delete it")
+            raise OutputError(f"{folder / name} contains {own}: it is a renamed copy; delete it")
     numbers = {shard.number for shard in found}
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
         listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        raise OutputError(
-            f"{folder}: of {found[0].count} shards, these are missing: {listed}; run them, then merge again"
-        )
+        what = "shard {} of {} is" if len(missing) == 1 else "shards {} of {} are"
+        what = what.format(listed, found[0].count)
+        raise OutputError(f"{folder}: {what} missing: run what is missing, then merge again")
     return list(_fitting(folder, found))
 
 
@@ -79,7 +79,8 @@ def check_beside(folder: str | Path, run: dict, wanted: dict) -> None:
     for option, is_wanted in wanted.items():
         if is_wanted and not run[option]:
             raise OutputError(
-                f"{folder}: its shards lack {option}: delete the folder and run them again with {option}"
+                f"{folder}: the shards were run without {option}: delete the folder and run them again with "
+                f"{option}"
             )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import xxhash
 
-from ..errors import InputError, OutputError
+from ..errors import InputError, OutputError, cannot_write
 from ..input import PairedFiles, ReadFiles, paths_of, spans
 from ..input.pair_shards import PairShardPlan
 from ..input.read_range import ALL, InputRange, ReadRange, records_of_pairs
@@ -221,4 +221,4 @@ def _named(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{folder}: cannot write: {error.strerror or error}") from error
+        raise cannot_write(folder, error) from error

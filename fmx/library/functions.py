@@ -43,11 +43,11 @@ def build(
         reference: A FASTA file, compressed or not, or a list of files, each of which is a group of contigs.
         path: The folder to write; by default the reference's name with .fmx.
         groups: A table of contigs and their groups; by default one group per file.
-        layout: Comma-separated layouts, or auto.
+        layout: Layouts to build, comma-separated; auto chooses one.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
-        threads: All cores by default.
-        engine: Where to build and search: cpu, cuda (a GPU), or auto.
+        threads: Number of threads; all cores by default.
+        engine: Where to build and search: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
     Raises:
         InputError: The file cannot be read, or is not a reference.
@@ -89,11 +89,18 @@ def from_sequences(
     Args:
         sequences: A dict of contigs by name, such as {"chr1": "ACGT"}; sequences in a list, which are named
             0, 1, ...; or the path of a FASTA file.
-        layout: This and all other arguments: see ``fmx.build``.
+        layout: Layouts to build, comma-separated; auto chooses one.
+        sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
+        prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
+        threads: Number of threads; all cores by default.
+        engine: Where to build and search: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
     Raises:
-        InputError: A sequence is empty or has characters other than letters, or SAM does not allow a name.
-        UnsupportedError, DeviceError, TypeError, ValueError: As for ``fmx.build``.
+        InputError: A sequence is empty or contains a character that is not a base, or SAM does not allow a
+            name.
+        UnsupportedError: The layout does not exist, or does not support this reference.
+        DeviceError: There is no GPU, or it has too little memory.
+        TypeError, ValueError: An argument is wrong.
 
     Examples:
         >>> fmx.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
@@ -130,10 +137,11 @@ def open_index(
     """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
     Args:
-        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME or NAME.fa stand for NAME.fmx.
+        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME and NAME.fa also name NAME.fmx.
         layout: Use backward search with this layout.
-        method: auto, verify, backward or sparse, as ``--method`` of ``fmx search``.
-        threads: All cores by default.
+        method: Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or
+            auto, the fastest that the index supports.
+        threads: Number of threads; all cores by default.
         engine: Where to search: cpu, cuda (a GPU), auto (a GPU if one can be used, else the CPU), or a GPU
             engine by name.  The index stays on the GPU for the next search.
 
@@ -174,12 +182,13 @@ def pairwise(
         match: Score of a match.
         mismatch: Score of a mismatch.
         gap: Score of each base in a gap.
-        threads: All cores by default.
+        threads: Number of threads; all cores by default.
         engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
 
     Returns:
-        A Table of dtype ``fmx.PAIR``: ``query`` and ``target``, numbers of the sequences from 0; ``score``;
-        ``identity``, 0 to 1; ``length`` of the alignment; ``matches`` in it.
+        A Table of dtype ``fmx.PAIR`` with one row per pair: ``query`` and ``target``, the numbers of the
+        sequences, from 0; ``score``; ``identity``, 0 to 1; ``length``, the number of columns of the
+        alignment; ``matches``, the number of its columns with equal bases.
 
     Raises:
         InputError: A file cannot be read, or a record is damaged.

@@ -28,8 +28,9 @@ Samples = Path | Mapping[str, Path | list[Path] | tuple[Path, ...]]
 class Counts:
     """The result of ``fmx.count``.
 
-    ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample by sample, and the
-    names of both.  ``samples``: statistics of each sample: ``reads``, ``assigned``, ``ambiguous``,
+    ``table``: a Table of dtype ``fmx.COUNT`` with one row per sample and guide, sample by sample:
+    ``sample``, ``guide`` and ``gene``, numbers from 0 with names; ``count``, the number of reads, or of pairs
+    with mates.  ``samples``: statistics of each sample: ``reads``, ``assigned``, ``ambiguous``,
     ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --report FILE.json``.  ``notes``:
     messages about the library, such as columns that were not used.
 
@@ -68,17 +69,18 @@ def count(
         mates: The files with mates 2 of the same samples, in the same form.
         columns: Columns of the library: a dict that maps id, sequence, sequence1 (the same as
             sequence), sequence2 or gene to the name of a column, or to its number from "1".
-        offsets: Where guides begin in a read, from 0; by default found in the first reads of each file.
+        offsets: Numbers of bases before the guide; by default found from the first reads of each file.
         after: Guides immediately follow these bases.
         before: These bases immediately follow the guide.
         anywhere: Guides may be anywhere in a read.
         strands: both, forward or reverse.
-        mismatches: With 1, a read without an exact guide counts for the only guide with one mismatch.
-        min_quality: Skip reads with a base of lower quality within the guide.
-        threads: All cores by default.
+        mismatches: With 1, a read without an exact guide counts for the only guide that it matches with one
+            mismatch.
+        min_quality: Skip reads with a base quality below this within the guide, 0 to 93.
+        threads: Number of threads; all cores by default.
 
     Returns:
-        Counts: a table, and statistics of the reads of each sample.
+        Counts: the table of counts, and statistics of each sample.
 
     Raises:
         InputError: A file cannot be read, a record is damaged, or the first reads contain no guide.

@@ -51,10 +51,10 @@ class Searchers:
 class Index:
     """An opened index, as returned by ``fmx.open``, ``fmx.build`` and ``fmx.from_sequences``.
 
-    Reads, patterns and queries can be the path of a FASTA or FASTQ file, compressed or not; str or bytes in a
-    list, an array or a generator; or a dict, {name: sequence}.  Long lists are searched about as fast as
-    files.  A generator is called by the searching threads, one at a time.  A ``with`` statement closes the
-    index at its end.
+    Reads, patterns and queries can be the path of a FASTA, FASTQ, BAM or CRAM file, compressed or not;
+    sequences, which are str or bytes in a list, an array or a generator; or a dict, {name: sequence}.  Long
+    lists are searched about as fast as files.  A generator is called by the searching threads, one at a time.
+    A ``with`` statement closes the index at its end.
 
     Attributes:
         path: The folder of the index, a Path; None in memory.
@@ -120,11 +120,12 @@ class Index:
             strata: Report only the hits with the fewest mismatches.
 
         Returns:
-            A Table of dtype ``fmx.HIT``, sorted by read, contig, position and strand: ``read``, its number
-            from 0; ``contig``, an index into ``contigs``; ``position``, from 0; ``reverse``, True on the
-            minus strand; ``occurrences``, the number of all occurrences of the read, reported or not.  With
-            mismatches the dtype is ``fmx.NEAR_HIT``, which adds ``mismatches``, and the hits of a read with
-            the fewest mismatches come first.  Reads without a hit have no row.
+            A Table of dtype ``fmx.HIT`` with one row per hit, sorted by read, contig, position and strand:
+            ``read``, the number of the read, from 0; ``contig``, an index into ``contigs``; ``position``, of
+            the first base of the hit in the contig, from 0; ``reverse``, True on the minus strand;
+            ``occurrences``, the number of all occurrences of the read, reported or not.  With mismatches the
+            dtype is ``fmx.NEAR_HIT``, which adds ``mismatches``, and the hits of a read with the fewest
+            mismatches come first.  Reads without a hit have no row.
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
@@ -151,11 +152,23 @@ class Index:
         by a limited number of chunks.
 
         Args:
-            reads: This and all other arguments: see ``search``.
+            reads: A path, sequences, or a dict of sequences by name.
+            k: Report up to k hits per read, 1 to 2^62; None for all.
+            strands: both, forward (reads as given) or reverse (their reverse complements).
+            at_most: Report no hits of reads with more occurrences than this.
+            seed: Choose hits at random, reproducibly for each seed.
+            mismatches: Allow up to this many mismatches in a hit, 0 to 2.
+            strata: Report only the hits with the fewest mismatches.
             progress: Show progress on standard error, as ``fmx search`` does.
 
         Yields:
-            Tables as from ``search``; joined, they are its Table.
+            Tables of dtype ``fmx.HIT``, or ``fmx.NEAR_HIT`` with mismatches; their rows, one Table after the
+            other, are those that ``search`` returns.
+
+        Raises:
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
+            TypeError, ValueError: An argument is wrong.
 
         Examples:
             >>> for hits in index.search_chunks("reads.fq"):
@@ -187,15 +200,19 @@ class Index:
             strata: Report only the proper pairs with the fewest mismatches of both mates together.
 
         Returns:
-            A Table of dtype ``fmx.PROPER_PAIR``: ``pair``, its number from 0; ``contig``; ``position1`` and
-            ``position2`` of the mates, from 0; ``reverse1`` and ``reverse2``; ``insert``; ``occurrences``,
-            the number of all proper pairs of the pair.  With mismatches the dtype is
+            A Table of dtype ``fmx.PROPER_PAIR`` with one row per proper pair: ``pair``, the number of the
+            pair of reads, from 0; ``contig``, an index into ``contigs``; ``position1`` and ``position2``, of
+            the first base of each mate in the contig, from 0; ``reverse1`` and ``reverse2``, True on the
+            minus strand; ``insert``, the insert size in bases; ``occurrences``, the number of all proper
+            pairs of the pair, reported or not.  With mismatches the dtype is
             ``fmx.NEAR_PROPER_PAIR``, which adds ``mismatches1`` and ``mismatches2``, and the proper pairs
             with the fewest mismatches come first.  Mates without a proper pair may still occur separately:
             use ``search`` to find them.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As for ``search``.
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
+            TypeError, ValueError: An argument is wrong.
             UnsupportedError: The reference has too many contigs, or too long ones.
 
         Examples:
@@ -219,16 +236,19 @@ class Index:
 
         Args:
             patterns: A path, sequences, or a dict of sequences by name.
-            strands: both, forward or reverse.
+            strands: both, forward (patterns as given) or reverse (their reverse complements).
             mismatches: Allow up to this many mismatches, 0 to 2.
             iupac: Match IUPAC codes of patterns, such as N or R, to their bases.
 
         Returns:
-            A Table as from ``search``, sorted by pattern, contig, position and strand; with mismatches or
-            iupac of dtype ``fmx.NEAR_HIT``.
+            A Table of dtype ``fmx.HIT``, or ``fmx.NEAR_HIT`` with mismatches or iupac, with one row per
+            occurrence, sorted by pattern, contig, position and strand.  The columns are those of ``search``;
+            ``read`` is the number of the pattern, from 0.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As for ``search``.
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
+            TypeError, ValueError: An argument is wrong.
 
         Examples:
             >>> index.locate(["GATTRCA"], iupac=True)["position"]
@@ -245,11 +265,19 @@ class Index:
     ) -> np.ndarray:
         """Count all occurrences of each read, without locating them if the search is exact.
 
+        Args:
+            reads: A path, sequences, or a dict of sequences by name.
+            strands: both, forward (reads as given) or reverse (their reverse complements).
+            mismatches: Allow up to this many mismatches, 0 to 2.
+            iupac: Match IUPAC codes of reads, such as N or R, to their bases.
+
         Returns:
-            int64[n_reads].
+            The number of occurrences of each read, int64[n_reads].
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As for ``search``.
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
+            TypeError, ValueError: An argument is wrong.
 
         Examples:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
@@ -268,16 +296,20 @@ class Index:
         Args:
             queries: A path, sequences, or a dict of sequences by name; of any length.
             min_length: Shortest match to report, in bases.
-            strands: forward, reverse or both.
-            unique: reference: matches that occur once in the reference; both: once in reference and query.
+            strands: forward (queries as given), reverse (their reverse complements) or both.
+            unique: Report only matches that occur once in the reference (reference), or once in the reference
+                and once in the query (both); None for all.
 
         Returns:
-            A Table of dtype ``fmx.MATCH``: ``query``, its number from 0; ``query_position``, from 0, in the
-            query as given; ``contig``; ``position``, from 0; ``length``; ``reverse``, True if the reverse
+            A Table of dtype ``fmx.MATCH`` with one row per match: ``query``, the number of the query, from 0;
+            ``query_position``, from 0, in the query as given; ``contig``, an index into ``contigs``;
+            ``position``, from 0, in the contig; ``length``, in bases; ``reverse``, True if the reverse
             complement of the query matches.
 
         Raises:
-            InputError, DeviceError, TypeError, ValueError: As for ``search``.
+            InputError: A file cannot be read, or a record is damaged.
+            DeviceError: There is no GPU, or it has too little memory.
+            TypeError, ValueError: An argument is wrong.
             UnsupportedError: The index has no whole suffix array.
 
         Examples:

@@ -71,7 +71,7 @@ class HitRows(RowWriter):
     def format(
         self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
     ) -> RowPiece:
-        """Return the format hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
+        """Return rows of the hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
         own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[own].size, self.dtype)
         rows["contig"], rows["position"] = _places(self._blocks, hits.position[own])
@@ -89,7 +89,7 @@ class PairRows(RowWriter):
     is_absolute = True
 
     def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> RowPiece:
-        """Return the format the proper pairs of the pairs from ``start`` on."""
+        """Return rows of the proper pairs of the pairs from ``start`` on."""
         found = hits.proper
         n_hits = np.diff(found.first)
         pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)

@@ -172,9 +172,9 @@ WIDEST = 30  # characters of a column in a repr
 class Table(np.ndarray[Any, np.dtype[np.void]]):
     """A NumPy structured array whose numbers of reads, contigs or sequences have names.
 
-    It behaves like any structured array: ``hits["position"]`` is a column, ``hits[0]`` a row,
-    ``hits[hits["reverse"]]`` a Table of some rows.  ``hits.names`` has the Names of a column of numbers, such
-    as ``hits.names["contig"]``; reads from a list have no names.
+    It has one dimension and behaves like any structured array: ``hits["position"]`` is a column,
+    ``hits[0]`` a row, ``hits[hits["reverse"]]`` a Table of some rows.  ``hits.names`` has the Names of a
+    column of numbers, such as ``hits.names["contig"]``; reads from a list have no names.
 
     ``to_pandas``, ``to_polars`` and ``to_arrow`` convert it, with a column ``read_name`` after ``read`` and
     so on if there are names.  Functions that accept Arrow streams also work, such as ``pyarrow.table(hits)``.

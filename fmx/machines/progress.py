@@ -129,7 +129,8 @@ class Wall:
 
     def rate(self, n: int, unit: str) -> str:
         """Return a rate in units per second."""
-        return f"{n / max(self.over(), 1e-9):,.0f} {unit}/s"
+        rate = n / max(self.over(), 1e-9)
+        return f"{rate:,.0f} {unit}/s" if rate >= 10 or not n else f"{rate:.2g} {unit}/s"
 
 
 # What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).

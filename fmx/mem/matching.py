@@ -52,7 +52,7 @@ class Flood:
         self._say(
             f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries, more than {MANY}: "
             f"expect about {_size(n_coming)} of output per million bases; "
-            f"for fewer matches use a larger -l than {self._least}"
+            f"for fewer matches, raise -l (it is {self._least})"
         )
 
 

@@ -56,10 +56,8 @@ class Number(click.ParamType):
             self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number", param, ctx)
         if not self.least <= number <= self.most:
             is_bounded = self.most < 1 << 31 or number > self.most
-            limit = (
-                f"not in the range {self.least} to {self.most}" if is_bounded else f"less than {self.least}"
-            )
-            self.fail(f"{value} is {limit}", param, ctx)
+            limit = f"from {self.least} to {self.most}" if is_bounded else f"{self.least} or more"
+            self.fail(f"must be {limit}, not {value}", param, ctx)
         return number
 
 
@@ -104,6 +102,21 @@ _ARRAYS = (
     ("PBS_ARRAY_INDEX", "", "", ""),
     ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
 )
+
+
+class Engine(click.Choice):
+    """The hardware that does the work, or a GPU engine."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.choices:
+            return value
+        from difflib import get_close_matches  # only for errors
+
+        usual = [name for name in self.choices if name not in CUDA]
+        meant = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
+        named = ", or a GPU engine of docs/engines.md" if len(usual) < len(self.choices) else ""
+        advice = f"; did you mean {meant[0]}?" if meant else ""
+        self.fail(f"{value!r} is not one of {', '.join(usual)}{named}{advice}", param, ctx)
 
 
 class GpuNumber(Number):
@@ -220,7 +233,7 @@ def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default:
     """--engine: one of ``names``."""
     return click.option(
         "--engine",
-        type=click.Choice(names),
+        type=Engine(names),
         metavar="NAME",
         default=default,
         show_default=True,
@@ -286,7 +299,7 @@ running = together(threads, quiet)
 searching = together(
     group(
         INDEX, rare(layout, method),
-        max_memory_of("Search by the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
+        max_memory_of("Use the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
     ),
     group(GPU, engine, gpus, gpu_memory), running,
 )  # fmt: skip

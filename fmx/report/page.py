@@ -17,13 +17,13 @@ _COLUMNS = 60  # of a histogram, at most
 _SHOWN = 0.995  # fraction of items in a histogram; a few very long ones would compress the rest
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
-    "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed",
-    "unmapped": "unmapped", "cannot_occur": "of these not searched", "occurrences": "occurrences",
-    "proper": "mapped as proper pairs", "proper_pairs": "proper pairs",
+    "mapped": "mapped", "unique": "mapped uniquely", "suppressed": "suppressed by -m",
+    "unmapped": "unmapped", "cannot_occur": "unmapped, not searched", "occurrences": "occurrences",
+    "proper": "mapped as proper pairs", "proper_pairs": "occurrences as proper pairs",
     "alone": "mates mapped separately",
     "hopeless": "mates not searched",
-    "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "of these with one mismatch",
-    "low_quality": "of low quality",
+    "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "assigned with one mismatch",
+    "low_quality": "low quality",
 }  # fmt: skip
 
 
@@ -55,14 +55,14 @@ def html(facts: dict[str, Any]) -> bytes:
         parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
     of_pairs = "pairs" if "pairs" in counts else "reads"
     if facts.get("mismatches"):
-        where = f"Mismatches of {of_pairs} in their best {'proper pairs' if of_pairs == 'pairs' else 'hits'}"
+        where = f"Mismatches in the best {'proper pair' if of_pairs == 'pairs' else 'hit'}"
         parts += [f"<h2>{where}</h2>", _mismatches(facts["mismatches"], of_pairs)]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
-        ("multiplicity", f"How often mapped {of_pairs} occur", (of_pairs, "occurrence")),
+        ("multiplicity", f"Occurrences per mapped {of_pairs[:-1]}", (f"mapped {of_pairs}", "occurrence")),
         ("lengths", f"Lengths of {things}", (things, "base")),
         ("match_lengths", "Lengths of matches", ("matches", "base")),
-        ("inserts", "Inserts of proper pairs", ("pairs", "base")),
+        ("inserts", "Insert sizes of proper pairs", ("pairs", "base")),
     ):
         if facts.get(name):
             parts += [f"<h2>{words}</h2>", *_histogram(facts[name], words, them, unit)]
@@ -70,9 +70,9 @@ def html(facts: dict[str, Any]) -> bytes:
         if facts.get(name):
             parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
     if facts.get("screen"):
-        parts += ["<h2>Reads by the set of groups that they occur in</h2>", _screen(facts["screen"])]
+        parts += ["<h2>Reads by combination of groups</h2>", *_screen(facts["screen"])]
     parts += ["<h2>Time</h2>", *_times(facts)]
-    parts += ["<h2>The run</h2>", _run(facts)]
+    parts += ["<h2>Run</h2>", _run(facts)]
     return page(title, parts)
 
 
@@ -80,20 +80,23 @@ def _about(facts: dict[str, Any]) -> str:
     started = facts["started"].replace("T", " ").replace("Z", " UTC")
     said = [f"fmx {facts['fmx']}", started, f"{facts['seconds']['wall']:,.1f} s"]
     if "shards" in facts:
-        said.append(f"{n_of(facts['shards'], 'shard')}, seconds added up")
+        said.append(f"{n_of(facts['shards'], 'shard')}, with their seconds added up")
     return escape("; ".join(said))
 
 
 def _counts(facts: dict[str, Any]) -> str:
-    rows = []
+    rows, columns = [], 3 if facts["shares"] else 2
     for name, n in facts["counts"].items():
+        if name == "suppressed" and not n and facts["options"].get("m") is None:
+            continue
         share = facts["shares"].get(name)
         share = "" if share is None else f"{100 * share:.2f} %"
         what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
         rows.append(cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
-        rows.append(cells(name.replace("_per_second", " per second"), f"{rate:,.0f}", ""))
-    return table(("", "number", "share"), rows)
+        number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+        rows.append(cells(name.replace("_per_second", " per second"), number, ""))
+    return table(("", "number", "share")[:columns], [row[:columns] for row in rows])
 
 
 def _fates(facts: dict[str, Any]) -> list:
@@ -131,15 +134,17 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
     width = -(-(most - least + 1) // _COLUMNS)
     columns = [0] * (-(-(most - least + 1) // width))
     if len(columns) == 1:
-        rest = f"; {total - seen:,} have more, up to {rows[-1][1]:,}" if total > seen else ""
-        return [f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}{rest}.</p>"]
+        if total == seen:
+            return [f"<p>All {things} have {n_of(least, unit)}.</p>"]
+        rest = f"{total - seen:,} have more, up to {rows[-1][1]:,}"
+        return [f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}; {rest}.</p>"]
     for shortest, _, n in rows:
         if shortest <= most:
             columns[(shortest - least) // width] += n
     words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} per column"
     if total > seen:
         words += f"; {total - seen:,} {things} with more are not shown"
-    return [svg.histogram(columns, (least, width), words, title)]
+    return [svg.histogram(columns, (least, width), (words, things), title)]
 
 
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
@@ -147,7 +152,7 @@ def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     found = []
     if len(rows) > len(shown):
-        found.append(f"<p>The {len(shown)} of {len(rows):,} {what} with the most reads; JSON has all.</p>")
+        found.append(_most(len(shown), len(rows), what))
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
     bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
@@ -155,27 +160,35 @@ def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     return [*found, table(["name", "bases", *names, ""], lines)]
 
 
-def _screen(rows: Sequence[dict[str, Any]]) -> str:
+def _screen(rows: Sequence[dict[str, Any]]) -> list:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
-    return table(("groups", "reads"), [cells(", ".join(row["groups"]), row["reads"]) for row in shown])
+    lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
+    found = [table(("groups", "reads"), lines)]
+    return [_most(len(shown), len(rows), "combinations"), *found] if len(rows) > len(shown) else found
+
+
+def _most(n: int, of_all: int, what: str) -> str:
+    return f"<p>The {n} of {of_all:,} {what} with the most reads; the JSON report has all.</p>"
 
 
 def _times(facts: dict[str, Any]) -> list:
     wall, *spent = facts["seconds"].items()
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
-    between = "; in all shards together" if "shards" in facts else ":"
-    found = [f"<p>{whole}{between} {parts}.</p>", "<p>Seconds of all threads together, by stage:</p>"]
+    between = "; added up over all shards" if "shards" in facts else ""
+    found = [f"<p>{whole}{between}: {parts}.</p>", "<p>Time by stage, added up over all threads:</p>"]
     for place, stages in facts["stages"].items():
         if stages:
             order = sorted(stages.items(), key=lambda item: -item[1])
-            rows = {stage: (spent, f"{spent:.2f} s") for stage, spent in order}
+            words = "{:.2f} s" if order[0][1] >= 1 else "{:.3f} s"
+            rows = {stage: (spent, words.format(spent)) for stage, spent in order}
+            rows = {stage: row for stage, row in rows.items() if row[1] != words.format(0)}
             found.append(svg.amounts(rows, f"Seconds by stage, {place}"))
     return found
 
 
 def _run(facts: dict[str, Any]) -> str:
-    rows = [("command", facts["command_line"]), ("places", "; ".join(facts["places"]))]
+    rows = [("command", facts["command_line"]), ("run on", "; ".join(facts["places"]))]
     for each in facts["inputs"]:
         size = "" if each["bytes"] is None else f" ({each['bytes']:,} bytes)"
         rows.append(("input", f"{each['path']}{size}"))
@@ -185,7 +198,7 @@ def _run(facts: dict[str, Any]) -> str:
         rows += [(f"{what}: {name}", value) for name, value in known.items()]
     given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
     for name, value in given.items():
-        words = ", ".join(map(str, value)) if isinstance(value, list) else value
+        words = ", ".join(map(str, value)) if isinstance(value, list) else "yes" if value is True else value
         rows.append(("-" * min(len(name), 2) + name, words))
     return table(("", ""), [cells(*row, kind=' class="words"') for row in rows])
 

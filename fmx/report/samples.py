@@ -52,17 +52,17 @@ def fates_of(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
 
 def offsets_in_words(sample: Sample) -> str:
     """The most frequent offsets in words: at most 8 per mate, with 1 % of the assigned reads or more."""
-    said = [_of_mate(sample, 1) or "no offset"]
+    said = [_of_mate(sample, 1) or "none"]
     if of_mates2 := _of_mate(sample, 2):
         said.append(of_mates2)
-    return ", of mates 2 at ".join(said)
+    return "; mates 2: ".join(said)
 
 
 def _of_mate(sample: Sample, mate: int) -> str:
     places = [place for place in sample["offsets"] if place["mate"] == mate]
     shares = [(place, 100 * place["reads"] / max(sample["assigned"], 1)) for place in places[:8]]
     return ", ".join(
-        f"{place['offset']}{' (reverse)' if place['strand'] == '-' else ''} {share:.0f} %"
+        f"{place['offset']}{' reverse' if place['strand'] == '-' else ''} ({share:.0f} %)"
         for place, share in shares
         if share >= 1
     )
@@ -73,14 +73,13 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
     samples, unit = facts["samples"], facts["samples"][0]["unit"]
     library, units = facts["library"], f"{unit}s"
     parts = [
-        f"<h2>{units.capitalize()} of samples</h2>",
+        f"<h2>{units.capitalize()} per sample</h2>",
         f"<p>{escape(library['path'])}; {n_of(library['guides'], 'guide')}, "
         f"{n_of(len(samples), 'sample')}</p>",
         _samples(samples, units), _fates(samples, units),
-        f"<h2>{units.capitalize()} of guides</h2>", _guides(samples, units),
-        f"<p>Mean and median of {units} per guide; 90/10 skew: {units} of the guide at the 90th percentile "
-        "divided by those of the guide at the 10th, if it has any; Gini index of log(count + 1), as in "
-        "MAGeCK.</p>",
+        f"<h2>{units.capitalize()} per guide</h2>", _guides(samples, units),
+        f"<p>90/10 skew: {units} of the guide at the 90th percentile divided by those of the guide at the "
+        "10th; none if that is 0. Gini: the Gini index of log(count + 1), as in MAGeCK.</p>",
         f"<h2>{units.capitalize()} by rank of guide</h2>", _ranks(facts, units),
     ]  # fmt: skip
     if len(samples) > 1:
@@ -89,7 +88,10 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
         parts.append(svg.matrix(names, facts["correlation"], "Correlation of samples"))
     few = [each for each in samples if each["assigned_share"] < _ENOUGH and each["top_unassigned"]]
     if few:
-        parts += ["<h2>Most frequent unassigned sequences</h2>", _unassigned(few, units)]
+        parts += [
+            "<h2>Most frequent unassigned sequences at the start of each file</h2>",
+            _unassigned(few, units),
+        ]
     return parts
 
 
@@ -102,7 +104,7 @@ def _samples(samples: Sequence[Sample], units: str) -> str:
         _, *numbers = fates[each["sample"]].values()
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
         rows.append([_words(each["sample"]), *cells("", *row)[1:], _words(offsets_in_words(each))])
-    return table(("sample", units, "assigned", "%", *others, "offsets of guides"), rows)
+    return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
 
 
 def _fates(samples: Sequence[Sample], units: str) -> str:
@@ -117,7 +119,8 @@ def _fates(samples: Sequence[Sample], units: str) -> str:
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
     """Return a table of the reads per guide by sample."""
-    head = ("sample", "guides", f"without {units}", f"under {LOW}", "mean", "median", "90/10 skew", "Gini")
+    low = f"under {LOW} {units}"
+    head = ("sample", "guides", f"without {units}", low, "mean", "median", "90/10 skew", "Gini")
     rows = []
     for each in samples:
         numbers = [each[name] for name in ("guides", "zero_guides", "low_guides")]
@@ -138,7 +141,8 @@ def _ranks(facts: Mapping[str, Any], units: str) -> str:
     x_ticks = [(i / 4, f"{max(1, round(i * n / 4)):,}") for i in range(5)]
     y_ticks = [(math.log10(10**i + 1) / most, f"{10**i:,}") for i in range(int(most) + 1)]
     y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
-    return svg.lines(curves, (x_ticks, y_ticks), ("rank of guide", units), f"{units} by rank of guide")
+    labels = "rank of guide", f"{units} (log scale)"
+    return svg.lines(curves, (x_ticks, y_ticks), labels, f"{units} by rank of guide")
 
 
 def _unassigned(samples: Sequence[Sample], units: str) -> str:
@@ -147,7 +151,7 @@ def _unassigned(samples: Sequence[Sample], units: str) -> str:
         for each in samples
         for bases, n in (found.values() for found in each["top_unassigned"][:_LISTED])
     ]
-    return table(("sample", "sequence", f"{units} among the first of each file"), rows)
+    return table(("sample", "sequence", units), rows)
 
 
 def _words(text: str) -> str:

@@ -81,7 +81,7 @@ def amounts(rows: dict, title: str) -> str:
         parts.append(text(left - 8, y + 12, shortened(name), "end"))
         parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="15" fill="{COLOURS[0]}"/>')
         parts.append(text(left + width + 8, y + 12, words))
-    return _figure(left + _WIDE + 120, 16 + _ROW * len(rows), parts, title)
+    return _figure(left + _WIDE + 170, 16 + _ROW * len(rows), parts, title)
 
 
 def _step(most: int) -> int:
@@ -90,8 +90,8 @@ def _step(most: int) -> int:
     return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
 
 
-def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title: str) -> str:
-    """Return a histogram; ``scale``: (start of the first column, width of each); ``label``: of the x axis."""
+def histogram(columns: Sequence[int], scale: tuple[int, int], labels: tuple[str, str], title: str) -> str:
+    """Return a histogram; ``scale``: (start of the first column, width of each); ``labels``: of the axes."""
     parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
     tick = _step(most)
     for n in range(0, most + 1, tick):
@@ -107,7 +107,9 @@ def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title:
     for i in range(0, len(columns), step):
         at = _SCALE + i * wide + min(wide - 1, 40) / 2
         parts.append(text(at, bottom + 16, f"{scale[0] + i * scale[1]:,}", "middle"))
-    parts.append(text(_SCALE + _WIDE / 2, bottom + 36, label, "middle"))
+    parts.append(text(_SCALE + _WIDE / 2, bottom + 36, labels[0], "middle"))
+    place = f'transform="rotate(-90 14 {(bottom + _TOP) / 2})"'
+    parts.append(text(14, (bottom + _TOP) / 2, labels[1], "middle", f" {place}"))
     return _figure(_SCALE + _WIDE + 30, bottom + 48, parts, title)
 
 

@@ -68,9 +68,13 @@ class MapOptions:
     def cannot_occur(self) -> str:
         """Return which reads are not searched, as words for a message."""
         v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
-        what = "an IUPAC code" if iupac else "A C G T U"
+        what = "IUPAC codes" if iupac else "A, C, G, T and U"
         short = "shorter than --min-length, " if self.trim.least else ""
-        many = f"at most {v} long, or with more than {v} letters" if v else "empty, or with a letter"
+        many = (
+            f"of up to {n_of(v, 'base')}, or with more than {v} characters"
+            if v
+            else "empty, or with characters"
+        )
         return f"{short}{many} other than {what}"
 
 

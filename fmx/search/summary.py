@@ -95,7 +95,7 @@ class Summary(Sums):
         """Return one line that describes the run."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} not searched: {asked.cannot_occur}"
+        hopeless = f"; {self.hopeless:,} not searched ({asked.cannot_occur})"
         mapped = "mapped" if asked.noun == "read" else "found"
         return (
             f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %), "
@@ -224,10 +224,10 @@ class PairSummary(Sums):
         """Return one line that describes the run."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched: {asked.cannot_occur}"
+        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({asked.cannot_occur})"
         return (
             f"{n_of(self.pairs, 'pair')}: {self.proper:,} mapped as proper pairs ({share:.2f} %), "
-            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'proper pair')}; "
+            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}; "
             f"{n_of(self.alone, 'mate')} mapped separately{hopeless if self.hopeless else ''}"
         )
 
@@ -286,7 +286,7 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
     """Return what to do about patterns that cannot occur; "" if all can."""
     if summary.hopeless == 0 or asked.iupac:
         return ""
-    return "if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters match nothing"
+    return "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
 
 
 # Facts in the report of a search, besides those of every run (machines/progress.py).

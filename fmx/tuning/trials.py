@@ -127,7 +127,7 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
         offered = choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
         found += [choice for choice in offered if _can_search(choice, question.length)]
     if not found:
-        allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in at)
+        allowed = ", ".join(f"{place.memory / 1e9:.3g} GB ({place.kind})" for place in at)
         raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
     about = {
         "index": str(question.index) if question.index else None, "length": question.length,
@@ -165,7 +165,7 @@ def _places(question: Question, progress: Progress) -> list[SearchPlace]:
         found.append(SearchPlace("cuda", sessions[0].name, sessions[0].memory))
 
     where = Device(question.engine, memory=question.memory)
-    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"found {place}"))
+    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"choosing for {place}"))
     return found
 
 
@@ -298,15 +298,18 @@ def _checksum(results: dict) -> str:
 def text(answer: dict) -> str:
     """Format an answer."""
     lines = [f"machine     {device}" for device in answer["devices"]]
-    what = answer["index"] or "a reference"
-    lines.append(
-        f"reference   {what}, {answer['n_text']:,} symbols; reads of {answer['length']} bases, one strand"
+    what = (
+        f"{answer['index']}, {answer['n_text']:,} symbols"
+        if answer["index"]
+        else f"{answer['n_text']:,} bases"
     )
-    lines += ["", _line("search by", "engine", "sa-rate", "reads MB", "million reads/s")]
+    lines.append(f"reference   {what}; reads of {answer['length']} bases, one strand")
+    is_timed = any(row["speed"] for row in answer["rows"])
+    lines += ["", _line("method", "engine", "sa-rate", "memory MB", "million reads/s" if is_timed else "")]
     for row in answer["rows"]:
         million = row["speed"] / 1e6
         speed = (f"{million:,.1f}" if million < 100 else f"{million:,.0f}") if million else ""
-        size = f"{row['n_bytes'] / 1e6:,.0f}"
+        size = f"{row['n_bytes'] / 1e6:,.0f}" if row["n_bytes"] >= 1e6 else f"{row['n_bytes'] / 1e6:.1g}"
         lines.append(_line(row["way"], row["engine"], row["sa_rate"], size, speed))
     lines += ["", *_commands(answer)]
     if "kept" in answer:

@@ -66,8 +66,8 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path, fasta, capsys):
 def test_a_checkpoint_that_cannot_be_kept_is_one_line(tmp_path, fasta, capsys):
     (tmp_path / "folder").mkdir()
     for name, why in (
-        ("no/kept", "cannot keep a checkpoint: No such file or directory"),
-        ("folder", "not a regular file; name another --checkpoint"),
+        ("no/kept", f"cannot write: the folder '{tmp_path / 'no'}' does not exist"),
+        ("folder", "not a regular file; choose another --checkpoint"),
     ):
         path = tmp_path / name
         assert run(["pairwise", "-q", fasta, "-o", os.devnull, "--checkpoint", str(path)]) == 1

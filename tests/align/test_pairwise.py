@@ -206,13 +206,13 @@ def test_identity_2_differs_from_vsearch_where_insertions_meet_deletions_at_an_e
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is empty: expected FASTA"),
-        ("\n\n", "is empty: expected FASTA"),
+        ("", "the file is empty; expected FASTA"),
+        ("\n\n", "the file is empty; expected FASTA"),
         ("@r\nACGT\n+\nIIII\n", "this looks like FASTQ"),
         ("ACGT\n", "expected '>'"),
-        (">a\nACGT\n>\nAC\n", "record 2: has no name"),
+        (">a\nACGT\n>\nAC\n", "record 2: expected a name"),
         (">a\nAC-GT\n", "an alignment? remove its gaps"),
-        (">a\nAC7GT\n", "a byte that is not a letter: '7'"),
+        (">a\nAC7GT\n", "a character that is not a base: '7'"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):

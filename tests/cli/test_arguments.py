@@ -103,7 +103,9 @@ def test_an_empty_name_among_layouts_is_refused(name, home, command):
 
 
 def test_an_engine_that_does_not_exist_is_refused(home, command):
-    refused(command("search", "r.fq", "--engine", "warp"), "--engine", "'warp'", "cuda_memory")
+    refused(command("search", "r.fq", "--engine", "warp"), "--engine: 'warp' is not one of cpu, cuda, auto")
+    for name in ("gpu", "GPU", "Cuda"):
+        refused(command("search", "r.fq", "--engine", name), "did you mean cuda?")
 
 
 def test_an_empty_variable_names_no_index(home, command, monkeypatch):
@@ -232,7 +234,7 @@ def test_names_of_files_that_are_no_utf8(home, command, peer):
 
 def test_patterns_that_are_no_utf8_are_one_line(home, command):
     result = command("locate", "-p", "AC\udcff")
-    assert (result.code, result.out) == (1, b"")
+    assert (result.code, result.out) == (2, b"")
     (line,) = result.err.splitlines()
     assert r"\xff" in line
 

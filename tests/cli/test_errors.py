@@ -41,7 +41,7 @@ def test_the_second_of_two_files_is_named(indexed, command):
 
 def test_reads_that_are_not_there(indexed, command):
     assert "no.fq: No such file" in complaint(command("search", "no.fq"))
-    assert "ref.fmx: is an index, not sequences: give an index with -x" in complaint(
+    assert "ref.fmx: this is an index, not a file of sequences: give it with -x" in complaint(
         command("search", "ref.fmx")
     )
     (indexed / "folder").mkdir()
@@ -72,7 +72,7 @@ BAD_REFERENCES = {
     "duplicate names": (b">a x\nACGT\n>b\nAC\n>a y\nGG\n", ["contig a", "twice"]),
     "empty contig": (b">a\nACGT\n>b\n>c\nAC\n", ["contig b", "no sequence"]),
     "empty contig at the end": (b">a\nACGT\n>b\n", ["contig b", "no sequence"]),
-    "no name": (b">a\nACGT\n>\nAC\n", ["contig number 2", "no name"]),
+    "no name": (b">a\nACGT\n>\nAC\n", ["contig number 2", "expected a name"]),
     "a name that is no ASCII": (">ä\nACGT\n".encode(), ["contig number 1", "SAM"]),
     "a name that means no contig": (b">*\nACGT\n", ["contig number 1", "name *", "SAM"]),
     "a name that means the same contig": (b">=\nACGT\n", ["contig number 1", "name =", "SAM"]),
@@ -116,10 +116,12 @@ def test_an_index_never_replaces_something_else(folder, command):
 def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
-    assert "no layout 'nope'; there are: bvsfm" in complaint(
+    assert "no layout 'nope'; the layouts are bvsfm" in complaint(
         command("index", "-q", "r.fa", "--layout", "nope")
     )
-    assert "there are: bvsfm-k2-d96, " in complaint(command("search", "--layout", "bvsfm-k7", "r.fq"))
+    assert "the bvsfm layouts are bvsfm-k2-d96, " in complaint(
+        command("search", "--layout", "bvsfm-k7", "r.fq")
+    )
     message = complaint(command("search", "--layout", "bvsfm-k1-d224", "r.fq"))
     assert "no layout bvsfm-k1-d224; it has: bvsfm-k2-d96" in message
 
@@ -136,7 +138,9 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     (folder / "r.fq").write_bytes(GOOD)
     assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
     assert "no.fmx: no index here" in complaint(command("search", "-x", "no.fmx", "r.fq"))
-    assert "r.fq: a file, not an index: name the folder" in complaint(command("search", "-x", "r.fq", "r.fq"))
+    assert "r.fq: this is a file, not an index: name the folder" in complaint(
+        command("search", "-x", "r.fq", "r.fq")
+    )
     (folder / "some.fmx").mkdir()
     assert "is not an fmx index" in complaint(command("search", "r.fq"))
     (folder / "other.fmx").mkdir()
@@ -266,7 +270,7 @@ def test_a_full_disk(indexed, command):
 
 def test_an_output_that_cannot_be_made(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
-    assert "no/out.sam: cannot write: No such file" in complaint(
+    assert "no/out.sam: cannot write: the folder 'no' does not exist" in complaint(
         command("search", "r.fq", "-o", "no/out.sam")
     )
     (indexed / "there").mkdir()

@@ -18,8 +18,8 @@ def test_a_protein_is_warned_of(folder, command):
         (folder / name).write_bytes(data)
         said = command("index", name, "-o", "p.fmx").err
         assert (
-            f"warning: {name}: 37 % of its letters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
-            "protein? No read maps to such letters\n" in said
+            f"warning: {name}: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
+            "protein? No read maps to them\n" in said
         )
         assert "warning" not in command("index", "-q", name, "-o", "p.fmx").err
 

@@ -3,6 +3,8 @@
 import pytest
 from texts import numbered, random_letters
 
+from fmx.errors import shown
+
 GENOME = numbered([random_letters(3000, "patterns"), "ACGTACGT"])
 LONG = GENOME[0][1][100:2600]
 
@@ -26,13 +28,10 @@ def test_long_patterns_are_their_own_names_where_sam_is_not_written(length, fold
     [("AT C", "' '"), ("A,C", "','"), ("A\tC", r"'\t'"), ("A\nC", r"'\n'"), ("A\r", r"'\r'"),
      ("A>C", "'>'"), ("@AC", "'@'"), ("A-C", "'-'"), ("é", r"'\xc3'"), ("\udcff", r"'\xff'")],
 )  # fmt: skip
-def test_a_pattern_with_anything_but_letters_is_refused(bad, byte, folder, index_of, command):
+def test_a_pattern_with_anything_but_bases_is_refused(bad, byte, folder, index_of, command):
     result = command("locate", "-q", "-x", index_of(GENOME), "-p", "ACGT", "-p", bad)
-    assert (result.code, result.out) == (1, b"")
-    said = f"given sequences: record 2: {byte} is not a letter of a sequence"
-    if set(bad) & set(" \t\n\r,"):
-        said += "; give several sequences as a list"
-    assert result.err == f"fmx: error: {said}\n"
+    assert (result.code, result.out) == (2, b"")
+    assert result.err == f"fmx: error: -p {shown(bad)}: {byte} is not a base\n"
 
 
 def test_a_sequence_without_p_is_recognized(folder, index_of, command):
@@ -48,8 +47,8 @@ def test_a_pattern_that_cannot_occur_is_told(bad, folder, index_of, command):
     index = index_of(GENOME)
     result = command("locate", "-x", index, "-p", "ACGTACGT", "-p", bad)
     assert result.code == (0 if bad else 2)
-    assert not bad or "; 1 not searched: empty, or with a letter other than A C G T U" in result.err
+    assert not bad or "; 1 not searched (empty, or with characters other than A, C, G, T and U)" in result.err
     (folder / "p.fa").write_text(f">a\nACGTACGT\n>b\n{bad}\n>c\n{bad}\n")
-    assert "; 2 not searched: " in command("locate", "-x", index, "p.fa").err
-    assert "; 2 not searched: " in command("search", "-x", index, "p.fa").err
+    assert "; 2 not searched (" in command("locate", "-x", index, "p.fa").err
+    assert "; 2 not searched (" in command("search", "-x", index, "p.fa").err
     assert "not searched" not in command("locate", "-x", index, "-p", "ACGTACGT", "-p", "TTTTTTTTTTTTTTT").err

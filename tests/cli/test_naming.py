@@ -46,8 +46,8 @@ def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
         ("yeast.v2", "yeast.v2: no index here; did you mean yeast.fmx?"),
         ("toad.fmx", "toad.fmx: no index here; build one with 'fmx index REFERENCE.fa -o toad.fmx'"),
         ("mouse", "mouse: no index here; build one with 'fmx index REFERENCE.fa -o mouse'"),
-        ("alone.fa", "alone.fa: a reference, not its index: build one with 'fmx index alone.fa'"),
-        ("r.fq", "r.fq: a file, not an index: name the folder that 'fmx index' wrote"),
+        ("alone.fa", "alone.fa: this is a reference, not its index: build one with 'fmx index alone.fa'"),
+        ("r.fq", "r.fq: this is a file, not an index: name the folder that 'fmx index' wrote"),
     ],
 )
 def test_what_is_no_index_is_told(name, message, home, command):
@@ -59,7 +59,7 @@ def test_what_is_no_index_is_told(name, message, home, command):
 
 
 def test_an_index_instead_of_reads_is_recognized(home, command):
-    error = "fmx: error: yeast.fmx: is an index, not sequences: give an index with -x"
+    error = "fmx: error: yeast.fmx: this is an index, not a file of sequences: give it with -x"
     assert complaint(command("search", "-x", "yeast", "yeast.fmx", "r.fq")) == error
 
 
@@ -129,12 +129,15 @@ RAW = f"{THIS}has sequences without names: write a line '>NAME' before each"
         ("id,sequence,gene\ng1,ACGTNACGTACGTACGTACG,A\n", TABLE),
         ("g1\tACGTACGTACGTACGTACGT\tA\n", TABLE),
         ("ACGTACGTACGTACG\nACGTACGTACGT\n", RAW),
-        ("read\tACGT\n", "first byte: expected '@' (FASTQ) or '>' (FASTA), found 'r'"),
+        (
+            "read\tACGT\n",
+            "record 1: expected '@' (FASTQ) or '>' (FASTA) at its start, found 'r' (is this",
+        ),
         (
             "\t".join(["r", "4", "*", "0", "0", "*", "*", "0", "0", "ACGTACGTACGT", "I"]),
-            "first byte: expected",
+            THIS + "looks like SAM: convert it to BAM with samtools view -b",
         ),
-        ("hello, world\n", "first byte: expected"),
+        ("hello, world\n", "record 1: expected"),
     ],
 )
 def test_a_table_in_the_place_of_reads_is_told(text, message, home, command):

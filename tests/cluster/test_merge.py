@@ -60,12 +60,12 @@ def test_a_folder_without_shards_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        ([(1, 3), (3, 3)], "of 3 shards, these are missing: 2; run them, then merge again"),
+        ([(1, 3), (3, 3)], "shard 2 of 3 is missing: run what is missing, then merge again"),
         (
             [(1, 12), (2, 12)],
-            f"of 12 shards, these are missing: {', '.join(map(str, range(3, 13)))}; run them",
+            f"shards {', '.join(map(str, range(3, 13)))} of 12 are missing: run",
         ),
-        ([(13, 13)], f"of 13 shards, these are missing: {', '.join(map(str, range(1, 11)))} and 2 more; run"),
+        ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more of 13 are missing: run"),
         ([(1, 2), (2, 9)], "shards of several runs, with 2, 9 shards each: delete the folders of the others"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_renamed_copy_is_named(tmp_path):
     made(tmp_path, 1, 2)
     made(tmp_path, 2, 2)
     (tmp_path / name_of(2, 2)).rename(tmp_path / "02-of-02")
-    with said(f"{tmp_path / '02-of-02'} contains shard 2 of 2: a renamed copy; delete it"):
+    with said(f"{tmp_path / '02-of-02'} contains shard 2 of 2: it is a renamed copy; delete it"):
         manifests(tmp_path)
 
 
@@ -138,7 +138,9 @@ def test_a_shard_begins_where_the_one_before_it_ends(borders, fit, tmp_path):
 
 def test_an_output_that_shards_do_not_store_is_named(tmp_path):
     check_beside(tmp_path, RUN, {"--counts": True, "--al": False})
-    with said(f"{tmp_path}: its shards lack --al: delete the folder and run them again with --al"):
+    with said(
+        f"{tmp_path}: the shards were run without --al: delete the folder and run them again with --al"
+    ):
         check_beside(tmp_path, RUN, {"--counts": True, "--al": True})
 
 

@@ -74,7 +74,7 @@ def test_what_shards_lack_is_told(there, run, command):
     for options, said in (
         ("--un un.fq.gz", "--un un.fq.gz: the shards hold these reads as plain: remove .gz from"),
         ("--un un.bam", "--un un.bam: the output is FASTA or FASTQ, not .bam"),
-        ("--un out.d/un.fq", "--un out.d/un.fq lies in out.d"),
+        ("--un out.d/un.fq", "--un out.d/un.fq is inside out.d"),
     ):
         result = command("merge", "out.d", "-o", "o.sam", *options.split())
         assert (result.code, said in result.err) == (2, True), result.err

@@ -203,13 +203,13 @@ def refused(command, tmp_path, words):
 
 def test_a_missing_shard_is_named(command, shards, tmp_path):
     shutil.rmtree(tmp_path / "out.d" / "0001-of-0002")
-    refused(command, tmp_path, "of 2 shards, these are missing: 1")
+    refused(command, tmp_path, "shard 1 of 2 is missing")
 
 
 def test_a_double_shard_is_named(command, shards, tmp_path):
     folder = tmp_path / "out.d"
     shutil.copytree(folder / "0001-of-0002", folder / "01-of-02")
-    refused(command, tmp_path, "01-of-02 contains shard 1 of 2: a renamed copy")
+    refused(command, tmp_path, "01-of-02 contains shard 1 of 2: it is a renamed copy")
 
 
 def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
@@ -375,7 +375,8 @@ def test_what_shards_lack_is_named_by_merge(command, shards, tmp_path):
         done = command("merge", folder, "-o", tmp_path / "all.sam", option, tmp_path / "x") if (
             option != "--report") else done  # fmt: skip
         assert done.err.endswith(
-            f"{folder}: its shards lack {option}: delete the folder and run them again with {option}\n"
+            f"{folder}: the shards were run without {option}: delete the folder and run them again with "
+            f"{option}\n"
         )
 
 
@@ -578,7 +579,7 @@ def test_the_array_job_of_the_docs(index_of, inputs, tmp_path):
     for task in (1, 3):
         assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
     merging = ["fmx", "merge", "out.d", "-o", "all.sam"]
-    assert "of 3 shards, these are missing: 2" in run(merging).stderr
+    assert "shard 2 of 3 is missing" in run(merging).stderr
     for task in (1, 2, 3):
         assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
     done = run(merging)

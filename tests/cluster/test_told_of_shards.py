@@ -10,7 +10,7 @@ from texts import numbered, random_letters
 UNIT = random_letters(4000, "told")
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 NEAR = [UNIT[i : i + 20] + "N" * 9 for i in range(0, 2400, 20)]
-LETTERS = "empty, or with a letter other than A C G T U"
+LETTERS = "empty, or with characters other than A, C, G, T and U"
 OTHER_REFERENCE = (
     "fmx: hint: a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow "
     "--mismatches, and check the reference"
@@ -25,32 +25,31 @@ CASES = {
         "fmx: hint: reads may come from the other strand: remove --forward-only",
     ]),
     "search -m 1": (["near.fq"], [
-        f"fmx: 120 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences; 120 not searched: {LETTERS}",
+        f"fmx: 120 reads: 0 mapped (0.00 %), 0 uniquely; 0 occurrences; 120 not searched ({LETTERS})",
         "fmx: hint: most reads cannot be searched: check the file; trim ends of N with --trim5 and "
         "--trim3",
     ]),
     "search -1 reads.fq -2 near.fq": ([], [
-        "fmx: 120 pairs: 0 mapped as proper pairs (0.00 %), 0 uniquely; 0 proper pairs; 0 mates mapped "
-        f"separately; 120 mates not searched: {LETTERS}",
+        "fmx: 120 pairs: 0 mapped as proper pairs (0.00 %), 0 uniquely; 0 occurrences; 0 mates mapped "
+        f"separately; 120 mates not searched ({LETTERS})",
         OTHER_REFERENCE,
     ]),
     "locate": (["near.fq"], [
-        f"fmx: 120 patterns: 0 found (0.00 %), 0 uniquely; 0 occurrences; 120 not searched: {LETTERS}",
-        "fmx: hint: if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters "
-        "match nothing",
+        f"fmx: 120 patterns: 0 found (0.00 %), 0 uniquely; 0 occurrences; 120 not searched ({LETTERS})",
+        "fmx: hint: to match IUPAC codes in patterns, such as N, R or Y, add --iupac",
     ]),
     "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
     "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
     "count -l l.csv --offset 0": (["reads.fq"], [
         "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "
-        "0.000; guides at no offset",
+        "0.000; offsets of guides: none",
         "fmx: hint: few reads of reads contain a guide: is it the right library? Try --anywhere and "
         "--mismatches 1; --report lists the most frequent unassigned sequences",
         "fmx: 120 reads: 0 assigned (0.00 %)",
     ]),
 }  # fmt: skip
 _PACE = (
-    r"; ((\d+ shards?), [0-9.]+ s of computing|"
+    r"; ((\d+ shards?), [0-9.]+ s of computing time|"
     r"((\d+ shards?), )?[0-9.]+ s( [(].*[)])?, [0-9,]+ \w+/s)$"
 )
 

@@ -230,7 +230,7 @@ def test_the_list_is_shown_with_what_is_kept(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     assert len(lines) == len(ENTRIES)
-    assert {state for _, _, state, _ in lines} == {"-"}
+    assert {state for _, _, state, _ in lines} == {"not compiled"}
 
 
 def test_a_folder_that_others_can_change_is_one_line(tmp_path):

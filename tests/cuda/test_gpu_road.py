@@ -235,7 +235,7 @@ def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_pa
 
 
 DAMAGES = {
-    "letter": (b"AC", b"A!", "not a letter"),
+    "letter": (b"AC", b"A!", "not a base"),
     "quality": (b"\n!", b"\n\x7f", "outside"),
     "no third line": (b"\n+\n", b"\nA\n", "third line"),
     "a line too many": (b"\n+\n", b"\n\n+\n", "third line"),

@@ -50,8 +50,8 @@ def test_all_ways_to_find_guides_tell_the_truth(where, screen, command):
     ]  # fmt: skip
     assert "3,000 reads" in done.err
     assert "1 of 40 guides without reads" in done.err
-    assert "guides at " in done.err
-    assert all(f"{i} 25 %" in done.err for i in (7, 8, 9, 10)) or "24 %" in done.err
+    assert "offsets of guides: " in done.err
+    assert all(f"{i} (25 %)" in done.err for i in (7, 8, 9, 10)) or "24 %" in done.err
 
 
 def test_files_of_a_sample_and_threads_and_standard_input(screen, command):
@@ -95,7 +95,7 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     reads = "".join(f">r\nTT{naive.reverse_complement(read)}\n" for read in lines[1::4])
     done = command("count", "-l", folder / "library.csv", "-", stdin=reads.encode())
     assert [int(row[2]) for row in rows(done.out)[1:]] == [truth.count(i) for i in range(40)]
-    assert "12 (reverse) 100 %" in done.err
+    assert "12 reverse (100 %)" in done.err
     done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.code == 1
     assert done.err.endswith(
@@ -125,8 +125,8 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         "fmx: l.csv: 1 guide has the same sequence as an earlier guide (such as d, same as a): left out",
         "fmx: l.csv: 2 guides differ by one base from another (such as a and b); reads that match both are "
         "ambiguous",
-        "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; guides "
-        "at 0 100 %",
+        "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; "
+        "offsets of guides: 0 (100 %)",
     ]
 
 
@@ -220,15 +220,15 @@ def test_a_library_in_the_place_of_reads_is_named(folder, command):
     (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
     (folder / "notes.txt").write_text("what,ever\n")
     done = command("count", "-l", "r.fq", "r.fq")
-    said = "fmx: error: r.fq: FASTQ is not a library of guides: give -l a table or FASTA\n"
+    said = "fmx: error: r.fq: this is FASTQ, not a library of guides: give -l a table or FASTA\n"
     assert (done.code, done.err) == (1, said)
     for library, name in (("l.csv", "l.csv"), ("l.csv", "l.csv.gz"), ("r.fq", "l.csv")):
         done = command("count", "-l", library, "r.fq", name)
-        said = f"fmx: error: {name}: a library of guides, not reads: give it with -l\n"
+        said = f"fmx: error: {name}: this is a library of guides, not reads: give it with -l\n"
         assert (done.code, done.err) == (1, said)
     done = command("count", "-l", "l.csv", "notes.txt")
-    said = "fmx: error: notes.txt: first byte: expected '@' (FASTQ) or '>' (FASTA), found 'w'\n"
-    assert (done.code, done.err) == (1, said)
+    said = "record 1: expected '@' (FASTQ) or '>' (FASTA) at its start, found 'w' (is this a file of reads?)"
+    assert (done.code, done.err) == (1, f"fmx: error: notes.txt: {said}\n")
 
 
 def test_the_demo_of_mageck_has_the_counts_that_are_known(data, command):

@@ -261,7 +261,10 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"a,ACGTA\n,CCTTA\n", "line 2: guide without an id"),
         (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 bases; a guide has 4 to 32"),
         (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 bases; a guide has 4 to 32"),
-        (b"a,NNNNNNN\n", "line 1: the sequence of a stands for more than 4,096 sequences: use fewer codes"),
+        (
+            b"a,NNNNNNN\n",
+            "line 1: the sequence of a matches more than 4,096 sequences: use fewer IUPAC codes",
+        ),
         (b"a ACGTA G\n", "line 1: only one column: separate id, sequence and gene by tabs or commas"),
         (
             b"a,ACGTA,x\nb\tCCCTA\tx\n",

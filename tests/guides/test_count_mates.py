@@ -52,7 +52,7 @@ def test_pairs_of_a_library_and_pairs_of_others(where, screen, command):
     other = sum(None not in pair and pair not in pairs for pair in truth)
     none = sum(None in pair for pair in truth)
     assert f"{other} recombined, {none} unassigned; " in done.err
-    assert "of mates 2 at 3 (reverse) 100 %" in done.err
+    assert "mates 2: 3 reverse (100 %)" in done.err
 
 
 def test_the_page_shows_commands_for_mates(screen, command, monkeypatch):
@@ -107,7 +107,7 @@ def test_a_guide_in_one_of_the_mates(folder, command):
         (
             ["-l", "p.csv", "r.fa"],
             1,
-            "p.csv: a library of pairs: give the files of both mates with -1 and -2",
+            "p.csv: this is a library of pairs: give the files of both mates with -1 and -2",
         ),
         (["-l", "l.csv", "-l", "l.csv", "r.fa"], 1, "a library of pairs: give the files of both mates"),
         (["-l", "l.csv", "-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "give one library of pairs, or two"),
@@ -120,7 +120,7 @@ def test_a_guide_in_one_of_the_mates(folder, command):
         (
             ["-l", "l.csv", "-1", "r.fa,r.fa", "-2", "s.fa"],
             2,
-            "each file with mates 1 needs one with mates 2",
+            "give one file with mates 2 for each file with mates 1",
         ),
         (["-l", "l.csv", "r.fa", "--offset", "1/2"], 2, "give the files with -1 and -2"),
         (

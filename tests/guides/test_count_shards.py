@@ -141,7 +141,7 @@ def test_what_only_other_shards_have_is_refused(screen, command, folder):
     done = command("merge", "out.d", "-o", "x.sam")
     assert (
         done.code,
-        "-o x.sam: the shards in out.d contain TSV or PARQUET: choose another" in done.err,
+        "-o x.sam: the shards in out.d contain TSV or Parquet: choose another" in done.err,
     ) == (
         2,
         True,

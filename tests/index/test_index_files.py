@@ -296,7 +296,8 @@ def test_names_of_outputs(home, command):
     assert command("index", "-q", "two.fa", "-o", "ref.fmx/").code == 0
     assert command("index", "-q", "two.fa", "-o", "new.fmx/").code == 0
     assert n_text() == n_text("new.fmx") == 610
-    assert "No such file or directory" in error(command("index", "-q", "two.fa", "-o", "no/new.fmx"))
+    said = error(command("index", "-q", "two.fa", "-o", "no/new.fmx"))
+    assert "no/new.fmx: cannot write here: the folder 'no' does not exist" in said
     assert "one.fa/x.fmx: cannot write here: Not a directory" in error(
         command("index", "-q", "two.fa", "-o", "one.fa/x.fmx")
     )

@@ -129,8 +129,9 @@ def wrong_second(folder) -> dict:
     (folder / "cut.gz").write_bytes(gzip.compress(np.random.default_rng(1).bytes(9000))[:20])
     (folder / "link").symlink_to("nowhere")
     return {
-        "none.fq": "No such file", "folder": "Is a directory", "junk": "first byte", "junk.gz": "first byte",
-        "cut.gz": "gzip stream", "link": "No such file", "q.fq/x": "Not a directory",
+        "none.fq": "No such file", "folder": "Is a directory", "junk": "expected '@'",
+        "junk.gz": "expected '@'", "cut.gz": "gzip stream",
+        "link": "No such file", "q.fq/x": "Not a directory",
     }  # fmt: skip
 
 
@@ -144,7 +145,8 @@ def test_a_wrong_second_input_is_noticed_first(arguments, indexed, command):
         (line,) = result.err.splitlines()
         assert line.startswith(f"fmx: error: {name}: ")
         assert (
-            words.replace("first byte", "expected '>'" if arguments == ["pairwise"] else "first byte") in line
+            words.replace("expected '@'", "expected '>'" if arguments == ["pairwise"] else "expected '@'")
+            in line
         )
 
 

@@ -65,7 +65,7 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     prepared = workflow.prepare(opened, files, options, output, workflow.Progress(quiet=True), workflow.CPU)
     del held[:]
     monkeypatch.setattr(Source, "__init__", made)
-    with pytest.raises(InputError, match="differ in length"):
+    with pytest.raises(InputError, match="bases but"):
         workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True))
     assert any(isinstance(each, Source) for each in held)
     assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in held)

@@ -68,7 +68,7 @@ def test_every_chunk_size_gives_the_same_records(name, tmp_path):
 @pytest.mark.parametrize("format_of", [cases.fastq, cases.fasta])
 def test_an_error_names_its_record_whatever_the_chunk(format_of, chunk_size):
     data = format_of([*RECORDS[:20], ("bad", "AC!T"), *RECORDS[20:]])
-    with pytest.raises(InputError, match=r"record 21: the sequence contains a byte that is not a letter"):
+    with pytest.raises(InputError, match=r"record 21: the sequence contains a character that is not a base"):
         records(data, chunk_size)
 
 

@@ -53,14 +53,14 @@ def test_what_is_cut_off_is_looked_at_all_the_same(folder, index_of, command):
     (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nAC-GTTTTT\n")
     result = command("search", "-x", index_of(GENOME), "r.fa", "--trim5", "5", "-o", "out.sam")
     assert (result.code, sorted(path.name for path in folder.iterdir())) == (1, ["r.fa"])
-    assert "r.fa: record 2: the sequence contains a byte that is not a letter" in result.err
+    assert "r.fa: record 2: the sequence contains a character that is not a base" in result.err
 
 
 def test_too_short_reads_are_told(folder, index_of, command):
     (folder / "r.fa").write_text(f">a\n{LETTERS[:30]}\n>b\n{LETTERS[:10]}\n")
     result = command("search", "-x", index_of(GENOME), "r.fa", "--min-length", "11")
     assert (
-        "; 1 not searched: shorter than --min-length, empty, or with a letter other than A C G T U"
+        "; 1 not searched (shorter than --min-length, empty, or with characters other than A, C, G, T and U)"
         in result.err
     )
 

@@ -104,7 +104,7 @@ def test_mates_and_one_file(files, command):
         ({"min_quality": 94}, ValueError, "min_quality must be a whole number from 0 to 93"),
         ({"reads": "no.fq"}, fmx.InputError, "no.fq: No such file"),
         ({"columns": {"gene": "nine"}}, fmx.InputError, "no column is called 'nine'"),
-        ({"library": "a.fq"}, fmx.InputError, "FASTQ is not a library of guides"),
+        ({"library": "a.fq"}, fmx.InputError, "this is FASTQ, not a library of guides"),
     ],
 )
 def test_what_is_wrong_is_named(given, error, said, files):

@@ -71,7 +71,7 @@ def test_a_generator_is_not_read_far_ahead(opened):
 @pytest.mark.parametrize("bad", ["A C", "A\tC", "A\nC", "A\r", "A\n>x\nC", ">A", "A-C", "A\n", "\n", "A,C"])
 def test_what_is_more_than_letters_is_named(bad, opened):
     for reads in (["A", bad, "C"], [b"A", bad.encode()], ["A", bad.encode()], {"a": "A", "b": bad}):
-        with pytest.raises(fmx.InputError, match=r"^given reads: record 2: .*not a letter"):
+        with pytest.raises(fmx.InputError, match=r"^given reads: record 2: .*not a base"):
             opened.search(reads)
 
 

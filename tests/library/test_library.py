@@ -107,7 +107,7 @@ def test_an_index_in_memory_is_that_of_a_file(opened, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("sequences", "said"),
-    [({}, "is empty"), ({"a": ""}, "contig a: has no sequence"), ({"a": "NN"}, "has no A, C, G or T"),
+    [({}, "is empty"), ({"a": ""}, "contig a: it has no sequence"), ({"a": "NN"}, "has no A, C, G or T"),
      ({"*": "A"}, "is not allowed in SAM"), (["A", "C-"], "record 2")],
 )  # fmt: skip
 def test_sequences_that_are_no_reference(sequences, said):

@@ -76,5 +76,5 @@ def test_a_sequence_that_is_none_is_named(tmp_path):
     with pytest.raises(TypeError, match=r"sequences\[1\] must be"):
         fmx.pairwise(["A", 3])
     (tmp_path / "empty.fa").write_text("")
-    with pytest.raises(fmx.InputError, match=r"empty\.fa: is empty"):
+    with pytest.raises(fmx.InputError, match=r"empty\.fa: the file is empty"):
         fmx.pairwise(tmp_path / "empty.fa")

@@ -159,7 +159,7 @@ def test_bad_queries_are_refused(name, indexed, command):
         (["-b", "-r", "q.fa"], "give only one of"),
         (["--mum", "--maxmatch", "q.fa"], "give only one of"),
         (["--format", "paf", "-c", "q.fa"], "need --format mummer"),
-        (["-l", "0", "q.fa"], "-l': 0 is less than 1"),
+        (["-l", "0", "q.fa"], "-l: must be 1 or more, not 0"),
         ([], "missing argument"),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_flood_of_matches_is_told_once(folder, command):
     (line,) = [line for line in result.err.splitlines() if "warning" in line]
     found = re.fullmatch(
         r"fmx: warning: (\d+) matches per base of the queries, more than 10: expect about "
-        r"([\d,.]+) (GB|MB) of output per million bases; for fewer matches use a larger -l than 3",
+        r"([\d,.]+) (GB|MB) of output per million bases; for fewer matches, raise -l \(it is 3\)",
         line,
     )
     lines = (folder / "out.txt").read_bytes().count(b"\n")

@@ -177,8 +177,8 @@ def test_parquet_does_not_depend_on_chunks(search, folder, chunks_of, monkeypatc
 
 
 REFUSED = {
-    "--sort -o x.sam": "--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram",
-    "--sort": "--sort is for BAM and CRAM",
+    "--sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
+    "--sort": "--sort needs BAM or CRAM output",
     "--format bam -o x.cram": "-o x.cram: the output is BAM, not .cram",
 }
 

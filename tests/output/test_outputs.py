@@ -233,7 +233,7 @@ def test_data_are_on_disk_before_they_have_their_name(folder, monkeypatch):
 def test_counts_that_cannot_be_written_are_told_before_the_work(indexed, command):
     result = command("search", "-q", "q.fq", "-o", "out.sam", "--counts", "no/counts.tsv")
     assert result.code == 1
-    assert "no/counts.tsv: cannot write: No such file" in result.err
+    assert "no/counts.tsv: cannot write: the folder 'no' does not exist" in result.err
     assert not (indexed / "out.sam").exists()
 
 

@@ -14,7 +14,7 @@ from texts import numbered, random_letters
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 WORDS = [
-    "fmx search: m1.fq, m2.fq", "mapped as proper pairs", "Inserts of proper pairs", "Lengths of reads",
+    "fmx search: m1.fq, m2.fq", "mapped as proper pairs", "Insert sizes of proper pairs", "Lengths of reads",
     "Contigs", "x&lt;1&gt;.fmx", "Seconds by stage, CPU", "--max-insert",
 ]  # fmt: skip
 

@@ -62,9 +62,7 @@ def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, co
     words = [INSIDE[0], INSIDE[1][:20] + {"A": "R", "C": "Y", "G": "R", "T": "Y"}[INSIDE[1][20]]]
     (folder / "p.fa").write_bytes(cases.fasta(enumerate(words)))
     given = [x for word in words for x in ("-p", word)] if form == "-p" else ["p.fa"]
-    hint = (
-        "fmx: hint: if the patterns contain IUPAC codes such as N, R or Y, add --iupac; other letters match"
-    )
+    hint = "fmx: hint: to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
     for more, n_lines, n_hints in (([], 2, 1), (["--iupac"], 3, 0)):
         result = command("locate", "-x", index_of(GENOME), *given, *more)
         assert (result.code, result.out.count(b"\n")) == (0, n_lines)
@@ -74,8 +72,8 @@ def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, co
 
 def test_a_pattern_with_a_letter_that_is_no_iupac_code_is_reported(index_of, command):
     said = command("locate", "-x", index_of(GENOME), "-p", "GATZACA").err
-    assert "1 not searched: empty, or with a letter other than A C G T U" in said
-    assert "hint: if the patterns contain IUPAC codes" in said
+    assert "1 not searched (empty, or with characters other than A, C, G, T and U)" in said
+    assert "hint: to match IUPAC codes in patterns" in said
     said = command("locate", "-x", index_of(GENOME), "-p", "GATZACA", "--iupac").err
-    assert "1 not searched: empty, or with a letter other than an IUPAC code" in said
+    assert "1 not searched (empty, or with characters other than IUPAC codes)" in said
     assert "hint" not in said

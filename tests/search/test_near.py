@@ -185,7 +185,7 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     index = index_of(CONTIGS)
     every = command("search", "-x", index, reads, "-a", "--mismatches", 2)
     assert of_sam(every.records) == expected_sam()
-    cannot = "; 2 not searched: at most 2 long, or with more than 2 letters other than A C G T U"
+    cannot = "; 2 not searched (of up to 2 bases, or with more than 2 characters other than A, C, G, T and U)"
     assert cannot in every.err
     best = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "--strata").records
     assert of_sam(best) == expected_sam(strata=True)
@@ -265,7 +265,7 @@ def test_occurrences_of_patterns_are_listed_with_mismatches(index_of, command):
     ("arguments", "message"),
     [
         (["search", "-", "--strata"], "--strata needs --mismatches 1 or 2"),
-        (["search", "-", "--mismatches", "3"], "3 is not in the range 0 to 2"),
+        (["search", "-", "--mismatches", "3"], "--mismatches: must be from 0 to 2, not 3"),
         (["locate", "-p", "R", "--iupac", "--format", "sam"], "SAM cannot represent IUPAC patterns"),
     ],
 )

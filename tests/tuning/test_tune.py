@@ -65,9 +65,9 @@ def test_every_way_is_a_layout(way):
 
 PLAN = """\
 machine     round machine, 2 threads
-reference   a reference, 1,000,000 symbols; reads of 50 bases, one strand
+reference   1,000,000 bases; reads of 50 bases, one strand
 
-search by           engine              sa-rate  reads MB  million reads/s
+method              engine              sa-rate memory MB
 """
 
 

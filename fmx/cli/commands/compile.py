@@ -25,9 +25,12 @@ def _checked(context: click.Context, option: click.Parameter, value: str | None)
 
 @options.command
 @click.option(
-    "--list", "lists", is_flag=True, help="List all functions and whether they are compiled; compile none."
+    "--list", "lists", is_flag=True,
+    help="List all functions and whether they are compiled; do not compile them.",
+)  # fmt: skip
+@click.option(
+    "--shared", is_flag=True, help="Store the code in the installation of fmx, for all users; run as root."
 )
-@click.option("--shared", is_flag=True, help="Store the code with fmx itself, for all users: run as root.")
 @click.option(
     "--for",
     "targets",
@@ -66,7 +69,7 @@ def command(given: SimpleNamespace) -> None:
     if given.lists:
         for entry in every:
             name, *kinds = entry.name.split()
-            state = "kept" if ahead.is_kept(entry) else "-"
+            state = "compiled" if ahead.is_kept(entry) else "not compiled"
             size = f"{entry.size} kB"
             click.echo("\t".join(filter(None, (entry.gpu, name, size, state, " ".join(kinds)))))
         return

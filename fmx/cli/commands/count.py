@@ -109,7 +109,8 @@ class Offsets(click.ParamType):
         "offsets",
         type=Offsets(),
         metavar="N,M,...",
-        help="Number of bases before the guide; 22/3 for mates 1 and 2.  [default: found from the reads]",
+        help="Number of bases before the guide; 22/3 for pairs: 22 in mates 1, 3 in mates 2.  "
+        "[default: found from the reads]",
     ),
     click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
     click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
@@ -120,7 +121,8 @@ class Offsets(click.ParamType):
         type=options.Number(0, 1),
         default=0,
         show_default=True,
-        help="With 1, a read without an exact guide counts for the only guide with one mismatch.",
+        help="With 1, count a read without an exact guide for the only guide that it matches with one "
+        "mismatch.",
     ),
     click.option(
         "--min-quality",

@@ -68,7 +68,7 @@ def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.
 
     REFERENCE is one or more FASTA files, compressed or not; - is standard input. The contigs of each file
-    form a group, and reads can be counted per group. The index does not depend on --engine and --threads.
+    form a group, and reads can be counted per group. The index does not depend on --engine or --threads.
 
     Examples:
     fmx index ref.fa.gz

@@ -77,7 +77,7 @@ def _way(way: str) -> str:
 
 def _suffix_array_lines(found: dict) -> Iterator[str]:
     """Lines about the suffix array and the prefix table."""
-    sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
+    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
     if any(name.endswith("lcp.rank") for name in found["arrays"]):
         sa += ", with LCP array and rank array"
     yield f"  suffix array   {sa}"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
+from ...errors import escaped
 from ...output import kinds_of
 
 
@@ -29,12 +30,12 @@ def amplify(given: SimpleNamespace) -> None:
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
     from ...search.products import ProductOutput
-    from ..dispatch import anything, check_places, do, format_of, index_of, places_of
+    from ..dispatch import anything, check_places, do, format_of, index_of, named, places_of
 
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
         raise click.UsageError(
-            f"--absent adds lines to TSV, not to {kind.upper()}: leave it out, or write TSV"
+            f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
         )
     near = Near(given.mismatches, iupac=True, best_first=False)
     job = ProductsJob(
@@ -108,7 +109,7 @@ def command(given: SimpleNamespace) -> None:
     """List every occurrence of patterns.
 
     Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, compressed or not; - is standard input. The
-    occurrences of each pattern are sorted by contig and position. A pattern given with -p is named by its
+    occurrences of each pattern are sorted by contig and position. The name of a pattern given with -p is its
     sequence. With --pairs, fmx locate lists the PCR products of primer pairs.
 
     Examples:
@@ -120,18 +121,25 @@ def command(given: SimpleNamespace) -> None:
         return amplify(given)
     if given.kind == "fasta":
         raise click.UsageError("FASTA is for products of primers: give --pairs with it")
+    from ...input.chunks import bytes_of
+    from ...input.dna import LETTERS
+
     for pattern in given.literal:
         if pattern.isdecimal():
             raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
+        if other := bytes_of(pattern).translate(None, LETTERS):
+            raise click.UsageError(f"-p {pattern}: {escaped(other[:1])} is not a base")
     for name in given.patterns:
         if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
+    from ..dispatch import do_with_index, index_of, named
+
     kind, formats = _format(given)
     if given.absent and kind != "tsv":
         raise click.UsageError(
-            f"--absent adds lines to TSV, not to {kind.upper()}: leave it out, or write TSV"
+            f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
         )
     if given.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV or BED with --iupac")
@@ -139,7 +147,6 @@ def command(given: SimpleNamespace) -> None:
     from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
-    from ..dispatch import do_with_index, index_of
 
     records = RecordOutput(
         given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix

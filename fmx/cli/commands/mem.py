@@ -63,7 +63,7 @@ def command(given: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.
 
     QUERIES are FASTA or FASTQ files of reads, contigs or whole genomes, compressed or not; - is standard
-    input. fmx mem finds the matches of 'mummer -n': only A, C, G and T match.
+    input. fmx mem finds the same matches as 'mummer -n': only A, C, G and T match.
 
     Examples:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt

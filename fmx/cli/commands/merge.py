@@ -9,7 +9,7 @@ import click
 from ... import options
 from ...output import kinds_of
 from ...report.facts import KINDS, SUFFIXES, kind_of
-from ..outputs import report_of, report_places, reporting
+from ..outputs import endings, report_of, report_places, reporting
 from .count import TABLES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _OF = {  # options, and the commands whose shards they work with
 def command(given: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
-    FOLDER is what -o named for fmx search, locate, mem, pairwise or count with --shard; it must contain all
+    FOLDER is the -o of fmx search, locate, mem, pairwise or count with --shard; it must contain all
     shards of the run. The output equals that of a run without --shard, in the same format; the shards of fmx
     count can also be merged into another format, by the suffix of -o.
 
@@ -85,7 +85,8 @@ def command(given: SimpleNamespace) -> None:
     for path in given.reports:
         if kind_of(path) not in KINDS[command]:
             raise click.UsageError(
-                f"--report {path}: fmx {command} writes reports as {', '.join(KINDS[command])}"
+                f"--report {path}: the name of a report of fmx {command} must end with "
+                f"{endings(KINDS[command])}"
             )
     places = _places_of(given, run)
     if command == "count":
@@ -100,7 +101,7 @@ def command(given: SimpleNamespace) -> None:
     for option, (path, _) in outputs.items():
         if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
             raise click.UsageError(
-                f"{option} {path} lies in {given.folder}, among the shards; choose a path outside it"
+                f"{option} {path} is inside {given.folder}, among the shards; choose a path outside it"
             )
     progress = Progress(given.quiet)
     check_beside(given.folder, run, beside)
@@ -108,7 +109,7 @@ def command(given: SimpleNamespace) -> None:
         add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
     else:
         merge(given.folder, found, given.output, tables_of(places), places.report, places.reads.takers())
-    say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing")
+    say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing time")
 
 
 def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:

@@ -39,7 +39,9 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of each base in a gap."),
     options.rare(
         click.option(
-            "--no-prefilter", is_flag=True, help="Align all pairs, without first comparing their short words."
+            "--no-prefilter",
+            is_flag=True,
+            help="Align all pairs; by default, those that share too few k-mers to reach --id are skipped.",
         ),
     ),
 )

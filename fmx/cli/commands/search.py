@@ -119,7 +119,9 @@ reading = options.group(
         ),
     ),
     click.option("--skip", type=options.COUNT, metavar="N", help="Skip the first N reads or pairs."),
-    click.option("--first", type=options.COUNT, metavar="N", help="Map only N reads or pairs, after --skip."),
+    click.option(
+        "--first", type=options.COUNT, metavar="N", help="Map only the first N reads or pairs, after --skip."
+    ),
     click.option(
         "--collapse", is_flag=True, help="Map identical reads once, as NAME_xN for N copies."
     ),
@@ -164,7 +166,7 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
     if len(given.mates1) != len(given.mates2):
         counts = f"{len(given.mates1)} and {len(given.mates2)}"
         raise click.UsageError(
-            f"-1 and -2 name {counts} files: each file with mates 1 needs one with mates 2"
+            f"-1 and -2 name {counts} files: give one file with mates 2 for each file with mates 1"
         )
     for one, two in zip(given.mates1, given.mates2, strict=True):
         if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
@@ -209,7 +211,7 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
         click.option(
             "--seed",
             type=options.Number(*limits.SEED),
-            help="Choose the reported hits at random; the same seed, the same hits.",
+            help="Choose the reported hits at random; the same seed gives the same hits.",
         )
     ),
     options.strands,

@@ -32,14 +32,14 @@ from ...options import find_index, one_index
     "--plan",
     "plan_only",
     is_flag=True,
-    help="Only list the search methods that fit into memory; time nothing.",
+    help="Only list the search methods that fit into memory; do not time them.",
 )
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Find the fastest index and search method for this machine.
 
-    The command lists the search methods that fit into memory, and times all of INDEX, or the first four on a
-    random reference. It prints the commands to use and stores the result for later runs.
+    This command lists the search methods that fit into memory and times them: all that INDEX supports, or the
+    first four on a random reference. It prints the commands to use and stores the result for later runs.
 
     Examples:
     fmx tune ref.fmx

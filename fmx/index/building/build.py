@@ -68,7 +68,7 @@ def build_into(
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # fail before the reference is read
     with writer:
-        with progress.stage("read reference") as done:
+        with progress.stage("reading the reference") as done:
             reference, text = read_fasta(
                 fasta, n_threads, options.prefixed, done, lambda words: progress.say(f"warning: {words}")
             )
@@ -100,7 +100,7 @@ def build_into(
                 continue
             with backend.errors():
                 own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
-                with progress.stage("suffix array") as done:
+                with progress.stage("building the suffix array") as done:
                     sa = make_suffix_array(backend, own_text, progress, done)
                 arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
                 with _written_meanwhile(part, arrays, backend, n_threads, progress):
@@ -166,7 +166,7 @@ def add_sparse_arrays(
     progress: Progress,
 ) -> None:
     """Make and write the sparse suffix array of a part with this Reference, as its SparseName states."""
-    with progress.stage(f"layout {name}") as done, backend.errors():
+    with progress.stage(f"building layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
             made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
         else:
@@ -187,7 +187,7 @@ def _add_tables(
 ) -> None:
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
-    with progress.stage("tables") as done:
+    with progress.stage("building tables") as done:
         writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length or 0).pairs, backend)
         done(1 / 3)
         if seed_length:
@@ -219,13 +219,13 @@ def _written_meanwhile(
     try:
         yield
     finally:
-        with progress.stage("write suffix array"):
+        with progress.stage("writing the suffix array"):
             written()
 
 
 def add_lcp(writer: IndexSink, text: Array, sa: Array, n_threads: int, progress: Progress) -> None:
     """Make and write the LCP and rank arrays of a part from its text and suffix array."""
-    with progress.stage("LCP and rank arrays"):
+    with progress.stage("building the LCP and rank arrays"):
         writer.add("lcp.rank", invert(Cores(n_threads), sa))
         for key, array in build_lcp(text, sa, n_threads)._asdict().items():
             writer.add(f"lcp.{key}", array)
@@ -241,7 +241,7 @@ def add_layout_arrays(
 ) -> None:
     """Make and write the layouts of a part from its text and suffix array on the backend."""
     for name in names:
-        with progress.stage(f"layout {name}"):
+        with progress.stage(f"building layout {name}"):
             layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):
@@ -314,7 +314,7 @@ def add_layouts(
             writer.commit(added)
             return list(filter(None, [added.get("sparse")]))
         backend = choose_backend(device, n_threads, max(sizes))
-        with progress.stage("read index"):
+        with progress.stage("reading the index"):
             opened = load(path, method="verify", n_threads=n_threads)
         for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
             sa, blocks = own.sa.positions, own.reference.blocks

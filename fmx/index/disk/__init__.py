@@ -23,9 +23,9 @@ def index_at(path: str | os.PathLike) -> Path:
 def what_is_there(path: Path) -> str:
     """Describe what to do if ``path`` is no index: it is named wrongly, or not built yet."""
     if re.search(_FASTA, path.name) and path.is_file():
-        return f"a reference, not its index: build one with 'fmx index {path}'"
+        return f"this is a reference, not its index: build one with 'fmx index {path}'"
     if path.is_file():
-        return "a file, not an index: name the folder that 'fmx index' wrote"
+        return "this is a file, not an index: name the folder that 'fmx index' wrote"
     try:
         names = [each.stem for each in path.parent.iterdir() if each.suffix == ".fmx"]
     except OSError:

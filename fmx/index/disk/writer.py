@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ...errors import IndexFileError, OutputError
+from ...errors import IndexFileError, OutputError, cannot_write
 from ...machines.jobs import ONE_CORE, Array, Backend, start
 from ...machines.progress import Progress
 from ...system.files import DraftFolder, sync_names, sync_tree
@@ -78,7 +78,7 @@ class IndexWriter:
         try:
             yield
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
+            raise cannot_write(self.path, error, what) from error
 
     def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Write one array of a backend, piece by piece; a name with a slash is a file in a folder."""

@@ -89,7 +89,7 @@ def matching(name: str) -> list:
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
-        raise UnsupportedError(f"no layout {name!r}; there are: {', '.join(REGISTRY)}, and sparse")
+        raise UnsupportedError(f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse")
     found = [
         LayoutName(match[1], k, d)
         for k, d in family.types
@@ -97,7 +97,7 @@ def matching(name: str) -> list:
     ]
     if not found:
         exist = ", ".join(str(LayoutName(match[1], k, d)) for k, d in family.types)
-        raise UnsupportedError(f"no layout {name!r}; there are: {exist}")
+        raise UnsupportedError(f"no layout {name!r}; the {match[1]} layouts are {exist}")
     return found
 
 

@@ -26,6 +26,6 @@ CUDA = {
 def prepare(name: str, query: Any) -> "Launch":
     """Return the Launch of a GPU engine for a query. Raises UnsupportedError, DeviceError."""
     if name not in CUDA:
-        raise UnsupportedError(f"no GPU engine {name!r}; there are: {', '.join(CUDA)}")
+        raise UnsupportedError(f"no GPU engine {name!r}; the GPU engines are {', '.join(CUDA)}")
     module, *variant = CUDA[name]
     return importlib.import_module(f".{module}", __package__).prepare(query, *variant)

@@ -73,7 +73,7 @@ def _step_own(how, layout, c, lo, hi):
 def prepare(query: Any, variant: str = VARIANTS[0]) -> Launch:
     """Return the Launch of a variant for a query. Raises UnsupportedError if they cannot be combined."""
     if variant not in VARIANTS:
-        raise UnsupportedError(f"no variant {variant!r} of cuda_task; there are: {', '.join(VARIANTS)}")
+        raise UnsupportedError(f"no variant {variant!r} of cuda_task; the variants are {', '.join(VARIANTS)}")
     by_steps = start.knows(query)
     if not by_steps or units(query.layout) == 0:
         if variant == "naive":
