@@ -124,7 +124,7 @@ def test_kernels_of_commands_are_listed(folder):
     listed = {entry.name for entry in ahead.kernels_for("sm_90")}
     for command in ("index tiny.fa -o t.fmx", "search -x t.fmx few.fq -o few.sam"):
         needed = set(entry_points.run_on_gpu(command, folder)[0])
-        assert len(needed) > 10
+        assert len(needed) > 5
         assert needed <= listed
 
 
