@@ -27,7 +27,7 @@ ENGINES, ON_DEVICE = "tests/search/test_engines.py", "tests/search/test_on_devic
 # A file, and the arguments of pytest for tests that hold it: few and quick ones.
 TESTS = {
     "fmx/output/put.py": OUTPUT,
-    "fmx/output/records.py": OUTPUT,
+    "fmx/output/records.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/queries/exact.py": f"{ENGINES} -k 'naive_ones and period and not verify'",
@@ -92,7 +92,7 @@ def mutants(source: bytes) -> Iterator[Mutant]:
         elif isinstance(node, ast.Constant) and type(node.value) in (int, bool):
             new = str(not node.value) if isinstance(node.value, bool) else str(node.value + 1)
             yield Mutant(source, begin(node), end(node), new)
-        elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        elif isinstance(node, ast.If | ast.IfExp | ast.While) and not is_for_types(node.test):
             held = source[begin(node.test) : end(node.test)].decode()
             yield Mutant(source, begin(node.test), end(node.test), f"(not ({held}))")
         elif isinstance(node, ast.Expr | ast.AugAssign) and not isinstance(
@@ -108,6 +108,11 @@ def mutants(source: bytes) -> Iterator[Mutant]:
             with contextlib.suppress(SyntaxError):
                 compile(mutant.text, "mutant", "exec")
                 yield mutant
+
+
+def is_for_types(node: ast.AST) -> bool:
+    """Is a condition TYPE_CHECKING, which only a type checker meets?"""
+    return isinstance(node, ast.Name) and node.id == "TYPE_CHECKING"
 
 
 class Unshrunk:

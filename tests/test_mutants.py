@@ -11,6 +11,8 @@ def least(a: int | None, b):
         note(a)
         return a
     return b
+if TYPE_CHECKING:
+    from typing import Any
 '''
 
 

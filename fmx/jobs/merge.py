@@ -99,7 +99,7 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
                 "run it again"
             )
         if last and not shard.is_empty and last.end != shard.begin:
-            path, at, _ = last.end or shard.begin or ("", 0, 0)
+            path, at, _ = last.end or shard.begin  # type: ignore[misc]  # one is set, as they differ
             raise OutputError(
                 f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: records near byte "
                 f"{at} are damaged, or the file was changed between the two runs"

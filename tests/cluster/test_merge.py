@@ -11,10 +11,11 @@ import pytest
 import xxhash
 
 from fmx.errors import OutputError
-from fmx.jobs.identity import BODY, MANIFEST, Manifest, name_of
+from fmx.jobs.identity import BODY, FACTS, MANIFEST, Manifest, name_of
 from fmx.jobs.merge import bodies, check_beside, in_order, manifests, merge
 from fmx.jobs.shard import FRAME
 from fmx.output import run
+from fmx.report.facts import Report
 
 RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
 LARGE = b"0123456789" * 300_001  # read in three pieces
@@ -66,6 +67,7 @@ def test_a_folder_without_shards_is_named(tmp_path):
             f"shards {', '.join(map(str, range(3, 13)))} of 12 are missing: run",
         ),
         ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more of 13 are missing: run"),
+        ([(12, 12)], f"shards {', '.join(map(str, range(1, 11)))} and 1 more of 12 are missing: run"),
         ([(1, 2), (2, 9)], "shards of several runs, with 2, 9 shards each: delete the folders of the others"),
     ],
 )
@@ -172,6 +174,32 @@ def test_bodies_tables_and_reads_are_put_together(tmp_path):
     several = []
     assert list(bodies(tmp_path / "d", shards, several)) == [LARGE, b""]
     assert several == shards
+
+
+def test_a_report_is_written_once_all_else_is(tmp_path):
+    facts = [
+        {
+            "started": f"2026-01-0{i}",
+            "counts": {"reads": i},
+            "seconds": {"wall": i},
+            "stages": {},
+            "places": [],
+        }
+        for i in (1, 2)
+    ]
+    shards = [
+        made(tmp_path / "d", i, 2, {BODY: b"x", FACTS: json.dumps(own).encode()})
+        for i, own in enumerate(facts, 1)
+    ]
+    out, there = tmp_path / "out", []
+    wall = SimpleNamespace(over=lambda: there.append(out.exists()) or 9.0)
+    report = Report((str(tmp_path / "r.json"),), {"command": "search"})
+    for over, seconds in ((wall, 9), (None, 3)):
+        merge(tmp_path / "d", shards, str(out), report=report, wall=over)
+        found = json.loads((tmp_path / "r.json").read_text())
+        assert [found[name] for name in ("command", "shards", "started")] == ["search", 2, "2026-01-01"]
+        assert (found["counts"]["reads"], found["seconds"]["wall"]) == (3, seconds)
+    assert there == [True]
 
 
 @pytest.mark.parametrize("data", [b"body 3\n", b"body 2\n!", b"body 2", b""])

@@ -16,7 +16,17 @@ from fmx.input.chunks import Chunk
 from fmx.input.reads import ReadBatch, parse
 from fmx.input.sets import CHANGE_BITS, N_BITS
 from fmx.output import put, records
-from fmx.output.records import MateRecord, Record, put_mate, put_md, put_own_group, put_record, widest
+from fmx.output.formats.sam import SamHits
+from fmx.output.records import (
+    MateRecord,
+    Record,
+    put_group,
+    put_mate,
+    put_md,
+    put_own_group,
+    put_record,
+    widest,
+)
 
 BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
 COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER
@@ -185,6 +195,28 @@ def test_a_read_names_its_group_right_behind_its_name(head, group):
     out = np.zeros(20, np.uint8)
     n = _write_group(read_of(head, "ACGT"), 3, out)
     assert bytes(out[:n]).decode() == group
+
+
+@compiled
+def _write_group_tag(form, batch, out):
+    return put_group(form, out, np.int64(0), batch, 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "group", "own_group", "expected"),
+    [
+        ("r\tRG:Z:ab", "all", 3, "\tRG:Z:ab"),
+        ("r", "all", 3, ""),  # only some of the reads have one
+        ("r\tRG:Z:ab", "all", 0, "\tRG:Z:all"),
+        ("r\tRG:Z:ab", "", 0, ""),
+    ],
+)
+def test_a_record_has_the_group_of_its_read_or_of_all(head, group, own_group, expected):
+    one, out = np.array([0]), np.zeros(20, np.uint8)
+    names, blocks = put.make_names(["a"]), make_blocks(one, one, one, np.array([9]))
+    form = SamHits(names, blocks, True, 0, put.as_bytes(group), own_group)
+    n = _write_group_tag(form, read_of(head, "ACGT"), out)
+    assert bytes(out[:n]).decode() == expected
 
 
 def test_a_record_at_the_end_of_the_data_names_no_group():

@@ -50,6 +50,8 @@ def test_nh_is_of_reported_records(policy, search):
     for record, whole in zip(found, usual, strict=True):
         reported = 0 if record[1] == "4" else names.count(record[0])
         assert record == [*whole[:11], f"NH:i:{reported}", *whole[12:]]
+    for i, record in enumerate(found):
+        assert record[1] == "4" or f"HI:i:{names[: i + 1].count(record[0])}" in record
     totals = {record[11] for record in usual}
     assert {"NH:i:1", "NH:i:4"} <= totals
 

@@ -101,6 +101,9 @@ def test_records_of_long_reads_and_names_fit(kind, n_name, n, reference):
     lines = bytes(writer.format(batch, hits, 0, 0, n_hits)).splitlines()
     assert len(lines) == n_hits + (kind == "sam")
     assert all(b"r" * n_name in line for line in lines)
+    writer, _ = writer_of(kind, reference)
+    room = writer.format(batch, hits, 0, 30, n_hits).base.size  # of ten records, and one of the second read
+    assert room <= 1.125 * (2 * 2 * n + 11 * (n_name + writer.widest))
 
 
 def test_a_read_without_a_name_goes_by_its_letters(reference):
@@ -167,7 +170,8 @@ def test_writers_of_files_take_back_their_own_pieces(reference, monkeypatch):
         piece = writer.take(80)
         writers.written(piece[:7])
         assert writer.take(80) is piece
-    writers.written(b"is not reused")
+    for any_of_them in (writers, Writers({"a.fq": one})):
+        any_of_them.written(b"is not reused")
     assert writers.refusals() == set()
     one.made_on_gpu().refusal, two.made_on_gpu().refusal = "one", "two"
     assert writers.refusals() == {"one", "two"}
