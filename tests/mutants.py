@@ -23,15 +23,15 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TABLE = "tests/output/test_table.py::test_patterns_of_the_command_line_are_their_own_names"
 OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
-ENGINES, ON_DEVICE = "tests/search/test_engines.py", "tests/search/test_on_device.py"
+QUERIES = "tests/search/test_on_device.py tests/search/test_engines.py"
 # A file, and the arguments of pytest for tests that hold it: few and quick ones.
 TESTS = {
     "fmx/output/put.py": OUTPUT,
     "fmx/output/records.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
-    "fmx/search/queries/exact.py": f"{ENGINES} -k 'naive_ones and period and not verify'",
-    "fmx/search/queries/verify.py": f"{ON_DEVICE} {ENGINES} -k 'each_form or verify and period'",
+    "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
+    "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or verify and period or tables and 300-5'",
     "fmx/search/pairs/proper.py": "tests/search/test_pairs.py",
     "fmx/search/pairs/pair_mapper.py": "tests/search/test_pairs.py",
     "fmx/search/pairs/near_pairs.py": "tests/search/test_near_pairs.py",

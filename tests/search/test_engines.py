@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from typing import NamedTuple
 
 import cases
 import pytest
@@ -9,10 +10,13 @@ from conftest import ENGINES, LAYOUTS, WAYS
 from cover import covered
 from texts import TEXTS, numbered, random_letters, reads_of
 
+from fmx.errors import UnsupportedError
 from fmx.index import layouts
+from fmx.index.prefix_table import MIN_LENGTH
 from fmx.input import reads
 from fmx.search.engines import cpu
 from fmx.search.mapping import make_query
+from fmx.search.queries.exact import Exact
 
 SA_RATES = (1, 2, 3, 5, 8, 64)
 
@@ -76,6 +80,20 @@ def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of
         cpu.search(make_query(opened), patterns, n_slots),
     )
     assert [array.tolist() for array in found] == [array.tolist() for array in expected]
+
+
+class Steps(NamedTuple):
+    """A layout that cannot look up strings."""
+
+    k: int
+
+
+def test_a_layout_of_long_steps_must_look_up_strings():
+    assert Exact(None, Steps(MIN_LENGTH + 1)).layout.k == MIN_LENGTH + 1
+    with pytest.raises(
+        UnsupportedError, match=r"^Steps steps over 6 symbols and cannot find shorter strings"
+    ):
+        Exact(None, Steps(MIN_LENGTH + 2))
 
 
 def test_every_query_engine_and_layout_is_reached(index_of):

@@ -1,4 +1,4 @@
-"""What a thread of a GPU does to find a pattern, on the CPU: seed and verify in each of its forms."""
+"""What a thread of a GPU does to find a pattern, on the CPU: steps, or each form of seed and verify."""
 
 import cases
 import numpy as np
@@ -6,8 +6,9 @@ import pytest
 from texts import TEXTS, reads_of
 
 from fmx.compiler.functions import compiled
-from fmx.index.contracts import find, on_device
+from fmx.index.contracts import extend, find, on_device, start
 from fmx.input import reads
+from fmx.input.dna import symbols
 from fmx.machines.jobs import ONE_CORE
 from fmx.search.gpu.gpu_search import VerifyForm, reshape
 from fmx.search.mapping import make_query
@@ -36,3 +37,31 @@ def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
         _find_all(reshape(on_device(query), form, ONE_CORE), patterns, sizes)
         found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
         assert found == cases.expect(contigs, sequences).sizes
+
+
+@compiled
+def _step_back(query, patterns, sizes):
+    for i in range(sizes.size):
+        if patterns.length[i] > 0:
+            (lo, hi, left), k = start(query, patterns, i), np.int64(query.layout.k)
+            while left > 0 and lo < hi:
+                left -= k
+                c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+                lo, hi = extend(query.layout, c, lo, hi)
+            sizes[i] = hi - lo
+
+
+@pytest.mark.parametrize("layout", ["bvsfm-k2-d96", "cofi-k5"])
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_find_what_a_scan_finds(name, layout, index_of):
+    contigs = TEXTS[name]
+    sequences = reads_of(contigs)
+    query = make_query(cases.load(index_of(contigs, [layout], prefix_length=4), layout))
+    patterns = reads.pack(cases.batch_of(sequences))
+    sizes = np.zeros(patterns.length.size, np.int64)
+    _step_back(query, patterns, sizes)
+    found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
+    assert found == cases.expect(contigs, sequences).sizes
+    assert (
+        cases.ask(cases.load(index_of(contigs, [layout], prefix_length=4), layout), sequences).sizes == found
+    )
