@@ -31,7 +31,7 @@ TESTS = {
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
-    "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or verify and period or tables and 300-5'",
+    "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
     "fmx/search/pairs/proper.py": "tests/search/test_pairs.py",
     "fmx/search/pairs/pair_mapper.py": "tests/search/test_pairs.py",
     "fmx/search/pairs/near_pairs.py": "tests/search/test_near_pairs.py",

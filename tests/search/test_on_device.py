@@ -3,7 +3,7 @@
 import cases
 import numpy as np
 import pytest
-from texts import TEXTS, reads_of
+from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.compiler.functions import compiled
 from fmx.index.contracts import extend, find, on_device, start
@@ -37,6 +37,20 @@ def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
         _find_all(reshape(on_device(query), form, ONE_CORE), patterns, sizes)
         found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
         assert found == cases.expect(contigs, sequences).sizes
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_difference_at_any_base_is_seen(wide, index_of):
+    """Reads are compared by 32 bases, and by 96 with one access: their last one differs, or none does."""
+    unit = random_letters(300, "wide")
+    contigs = numbered([unit])
+    whole = [unit[40 : 40 + n] for n in range(12, 140)]
+    sequences = [*whole, *(read[:-1] + "ACGT"[("ACGT".index(read[-1]) + 1) % 4] for read in whole)]
+    query = make_query(journeys.load(index_of(contigs), "verify"))
+    patterns = reads.pack(journeys.batch_of(sequences))
+    sizes = np.zeros(patterns.length.size, np.int64)
+    _find_all(reshape(on_device(query), VerifyForm(wide, query.seeds.s), ONE_CORE), patterns, sizes)
+    assert sizes[::2].tolist() == [1] * len(whole) + [0] * len(whole)
 
 
 @compiled
