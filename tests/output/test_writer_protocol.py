@@ -91,19 +91,19 @@ def test_windows_of_hits_make_up_the_records_of_all(reference):
 @pytest.mark.parametrize(("n_name", "n"), [(1, 6000), (250, 1)])
 def test_records_of_long_reads_and_names_fit(kind, n_name, n, reference):
     writer, _ = writer_of(kind, reference)
-    data = f"@{'r' * n_name}\n{'A' * n}\n+\n{'I' * n}\n".encode() * 2
-    batch = parse(Chunk("reads.fq", np.frombuffer(bytearray(data), np.uint8), True, 1, 2))
+    data = "".join(f"@{'r' * n_name}\n{'A' * m}\n+\n{'I' * m}\n" for m in (1, n, 1)).encode()
+    batch = parse(Chunk("reads.fq", np.frombuffer(bytearray(data), np.uint8), True, 1, 3))
     n_hits = 40
     hits = Hits(
-        np.array([0, n_hits, n_hits]), np.zeros(n_hits, np.int64), np.zeros(n_hits, np.bool_),
-        np.array([2**40, 2**40]),
+        np.array([0, 0, n_hits, n_hits]), np.zeros(n_hits, np.int64), np.zeros(n_hits, np.bool_),
+        np.array([2**40] * 3),
     )  # fmt: skip
     lines = bytes(writer.format(batch, hits, 0, 0, n_hits)).splitlines()
-    assert len(lines) == n_hits + (kind == "sam")
+    assert len(lines) == n_hits + 2 * (kind == "sam")
     assert all(b"r" * n_name in line for line in lines)
     writer, _ = writer_of(kind, reference)
-    room = writer.format(batch, hits, 0, 30, n_hits).base.size  # of ten records, and one of the second read
-    assert room <= 1.125 * (2 * 2 * n + 11 * (n_name + writer.widest))
+    room = writer.format(batch, hits, 0, 30, n_hits).base.size  # of ten records, and one of each other read
+    assert room <= 1.125 * (2 * (n + 2) + 12 * (n_name + writer.widest))
 
 
 def test_a_read_without_a_name_goes_by_its_letters(reference):
