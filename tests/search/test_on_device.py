@@ -46,8 +46,8 @@ def test_a_difference_at_any_base_is_seen(wide, index_of):
     contigs = numbered([unit])
     whole = [unit[40 : 40 + n] for n in range(12, 140)]
     sequences = [*whole, *(read[:-1] + "ACGT"[("ACGT".index(read[-1]) + 1) % 4] for read in whole)]
-    query = make_query(journeys.load(index_of(contigs), "verify"))
-    patterns = reads.pack(journeys.batch_of(sequences))
+    query = make_query(cases.load(index_of(contigs), "verify"))
+    patterns = reads.pack(cases.batch_of(sequences))
     sizes = np.zeros(patterns.length.size, np.int64)
     _find_all(reshape(on_device(query), VerifyForm(wide, query.seeds.s), ONE_CORE), patterns, sizes)
     assert sizes[::2].tolist() == [1] * len(whole) + [0] * len(whole)
