@@ -18,6 +18,7 @@ from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE = 1 << 23
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
+_BLOCK = 1 << 12  # bytes
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
@@ -29,9 +30,9 @@ _CONVERT = "convert with: tr '\\r' '\\n'"
 class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
-    ``number``: of the first record in its file, from 1; ``n_bound``: upper bound of the number of records;
-    ``end``: byte of the file up to which it was read, if known; ``there``: its bytes on a GPU that has
-    inflated them (reads_gpu.py); ``data`` then lacks the middle.
+    ``number``: of the first record in its file, from 1; ``n_bound``: number of records by newlines, more than
+    there are only if one is damaged; ``end``: byte of the file up to which it was read, if known; ``there``:
+    its bytes on a GPU that has inflated them (reads_gpu.py); ``data`` then lacks the middle.
     """
 
     path: str
@@ -55,6 +56,12 @@ class Chunk:
             return self
         self.there.bring(self.data)
         return replace(self, there=None)
+
+    def cut(self, n: int) -> "tuple[Chunk, Chunk]":
+        """Return (the first n records, the others); for ``data`` without a part on a GPU."""
+        at = find_record(self.data, n, self.is_fastq) if n < self.n_bound else self.data.size
+        tail = replace(self, data=self.data[at:], number=self.number + n, n_bound=self.n_bound - n)
+        return replace(self, data=self.data[:at], n_bound=n), tail
 
 
 def size_for(n_threads: int) -> int:
@@ -322,6 +329,22 @@ def find_border(data, i, left, is_fastq):
         if is_fastq or data[i] == ord(">"):
             left -= 1
     return i, 0
+
+
+@compiled
+def find_record(data, n, is_fastq):
+    """Return where record n of whole records (uint8) begins, from 0; counts newlines of blocks first."""
+    left, i = 4 * n if is_fastq else n, 0
+    while i + _BLOCK < data.size:
+        found = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
+        if found >= left:
+            break
+        i, left = i + _BLOCK, left - found
+    while left > 0:
+        i = find_byte(data, NEWLINE, i, data.size) + 1
+        if is_fastq or (i < data.size and data[i] == ord(">")):
+            left -= 1
+    return i
 
 
 @brief

@@ -1,23 +1,25 @@
 """Files of mates -> items that any thread can read, each with whole pairs.
 
 Each file is cut into spans (input/spans.py).  An item is the next span of both files.  The thread that takes
-it parses both, receives from the previous item the reads without mates so far, and passes on those that
-remain. If one file has longer records, its spans are taken more often, so that few reads wait:
+it reads both, receives from the previous item the records without mates so far, and passes on those that
+remain. If one file has longer records, its spans are taken more often, so that few records wait:
 
     R1       | 1 2 3 4 | 5 6 7 8 |        |
     R2       | 1 2 3     | 4 5 6 | 7 8    |
     pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError, StalledError
-from ..machines.jobs import settle, settled
+from ..machines.jobs import settle, settled, when_settled
 from . import spans
-from .chunks import are_mates
+from .chunks import Chunk, are_mates
 from .mates import Mates, Origin, check_names
 from .read_range import ALL, ReadRange, records_of_pairs
 from .reads import ReadBatch, check_sam, parse
@@ -27,24 +29,30 @@ if TYPE_CHECKING:
     from . import PairedFiles, ReadPath
 
 
-class UnpairedReads(NamedTuple):
-    """Reads of a batch whose mates have not been read; ``origin``: that of the first."""
+class PairChunks(NamedTuple):
+    """``n`` whole pairs that are not parsed: Chunks with mates 1 and with mates 2, in order.
+
+    If a file has both mates of each pair in turn (``in_turn``), they are all in ``one``.
+    """
+
+    one: list[Chunk]
+    two: list[Chunk]
+    n: int
+    in_turn: bool
+
+
+class ParsedReads(NamedTuple):
+    """Reads of a batch; ``origin``: that of the first."""
 
     batch: ReadBatch
     origin: Origin
 
-    def cut(self, n: int, step: int) -> "tuple[UnpairedReads, UnpairedReads]":
+    def cut(self, n: int, step: int) -> "tuple[ParsedReads, ParsedReads]":
         """Return (the first n reads, the rest)."""
         parts = slice(n), slice(n, None)
         head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
         behind = self.origin._replace(number=self.origin.number + step * n)
-        return UnpairedReads(head, self.origin), UnpairedReads(tail, behind)
-
-    @property
-    def name(self) -> bytes:
-        """Name of the first read."""
-        start = self.batch.name_start[0]
-        return self.batch.data[start : start + self.batch.name_length[0]].tobytes()
+        return ParsedReads(head, self.origin), ParsedReads(tail, behind)
 
     @property
     def n(self) -> int:
@@ -52,10 +60,10 @@ class UnpairedReads(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """What an item passes to the next: waiting reads, and how many mates 2 to leave out first."""
+    """What an item passes to the next: Chunks that wait, and how many mates 2 to leave out first."""
 
-    one: list
-    two: list
+    one: list[Chunk]
+    two: list[Chunk]
     left_out: int = 0
 
 
@@ -106,6 +114,8 @@ class PairSpan:
         self._taken, self._is_over, self._balance = taken, is_over, balance
         self._before, self._behind = links
         self._after = after
+        self._error: BaseException | None = None
+        self._pairs, self._rest = PairChunks([], [], 0, False), Rest([], [])
 
     @property
     def path(self) -> str:
@@ -118,54 +128,32 @@ class PairSpan:
 
     def read(self, is_sam: bool = True) -> list:
         """Read the pairs as a list of Mates; ``is_sam``: check the limits of SAM.  Raises InputError."""
+        return self.parse(self.take(), is_sam)
+
+    def take(self, hold: Callable[[Any], Any] = spans.SpanBuffer) -> PairChunks:
+        """Read the pairs that are complete; ``parse`` or ``check_ends`` must follow.  Raises InputError.
+
+        ``hold``: as in Span.read, but other threads may read the bytes later.
+        """
         try:
-            found, rest = self._meet(self._own(is_sam))
+            own = [span and span.read(hold) for span in self._taken]
         except BaseException:
             for span in filter(None, self._taken):
                 span.leave()
             settle(self._behind)
             raise
-        self._behind.set_result(rest)
-        for mates in found:
-            check_names(mates, self._step)
-        self._check_ends(rest[:2])
-        return found
+        for i, chunk in enumerate(own):
+            if chunk:
+                self._balance.note(i, chunk.n_bound)
+        when_settled(self._before, partial(self._pass_on, own))
+        if self._behind.result() is None:
+            raise self._error or InputError(self._paths[0], "", spans.NOT_READ)
+        return self._pairs
 
-    @property
-    def _step(self) -> int:
-        """Records from one mate to the next in a file."""
-        return 3 - len(self._paths)
-
-    def _own(self, is_sam: bool) -> list:
-        """For mates 1 and mates 2, the reads of the spans: lists of UnpairedReads."""
-        chunks = [span and span.read() for span in self._taken]
-        found: list = [[], []]
-        for i, chunk in enumerate(chunks):
-            if chunk is None:
-                continue
-            batch = parse(chunk)
-            if is_sam:
-                check_sam(chunk, batch)
-            if self._step == 1:
-                found[i].append(UnpairedReads(batch, Origin(chunk.path, chunk.number)))
-                self._balance.note(i, batch.length.size)
-                continue
-            for skip in (0, 1):
-                own = ReadBatch(batch.data, *(x[skip::2].copy() for x in batch[1:]))
-                number = chunk.number + skip
-                found[1 - number % 2].append(UnpairedReads(own, Origin(chunk.path, number)))
-        return found
-
-    def _meet(self, own: Sequence[list[UnpairedReads]]) -> tuple[list[Mates], Rest]:
-        """Return (complete Mates, the reads that still wait)."""
-        if (before := self._before.result()) is None:
-            raise InputError(self._paths[0], "", spans.NOT_READ)
-        waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before[:2], own, strict=True)], []
-        left_out = before.left_out
-        while left_out and waiting[1]:
-            n = min(left_out, waiting[1][0].n)
-            rest = waiting[1][0].cut(n, self._step)[1]
-            waiting[1][:1], left_out = [rest] if rest.n else [], left_out - n
+    def parse(self, pairs: PairChunks, is_sam: bool = True) -> list:
+        """Return the pairs that ``take`` has read as a list of Mates.  Raises InputError."""
+        found: list[Mates] = []
+        waiting = [[x for x in side if x.n] for side in self._parsed(pairs, is_sam)]
         while all(waiting):
             n = min(reads[0].n for reads in waiting)
             met = [reads[0].cut(n, self._step) for reads in waiting]
@@ -173,29 +161,106 @@ class PairSpan:
             found.append(Mates(one.batch, two.batch, (one.origin, two.origin)))
             tails = zip(met, waiting, strict=True)
             waiting = [[x for x in (tail, *reads[1:]) if x.n] for (_, tail), reads in tails]
-        return found, Rest(waiting[0], waiting[1], left_out)
+        assert not any(waiting), self._paths
+        for mates in found:
+            check_names(mates, self._step)
+        self.check_ends()
+        return found
 
-    def _check_ends(self, waiting: tuple[list, list]) -> None:
+    @property
+    def _step(self) -> int:
+        """Records from one mate to the next in a file."""
+        return 3 - len(self._paths)
+
+    def _parsed(self, pairs: PairChunks, is_sam: bool) -> list[list[ParsedReads]]:
+        """Return mates 1 and mates 2."""
+        found: list[list[ParsedReads]] = [[], []]
+        for i, chunk in chain(((0, chunk) for chunk in pairs.one), ((1, chunk) for chunk in pairs.two)):
+            batch = parse(chunk)
+            if is_sam:
+                check_sam(chunk, batch)
+            if not pairs.in_turn:
+                found[i].append(ParsedReads(batch, Origin(chunk.path, chunk.number)))
+                continue
+            for skip in (0, 1):
+                own = ReadBatch(batch.data, *(x[skip::2].copy() for x in batch[1:]))
+                number = chunk.number + skip
+                found[1 - number % 2].append(ParsedReads(own, Origin(chunk.path, number)))
+        return found
+
+    def _pass_on(self, own: Sequence[Chunk | None], before: Rest | None) -> None:
+        """Complete the pairs, and pass on the records that still wait.
+
+        The thread that knows these for an item does this for all items after it that have been read, as in
+        Span.
+        """
+        try:
+            if before:
+                self._rest = self._meet(own, before)
+            settle(self._behind, before and self._rest)
+        except BaseException as error:
+            self._error = error
+            settle(self._behind)
+
+    def _meet(self, own: Sequence[Chunk | None], before: Rest) -> Rest:
+        """Set the complete pairs; return the records that still wait."""
+        waiting, in_turn = [[*before.one], [*before.two]], self._step == 2
+        for side, chunk in zip(waiting, own, strict=False):
+            side += [chunk] if chunk and chunk.n_bound else []
+        n_two = _n_records(waiting[1])
+        left_out = min(before.left_out, n_two)
+        waiting[1] = _cut(waiting[1], left_out)[1]
+        n = _n_records(waiting[0]) // 2 if in_turn else min(map(_n_records, waiting))
+        (one, rest1), (two, rest2) = _cut(waiting[0], n << in_turn), _cut(waiting[1], n)
+        self._pairs = PairChunks(one, two, n, in_turn)
+        return Rest(rest1, rest2, before.left_out - left_out)
+
+    def check_ends(self) -> None:
         """Raise InputError if reads have no mates."""
         for i, path in enumerate(self._paths):
-            if not self._is_over[i] or (i == 0 and self._is_next(waiting[1])):
+            alone = (self._rest.two, self._rest.one)[i] if self._step == 1 else self._rest.one
+            if not alone or not self._is_over[i] or (i == 0 and self._is_next(self._rest.two)):
                 continue
-            if self._step == 2 and waiting[0]:
-                where = f"record {waiting[0][0].origin.number}"
-                raise InputError(path, where, "its mate is missing: the number of records is odd")
-            if self._step == 1 and waiting[1 - i]:
-                n, other = waiting[1 - i][0].origin.number - 1, self._paths[1 - i]
-                where = f"record {n}" if n else ""
-                what = (
-                    f"this is the last record, but {other} has more"
-                    if n
-                    else f"no reads, but {other} has some"
-                )
-                raise InputError(path, where, f"{what}; both files must have the same number of reads")
+            parse(alone[0])  # its own errors come first
+            n = alone[0].number
+            if self._step == 2:
+                where, what = f"record {n}", "its mate is missing: the number of records is odd"
+            else:
+                where, has = "", f"no reads, but {self._paths[1 - i]} has some"
+                if n > 1:
+                    where = f"record {n - 1}"
+                    has = f"this is the last record, but {self._paths[1 - i]} has more"
+                what = f"{has}; both files must have the same number of reads"
+            raise InputError(path, where, what)
 
-    def _is_next(self, waiting: Sequence[Any]) -> bool:
-        """Return whether these reads of mates 2 begin after the last wanted pair."""
-        return bool(self._after and waiting and are_mates(self._after, waiting[0].name))
+    def _is_next(self, waiting: Sequence[Chunk]) -> bool:
+        """Return whether these mates 2 begin after the last wanted pair."""
+        if not (self._after and waiting):
+            return False
+        first = parse(waiting[0].cut(1)[0])
+        name = first.data[first.name_start[0] : first.name_start[0] + first.name_length[0]]
+        return are_mates(self._after, name.tobytes())
+
+
+def _n_records(chunks: Sequence[Chunk]) -> int:
+    return sum(chunk.n_bound for chunk in chunks)
+
+
+def _cut(chunks: Sequence[Chunk], n: int) -> tuple[list[Chunk], list[Chunk]]:
+    """Return (the first n records of Chunks, the others)."""
+    head, tail = [], []
+    for chunk in chunks:
+        own = min(n, chunk.n_bound)
+        n -= own
+        if own == chunk.n_bound:
+            head.append(chunk)
+        elif own == 0:
+            tail.append(chunk)
+        else:
+            first, rest = chunk.cut(own)
+            head.append(first)
+            tail.append(rest)
+    return head, tail
 
 
 def plan(

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..machines.jobs import settle, settled
 from . import ReadFiles, ReadPath
-from .chunks import Chunk, count, find_border
+from .chunks import Chunk, count, find_record
 from .spans import NOT_READ, SpanBuffer
 
 if TYPE_CHECKING:
@@ -127,9 +127,7 @@ def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
 
 def _begin(chunk: Chunk, r: int, n: int) -> int:
     """Return where record r of a Chunk with n records begins; its end for r = n."""
-    if r == n:
-        return chunk.data.size
-    return find_border(chunk.data, 0, 4 * r if chunk.is_fastq else r, chunk.is_fastq)[0]
+    return chunk.data.size if r == n else find_record(chunk.data, r, chunk.is_fastq)
 
 
 # Fraction of the inputs that a run has read, by the ends of the spans taken.

@@ -103,10 +103,10 @@ def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeyp
     paths = write(folder, "1", fastq(named([500] * 400))), write(folder, "2", fastq(named([5] * 400)))
     waited, meet = [], pair_spans.PairSpan._meet
 
-    def noted(span, own):
-        found, waiting = meet(span, own)
-        waited.extend(sum(reads.n for reads in side) for side in waiting[:2])
-        return found, waiting
+    def noted(span, *given):
+        rest = meet(span, *given)
+        waited.extend(sum(chunk.n_bound for chunk in side) for side in (rest.one, rest.two))
+        return rest
 
     monkeypatch.setattr(pair_spans.PairSpan, "_meet", noted)
     assert len(pairs_of(PairedFiles(paths[:1], paths[1:]), 1000)) == 400

@@ -33,7 +33,7 @@ def outcome(chunks) -> tuple:
     try:
         for chunk in chunks:
             batch = reads.parse(chunk)
-            assert batch.length.size <= chunk.n_bound
+            assert batch.length.size == chunk.n_bound
             data = batch.data.tobytes()
             for r in range(batch.length.size):
                 name, start, n = batch.name_start[r], batch.start[r], batch.length[r]
@@ -317,6 +317,20 @@ def test_newlines_are_counted_while_a_file_is_read(is_fastq, tmp_path):
                 assert (found == data[start:]).all()
                 assert counted == (found.size, chunks.count(found, min(own, found.size), is_fastq))
         assert chunks.read_counted(bgzf_blocks.pread(), -1, 0, found, 9, is_fastq) == (0, 0)
+
+
+@pytest.mark.parametrize("is_fastq", [True, False], ids=["FASTQ", "FASTA"])
+def test_chunks_are_cut_between_records(is_fastq):
+    form = "@{}\n{}\n+\n{}\n" if is_fastq else ">{}\n{}\n{}\n"
+    records = [
+        form.format(i, "A" * (i % 190), ">" * (i % 190) if is_fastq else "C").encode() for i in range(150)
+    ]
+    starts, data = [0, *accumulate(map(len, records))], np.frombuffer(b"".join(records), np.uint8).copy()
+    chunk = chunks.Chunk("x", data, is_fastq, 7, len(records))
+    for n in range(len(records) + 1):
+        head, tail = chunk.cut(n)
+        assert (head.data.size, head.number, head.n_bound) == (starts[n], 7, n)
+        assert (tail.data.size, tail.number, tail.n_bound) == (data.size - starts[n], 7 + n, len(records) - n)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
