@@ -233,7 +233,7 @@ def make_writer(
         writer.takers = tuple(output.reads.takers().values())
         if not for_mates:
             return writer, head
-        from .output.mates import MateWriter
+        from .output.mate_writer import MateWriter
 
         return MateWriter(writer, records.mismatches), head
 

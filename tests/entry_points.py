@@ -142,6 +142,8 @@ ON_GPU = [
     "search -x t.fmx few.fq -a --counts counts.tsv -o out.sam",
     "search -x t.fmx few.fq --mismatches 1 --counts counts.tsv -o out.sam",
     "search -x t.fmx few.fq --mismatches 1 --strata -o out.bam",
+    "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.sam",
+    "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.bam",
     "search -x many.fmx few.fq -o out.sam",
     "search -x many.fmx --layout sampled few.fq -o out.bam",
     "search -x minimizers.fmx few.fq -o out.sam",

@@ -54,7 +54,7 @@ def _name_of(batch: ReadBatch, r: int) -> str:
 def _settle_names(one, two):
     """Return the first pair whose names differ, or the number of pairs; removes /1 and /2 from names."""
     for r in range(one.length.size):
-        same = _common(one, two, r)
+        same = common_name(one, two, r)
         if same < 0:
             return r
         one.name_length[r] = two.name_length[r] = same
@@ -62,7 +62,7 @@ def _settle_names(one, two):
 
 
 @inlined
-def _common(one, two, r):
+def common_name(one, two, r):
     """Return the length of the name that both mates of pair r have; -1 if names differ."""
     n, a, b = one.name_length[r], one.name_start[r], two.name_start[r]
     if two.name_length[r] != n:

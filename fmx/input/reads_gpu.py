@@ -186,11 +186,15 @@ class Raw(NamedTuple):
 
 class Reading(NamedTuple):
     """How to make reads of records: how to trim them, which strands to search, and whether to check the
-    limits of SAM and BAM."""
+    limits of SAM and BAM.
+
+    ``in_turn``: the records are mates 1 and 2 of each pair in turn; all mates 1 come first in the batch.
+    """
 
     trim: Trim
     strands: int
     for_sam: bool
+    in_turn: bool = False
 
 
 @inlined
@@ -248,17 +252,18 @@ def reads_kernel(raw, batch, reading, patterns, report):
 
     ``reading``: a Reading.
     """
-    r = thread_index()
-    if r < raw.n_reads:
+    i = thread_index()
+    if i < raw.n_reads:
+        r = (i >> 1) + (i & 1) * (raw.n_reads >> 1) if reading.in_turn else i
         expected = 4 * raw.n_reads if raw.is_fastq else raw.n_reads - 1
         batch.length[r], batch.searchable[r] = 0, False
         is_whole = report[BORDERS] == expected
         if is_whole:
             if raw.is_fastq:
-                after, wrong = take_fastq(batch, r, raw.starts[r], CODE)
+                after, wrong = take_fastq(batch, r, raw.starts[i], CODE)
             else:
-                after, wrong = take_fasta(batch, r, raw.starts[r], CODE)
-            is_whole = wrong == OK and after == raw.starts[r + 1]
+                after, wrong = take_fasta(batch, r, raw.starts[i], CODE)
+            is_whole = wrong == OK and after == raw.starts[i + 1]
             if is_whole:
                 trim_read(batch, r, reading.trim)
             if reading.for_sam and (batch.name_length[r] > LONGEST_NAME or batch.length[r] > LONGEST_READ):
@@ -268,7 +273,7 @@ def reads_kernel(raw, batch, reading, patterns, report):
             batch.length[r], batch.searchable[r], batch.name_length[r] = 0, False, 0
             batch.start[r] = batch.name_start[r] = batch.quality_start[r] = 0
         patterns.length[2 * r] = patterns.length[2 * r + 1] = 0
-        patterns.first[2 * r] = raw.starts[r] >> (_FASTQ_SHIFT if raw.is_fastq else _FASTA_SHIFT)
+        patterns.first[2 * r] = raw.starts[i] >> (_FASTQ_SHIFT if raw.is_fastq else _FASTA_SHIFT)
         patterns.first[2 * r + 1] = patterns.first[2 * r] + ((batch.length[r] + WORD - 1) >> 5)
         pack_strands(batch, r, reading.strands, CODE, patterns)
 
@@ -292,11 +297,18 @@ def parse(
 
     If the report gets PROBLEM, no read is searched.
     """
-    n, n_reads, there = chunk.data.size, chunk.n_bound, stream.there
-    shift, n_tiles = _FASTQ_SHIFT if chunk.is_fastq else _FASTA_SHIFT, -(-n // TILE)
     data = chunk.there.data if chunk.there else _sent(stream, chunk.data)
+    return parse_there(stream, data, chunk.is_fastq, chunk.n_bound, reading, report)
+
+
+def parse_there(
+    stream: "GpuStream", data: "DeviceArray", is_fastq: bool, n_reads: int, reading: Any, report: KernelReport
+) -> tuple[ReadBatch, Patterns]:
+    """Launch the kernels of ``parse`` for the bytes of ``n_reads`` records that are on the device."""
+    n, there = data.size, stream.there
+    shift, n_tiles = _FASTQ_SHIFT if is_fastq else _FASTA_SHIFT, -(-n // TILE)
     before, starts = there("before", n_tiles + 1, np.int64), there("starts", n_reads + 1, np.int64)
-    raw = Raw(data, chunk.is_fastq, n_reads, before, starts)
+    raw = Raw(data, is_fastq, n_reads, before, starts)
     columns = [there(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
     batch = ReadBatch(data, *columns, there("searchable", n_reads, np.bool_))  # type: ignore[call-arg]
     words, first = there("words", (n >> shift) + 2, np.uint64), there("first", 2 * n_reads, np.int64)

@@ -5,6 +5,8 @@ module has no kernels, so `fmx pairwise` can be tested with simulated kernels an
 """
 
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
@@ -76,6 +78,35 @@ class PinnedPool(Pool[Arrays]):
 
     def __init__(self) -> None:
         super().__init__(lambda: Arrays(gpu.pinned))
+
+
+class PinnedBuffers:
+    """Makes pinned arrays of bytes, for any thread; memory is used again once no view of it is left."""
+
+    def __init__(self) -> None:
+        self._spare: deque[np.ndarray] = deque()
+        self._used: set[int] = set()
+
+    def __call__(self, n: int, dtype: Any = np.uint8) -> np.ndarray:
+        """Return an array of n bytes or more."""
+        try:
+            held = self._spare.pop()
+        except IndexError:
+            held = None
+        if held is None or held.size < n:
+            held = gpu.pinned(n + (n >> 3), np.uint8)
+        made = np.asarray(held.data)  # over a memoryview: its views have it as base, not ``held``
+        self._used.add(id(made))
+        weakref.finalize(made, self._give_back, id(made), held).atexit = False
+        return made
+
+    def owns(self, view: np.ndarray) -> bool:
+        """Return whether this is a view of one of these arrays."""
+        return id(view.base) in self._used
+
+    def _give_back(self, number: int, held: np.ndarray) -> None:
+        self._used.discard(number)
+        self._spare.append(held)
 
 
 class GpuStream:

@@ -108,7 +108,7 @@ class GpuHitWriter:
         self._encoded, self.refusal = writer.encoded, refusal() if is_deflated else ""
         self._deflater = GpuDeflater() if is_deflated and not self.refusal else None
         self._widest, self._by_letters, self.buffers = writer.widest, not writer.is_sam, Buffers(gpu.pinned)
-        self._form = gpu.take(writer.form)
+        self.form = gpu.take(writer.form)
 
     def measure(
         self, stream: "GpuStream", batch: "ReadBatch", hits: Any, report: "KernelReport", slot: int
@@ -150,7 +150,7 @@ class GpuHitWriter:
         return loose
 
     def _form_for(self, stream: "GpuStream", n_reads: int) -> Any:
-        return with_gaps(self._form, stream.there("gaps", n_reads, np.int64))
+        return with_gaps(self.form, stream.there("gaps", n_reads, np.int64))
 
     def gather(self, stream: "GpuStream", batch: "ReadBatch", hits: Any, loose: Loose) -> "DeviceArray":
         """Launch the kernel that copies Loose records one after another; return the array."""

@@ -14,7 +14,6 @@ from ..index.reference import contig_of, forward, is_reverse, place_key, place_o
 from ..input.reads import ReadBatch
 from ..input.sets import changes_of, peers_of
 from . import put
-from .hits import HitWriter, named_by_letters
 from .records import (
     FIRST,
     MATE_REVERSE,
@@ -32,10 +31,7 @@ from .records import (
 )
 
 if TYPE_CHECKING:
-    from ..input.mates import Mates
-    from ..input.pair_spans import PairSpan
     from ..search.near.matches import NearHits
-    from ..search.pairs.pair_mapper import PairHits
     from ..search.pairs.proper import ProperPairs
 
 ALL = 2**60
@@ -46,46 +42,16 @@ def _put(form, out, at, batch, mate):
     return put_mate(form, out, at, batch, mate)
 
 
-class MateWriter:
-    """Formats pairs with a HitWriter; one instance serves all threads.
-
-    ``changes``: the most of a mate.
-    """
-
-    on_gpu = False
-
-    def __init__(self, writer: HitWriter, changes: int = 0) -> None:
-        self._writer, self._widest = writer, widest(writer.form, changes)
-        self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
-        self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
-        self.refusals = writer.refusals
-
-    def of(self, span: "PairSpan") -> "MateWriter":
-        """Return the writer for the reads of a span: this one."""
-        return self
-
-    def format(
-        self, mates: "Mates", hits: "PairHits", start: int, first: int, last: int
-    ) -> bytes | np.ndarray:
-        """Return the format pairs from ``start`` on by their PairHits (search/pairs/pair_mapper.py).
-
-        Of a single pair without proper pairs, only its records ``first`` to ``last``.
-        """
-        if not self.is_sam:
-            mates = mates._replace(one=named_by_letters(mates.one), two=named_by_letters(mates.two))
-        sides = Side(mates.one, hits.one, FIRST), Side(mates.two, hits.two, SECOND)
-        window = (first, last) if hits.proper.total.size == 1 else (0, ALL)
-        pairs = Pairs(*sides, hits.proper, start, *window)
-        out = self._writer.take(_room(pairs, self._widest))
-        return self._writer.encoded(out[: _write(self._writer.form, pairs, out)])
-
-
 class Side(NamedTuple):
-    """Mates 1 or 2 of pairs: their ReadBatch, their separate NearHits, and ``flag``, FIRST or SECOND."""
+    """Mates 1 or 2 of pairs: their ReadBatch, their separate NearHits, and ``flag``, FIRST or SECOND.
+
+    Read ``start`` of the batch is the mate of the first pair.
+    """
 
     reads: ReadBatch
     hits: "NearHits"
     flag: int
+    start: int
 
 
 class Numbers(NamedTuple):
@@ -98,76 +64,97 @@ class Numbers(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Pairs of a batch from ``start`` on; of one without proper pairs, records ``first`` to ``last``."""
+    """Both mates of pairs; of one without proper pairs, records ``first`` to ``last``."""
 
     one: Side
     two: Side
     proper: "ProperPairs"
-    start: int
     first: int
     last: int
 
 
 @compiled
-def _room(pairs, n_widest):
+def room(pairs, n_widest):
     """Upper bound of the bytes of records: bases and qualities once per mate, names once per record."""
-    room, proper, one, two = np.int64(0), pairs.proper, pairs.one, pairs.two
-    for i in range(proper.total.size):
-        r = pairs.start + i
-        n_records = 2 * (proper.first[i + 1] - proper.first[i])
-        n_records += max(1, one.hits.first[i + 1] - one.hits.first[i])
-        n_records += max(1, two.hits.first[i + 1] - two.hits.first[i])
-        room += 2 * (one.reads.length[r] + two.reads.length[r])
-        name = max(one.reads.name_length[r], two.reads.name_length[r])
-        room += min(n_records, 2 * (pairs.last - pairs.first)) * (name + n_widest)
-    return room
+    total = np.int64(0)
+    for i in range(pairs.proper.total.size):
+        total += room_of_pair(pairs, i, n_widest)
+    return total
+
+
+@inlined
+def room_of_pair(pairs, i, n_widest):
+    """Upper bound of the bytes of the records of pair i."""
+    one, two, r1, r2 = pairs.one.reads, pairs.two.reads, pairs.one.start + i, pairs.two.start + i
+    name = max(one.name_length[r1], two.name_length[r2])
+    return 2 * (one.length[r1] + two.length[r2]) + most_records(pairs, i) * (name + n_widest)
+
+
+@inlined
+def most_records(pairs, i):
+    """Upper bound of the number of records of pair i."""
+    proper, one, two = pairs.proper.first, pairs.one.hits.first, pairs.two.hits.first
+    n = 2 * (proper[i + 1] - proper[i])
+    if n == 0:
+        n = max(1, one[i + 1] - one[i]) + max(1, two[i + 1] - two[i])
+    return min(n, 2 * (pairs.last - pairs.first))
 
 
 @compiled
-def _write(form, pairs, out):
+def write(form, pairs, out):
+    """Write the records of Pairs into ``out`` uint8[n]; return the position after them."""
     at = np.int64(0)
     for i in range(pairs.proper.total.size):
-        if pairs.proper.first[i] < pairs.proper.first[i + 1]:
-            at = _put_proper(form, out, at, pairs, i)
-            continue
-        last1 = max(1, pairs.one.hits.first[i + 1] - pairs.one.hits.first[i])
-        last2 = max(1, pairs.two.hits.first[i + 1] - pairs.two.hits.first[i])
-        for j in range(pairs.first, min(last1, pairs.last)):
-            at = _put_alone(form, out, at, pairs, (pairs.one, pairs.two), i, j)
-        for j in range(max(0, pairs.first - last1), min(last2, pairs.last - last1)):
-            at = _put_alone(form, out, at, pairs, (pairs.two, pairs.one), i, j)
+        at = put_pair(form, out, at, pairs, i)
     return at
 
 
 @inlined
-def _put_proper(form, out, at, pairs, i):
-    """Write the records of pair i, which has reported proper pairs."""
-    r, hits = pairs.start + i, pairs.proper
-    n1, n2 = pairs.one.reads.length[r], pairs.two.reads.length[r]
-    lead1, lead2, total = hits.lead1[i], hits.lead2[i], hits.total[i]
-    for hit in range(hits.first[i], hits.first[i + 1]):
-        number, key1, key2 = hits.given + hit - hits.first[i] + 1, hits.one[hit], hits.two[hit]
-        if hits.swapped[hit]:
-            insert = position_of_key(key2) - position_of_key(key1) - n1
+def put_pair(form, out, at, pairs, i):
+    """Write the records of pair i; return the position after them."""
+    one, two, proper = pairs.one.hits.first, pairs.two.hits.first, pairs.proper.first
+    n_proper, n_one = proper[i + 1] - proper[i], max(1, one[i + 1] - one[i])
+    begin, end = np.int64(0), 2 * n_proper
+    if n_proper == 0:
+        begin, end = pairs.first, min(n_one + max(1, two[i + 1] - two[i]), pairs.last)
+    for k in range(begin, end):
+        is_second = (k & 1) == 1 if n_proper > 0 else k >= n_one
+        own, other = (pairs.two, pairs.one) if is_second else (pairs.one, pairs.two)
+        if n_proper > 0:
+            mate = _in_proper_pair(pairs, i, proper[i] + (k >> 1), is_second)
         else:
-            insert = position_of_key(key2) + n2 - position_of_key(key1)
-        flag = PAIRED + PROPER + SECONDARY * (number > 1)
-        flag1 = flag + FIRST + REVERSE * is_reverse(key1) + MATE_REVERSE * is_reverse(lead2)
-        flag2 = flag + SECOND + REVERSE * is_reverse(key2) + MATE_REVERSE * is_reverse(lead1)
-        numbers = Numbers(number, total, hits.reported[i], hits.peers[hit])
-        one = _record(r, n1, key1, numbers, hits.changes1[hit])
-        two = _record(r, n2, key2, numbers, hits.changes2[hit])
-        at = _put(form, out, at, pairs.one.reads, MateRecord(one, flag1, lead2, n2, insert))
-        at = _put(form, out, at, pairs.two.reads, MateRecord(two, flag2, lead1, n1, -insert))
+            mate = _alone(form, own, other, i, k - n_one if is_second else k)
+        at = _put(form, out, at, own.reads, mate)  # once: it is long on a GPU
     return at
 
 
 @inlined
-def _put_alone(form, out, at, pairs, sides, i, j):
-    """Write record j of the first of two Sides, for pair i, whose mates are mapped separately."""
-    r, (own, other) = pairs.start + i, sides
-    lead, mate = _lead(form, own, i), _lead(form, other, i)
-    length, other_length = own.reads.length[r], other.reads.length[r]
+def _in_proper_pair(pairs, i, hit, is_second):
+    """Return the MateRecord of mate 1 or 2 in proper pair ``hit``, one of pair i."""
+    r1, r2, hits = pairs.one.start + i, pairs.two.start + i, pairs.proper
+    n1, n2, key1, key2 = pairs.one.reads.length[r1], pairs.two.reads.length[r2], hits.one[hit], hits.two[hit]
+    if hits.swapped[hit]:
+        insert = position_of_key(key2) - position_of_key(key1) - n1
+    else:
+        insert = position_of_key(key2) + n2 - position_of_key(key1)
+    number = hits.given + hit - hits.first[i] + 1
+    numbers = Numbers(number, hits.total[i], hits.reported[i], hits.peers[hit])
+    flag = PAIRED + PROPER + SECONDARY * (number > 1)
+    if is_second:
+        r, key, lead, length, other_length = r2, key2, hits.lead1[i], n2, n1
+        flag, changes, insert = flag + SECOND, hits.changes2[hit], -insert
+    else:
+        r, key, lead, length, other_length = r1, key1, hits.lead2[i], n1, n2
+        flag, changes = flag + FIRST, hits.changes1[hit]
+    flag += REVERSE * is_reverse(key) + MATE_REVERSE * is_reverse(lead)
+    return MateRecord(_record(r, length, key, numbers, changes), flag, lead, other_length, insert)
+
+
+@inlined
+def _alone(form, own, other, i, j):
+    """Return MateRecord j of Side ``own``, for pair i, whose mates are mapped separately."""
+    r, lead, mate = own.start + i, _lead(form, own, i), _lead(form, other, i)
+    length, other_length = own.reads.length[r], other.reads.length[other.start + i]
     flag, key, insert = PAIRED + own.flag + SECONDARY * (j > 0), lead, np.int64(0)
     if mate == NOWHERE:
         flag, mate = flag + MATE_UNMAPPED, forward(lead)  # an unmapped mate gets the place of the other
@@ -190,7 +177,7 @@ def _put_alone(form, out, at, pairs, sides, i, j):
         else (np.int64(0), np.int64(0))
     )
     record = _record(r, length, key, Numbers(j + 1, own.hits.total[i], reported, peers), changes)
-    return _put(form, out, at, own.reads, MateRecord(record, flag, mate, other_length, insert))
+    return MateRecord(record, flag, mate, other_length, insert)
 
 
 @inlined

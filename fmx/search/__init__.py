@@ -26,9 +26,13 @@ class MapsSpans(Protocol):
 
 
 class WritesHits(Protocol):
-    """Interface of an output's writer. ``on_gpu``: whether a GPU can format its records."""
+    """Interface of an output's writer. ``on_gpu``: whether a GPU can format its records.
+
+    ``takers``: what takes mapped and unmapped reads (output/reads.py).
+    """
 
     on_gpu: bool
+    takers: tuple
 
     def of(self, span: Any) -> "FormatsHits":
         """Return the writer for the reads of a span."""
@@ -38,10 +42,9 @@ class WritesHits(Protocol):
 
 
 class FormatsHits(WritesHits, Protocol):
-    """Interface of what formats the hits of a batch as pieces of output; ``takers``: of output/reads.py."""
+    """Interface of what formats the hits of a batch as pieces of output."""
 
     is_sam: bool
-    takers: tuple
 
     def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
         """Return a piece: the records of reads from ``start`` on that hits first to last belong to."""

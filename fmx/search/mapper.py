@@ -69,6 +69,17 @@ def goes_all_the_way(
     return len(index.parts) == 1 and reads_alone and can_write and can_count
 
 
+def pairs_go_all_the_way(
+    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "WritesHits | None",
+    tally: "ReadCounter | None",
+) -> bool:  # fmt: skip
+    """Return whether one GPU can do all stages of pairs, from bytes to records."""
+    are_exact = options.pairing is not None and options.near is None
+    is_counted = tally is not None or options.counts_lengths
+    has_records = writer is not None and writer.on_gpu and not writer.takers
+    return len(index.parts) == 1 and are_exact and has_records and not is_counted
+
+
 class Mapper:
     """Maps chunks of reads with one set of options, by ``parts`` on the CPU or on the GPUs of ``sessions``.
 

@@ -18,7 +18,7 @@ from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, is_much, teams
 from ..machines.progress import Progress
 from .hits import SelectionPolicy
-from .mapper import Mapper, part_on_cpu
+from .mapper import Mapper, pairs_go_all_the_way, part_on_cpu
 from .mapping import BOTH, UNOBSERVED, MapOptions, Observers, least_bases, make_query, shortest
 from .summary import PairSummary, Summary
 
@@ -95,7 +95,13 @@ def make_mappers(
 
         def make(team: "Sequence[GpuSession]", n_threads: int) -> "MapsSpans":
             own = replace(options, n_threads=n_threads)
-            return of_pairs(gpu_mapper.make_mapper(index, own, team, engine, writer, observers), index)
+            made = gpu_mapper.make_mapper(index, own, team, engine, writer, observers)
+            if pairs_go_all_the_way(index, own, writer, observers.tally):
+                from .gpu.gpu_pairs import GpuPairMapper
+
+                assert isinstance(made, gpu_mapper.GpuMapper)
+                return GpuPairMapper(made, index.reference)
+            return of_pairs(made, index)
 
         return run_all(make, found, len(found))
 
@@ -120,7 +126,8 @@ def make_mappers(
         return on_cpu()
     if device.engine == "auto":
         at_once = is_much(paths, options.n_threads)
-        own = replace(options, chunk_size=2 * AUTO_CHUNK if at_once else AUTO_CHUNK)  # large ones suit GPUs
+        is_large = at_once and not options.pairing  # large ones suit GPUs; pairs have two files
+        own = replace(options, chunk_size=2 * AUTO_CHUNK if is_large else AUTO_CHUNK)
         place = Auto(make_mapper(index, own, observers), start)
         if at_once:
             from .gpu import gpu_mapper  # takes longer while all cores work  # noqa: F401

@@ -59,7 +59,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
 
 
 # Compiled functions of fmx that no command of entry_points.py calls from Python.
-CALLED_BY_OTHERS = {"align.bounds", "output.mates._put", "search.pairs.proper._settle"}
+CALLED_BY_OTHERS = {"align.bounds", "output.mates._put"}
 RARE = {
     "input.chunks.is_mac",  # before an error
     "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments

@@ -13,7 +13,7 @@ from fmx.input.reads import parse
 from fmx.output import FORMATS, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
 from fmx.output.hits import BatchWriter, Buffers, HitWriter, RecordWriter, Writers
-from fmx.output.mates import MateWriter
+from fmx.output.mate_writer import MateWriter
 from fmx.output.search_output import RecordOutput
 from fmx.search.hits import Hits
 

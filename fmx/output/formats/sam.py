@@ -178,6 +178,7 @@ def _put_unmapped(form, out, at, batch, r, total):
 
 
 @put_mate.register(SamHits)
+@put_mate.register(SamGaps)
 def _put_mate(form, out, at, batch, mate):
     record, is_mapped = mate.record, (mate.flag & UNMAPPED) == 0
     r, total, n = record.query, record.total, record.end

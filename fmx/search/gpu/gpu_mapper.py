@@ -8,7 +8,7 @@ copied in, searched and formatted, and copied out:
 BGZF blocks are sent compressed and inflated on the GPU; BAM is deflated there. Device code calls the same
 functions as the CPU. For everything that a GPU cannot do, or does slowly, the host runs the stages of Mapper,
 and the GPU searches and locates: long reads, reads with very many hits, damaged records (the host reports the
-error), an index in parts, mates, reads with weights, and other outputs.
+error), an index in parts, reads with weights, and other outputs.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
-from ..mapper import Mapper, goes_all_the_way
+from ..mapper import Mapper, goes_all_the_way, pairs_go_all_the_way
 from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
 from ..near.near_mapper import NearMapper
 from . import gpu_hits, gpu_near, gpu_search
@@ -45,6 +45,7 @@ _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then sma
 _SHORT, _LONG = 24, 1 << 13  # mean bytes per record of a chunk that suits one thread per read
 _ROOM, _HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
+_OF_PAIRS = 8  # more for pairs: positions of their occurrences 2, hits 6
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
 _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
@@ -78,7 +79,8 @@ class GpuMapper(Mapper):
     """A Mapper on GPUs, which search and locate what the host has parsed.
 
     One GPU that holds the whole index does all stages, from bytes to records, if the ``writer`` and the
-    ReadCounter can work ``on_gpu``. Chunks that do not suit a GPU are left to the host.
+    ReadCounter can work ``on_gpu``; those of pairs by gpu_pairs.GpuPairMapper, on the streams of this mapper.
+    Chunks that do not suit a GPU are left to the host.
     """
 
     def __init__(
@@ -91,11 +93,14 @@ class GpuMapper(Mapper):
         observers: Observers = UNOBSERVED,
     ) -> None:
         tally, clock = observers
-        self._goes_all_the_way = goes_all_the_way(index, options, writer, tally)
+        in_pairs = pairs_go_all_the_way(index, options, writer, tally)
+        self._goes_all_the_way = in_pairs or goes_all_the_way(index, options, writer, tally)
         if not self._goes_all_the_way:
             there = bring_parts(index, team, engine, partial(_streams_for_batches, options))
             super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))
+            self.streams = there.streams
             return
+        self._per_byte = _BYTES + _OF_PAIRS * in_pairs
 
         def streams_for(session: "GpuSession", resident: int) -> "GpuStreams":
             nonlocal options
@@ -106,22 +111,23 @@ class GpuMapper(Mapper):
             streams = session.streams(
                 n, resident, n_bytes=self._n_bytes(size), timed=clock is not None, at_once=_USUAL * size
             )
+            size >>= in_pairs  # of each file
             options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
             return streams
 
         least = self._n_bytes(LEAST_CHUNK)
         there = bring_parts(index, team, engine, streams_for, least, is_near=bool(options.near))
         super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
+        self.streams = there.streams
         ((session, self._streams),) = there.streams.items()
         self._device: Any = there.parts[0].device
         self._inflater = session.run(Inflater)
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
         self._makers: dict = {}
 
-    @staticmethod
-    def _n_bytes(size: int) -> int:
+    def _n_bytes(self, size: int) -> int:
         """Return the bytes of a stream for chunks of ``size`` bytes."""
-        return _BYTES * size
+        return self._per_byte * size
 
     @property
     def _rules(self) -> gpu_hits.SelectionRules:
@@ -228,9 +234,8 @@ class GpuNearMapper(GpuMapper, NearMapper):
         super().__init__(*arguments)
         self._stages = self.sessions[0].run(NearStages, self.parts[0], self.options)
 
-    @staticmethod
-    def _n_bytes(size: int) -> int:
-        return (_BYTES + gpu_near.BYTES) * size + gpu_near.BYTES_OF_STREAM
+    def _n_bytes(self, size: int) -> int:
+        return super()._n_bytes(size) + gpu_near.BYTES * size + gpu_near.BYTES_OF_STREAM
 
     def _find(
         self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport

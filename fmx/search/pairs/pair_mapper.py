@@ -102,29 +102,33 @@ class PairMapper:
             runs_of_mates = span.read(writer.is_sam)
         summary = PairSummary()
         for mates in runs_of_mates:
-            found = [
-                self._mapper.search_batch(batch, trimmed(batch, self.options.trim))
-                for batch in (mates.one, mates.two)
-            ]
-            cut = mates._replace(one=found[0].batch, two=found[1].batch)
-            totals, inserts = [np.zeros((2, 0), np.int64)], None
-            if self.options.counts_lengths:
-                inserts = no_lengths()
-            for run in self._runs(cut, found):
-                totals.append(np.array((run.total, run.fewest)))
-                self._count(cut, run)
-                for at, hits, first in self._hits_of(cut, run):
-                    with self.timed("format"):
-                        piece = writer.format(cut, hits, at, first, first + self._n_hits)
-                    emit(piece)
-                    if inserts is not None and first == 0:
-                        proper.count_inserts(cut, at, hits.proper, inserts)
-            total, fewest = np.concatenate(totals, axis=1)
-            if writer.takers:
-                for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
-                    emit(piece)
-            summary.add(PairSummary.of(found, self.options, (total, fewest), inserts))
+            summary.add(self.map_mates(mates, writer, emit))
         return summary
+
+    def map_mates(self, mates: "Mates", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
+        """Map pairs, emit the output that ``writer`` makes, and return their PairSummary."""
+        found = [
+            self._mapper.search_batch(batch, trimmed(batch, self.options.trim))
+            for batch in (mates.one, mates.two)
+        ]
+        cut = mates._replace(one=found[0].batch, two=found[1].batch)
+        totals, inserts = [np.zeros((2, 0), np.int64)], None
+        if self.options.counts_lengths:
+            inserts = no_lengths()
+        for run in self._runs(cut, found):
+            totals.append(np.array((run.total, run.fewest)))
+            self._count(cut, run)
+            for at, hits, first in self._hits_of(cut, run):
+                with self.timed("format"):
+                    piece = writer.format(cut, hits, at, first, first + self._n_hits)
+                emit(piece)
+                if inserts is not None and first == 0:
+                    proper.count_inserts(cut, at, hits.proper, inserts)
+        total, fewest = np.concatenate(totals, axis=1)
+        if writer.takers:
+            for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
+                emit(piece)
+        return PairSummary.of(found, self.options, (total, fewest), inserts)
 
     def _is_hit(self, found: Sequence[SearchedBatch], total: np.ndarray) -> np.ndarray:
         """Return whether each pair, or one of its mates, may have a reported hit; ``total``: proper pairs."""

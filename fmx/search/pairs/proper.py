@@ -115,18 +115,27 @@ def prepare(
 
 @compiled
 def _prepare(lengths, located, rule, blocks, strata):
-    n = (strata.shape[1] + 1) // 2
     for r in range(strata.shape[0]):
-        for swapped in range(2):
-            left, right = located[swapped], located[1 - swapped]
-            lists = first_lists(rule, r, swapped, n)
-            distances = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
-            _settle(left, right, lists, n, distances, blocks)
-            for i in range(lists[0], lists[0] + n):
-                for j in range(lists[1], lists[1] + n):
-                    lefts = left.positions[left.lo[i] : left.hi[i]]
-                    rights = right.positions[right.lo[j] : right.hi[j]]
-                    strata[r, i - lists[0] + j - lists[1]] += _n_pairs(lefts, rights, distances)
+        prepare_pair((lengths[0][r], lengths[1][r]), located, rule, blocks, r, strata[r])
+
+
+@inlined
+def prepare_pair(lengths, located, rule, blocks, r, counts):
+    """Prepare the occurrences of pair r, and count its proper pairs by mismatches in ``counts``, zeros.
+
+    ``lengths``: of both mates. ``counts`` int64[2 * n_strata - 1].
+    """
+    n = (counts.size + 1) // 2
+    for swapped in range(2):
+        left, right = located[swapped], located[1 - swapped]
+        lists = first_lists(rule, r, swapped, n)
+        distances = reach(rule, lengths[swapped], lengths[1 - swapped])
+        _settle(left, right, lists, n, distances, blocks)
+        for i in range(lists[0], lists[0] + n):
+            for j in range(lists[1], lists[1] + n):
+                lefts = left.positions[left.lo[i] : left.hi[i]]
+                rights = right.positions[right.lo[j] : right.hi[j]]
+                counts[i - lists[0] + j - lists[1]] += _n_pairs(lefts, rights, distances)
 
 
 @inlined
@@ -145,7 +154,7 @@ def reach(rule, n_left, n_right):
     return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
 
 
-@compiled
+@inlined
 def _settle(left, right, lists, n, distances, blocks):
     """Turn text positions of left and right mates, int64, into sorted place_keys; some may be dropped.
 
@@ -295,19 +304,24 @@ def _choose(mates, start, located, rule, seed, tables, found):
     """Fill in ``found``. ``tables``: result of ``prepare``, and scratch int64[2, 2, n_strata]."""
     strata, heads = tables
     for i in range(found.total.size):
-        stop = found.given + found.first[i + 1] - found.first[i]
-        if stop == found.given:
-            continue
-        x = hash_name(mates[0], start + i, seed) if seed >= 0 else np.uint64(0)
-        lengths, taken = (mates[0].length[start + i], mates[1].length[start + i]), np.int64(0)
-        for stratum in range(strata.shape[1]):
-            total = strata[i, stratum]
-            limits = min(total, found.reported[i] - taken), total, stop - taken
-            if limits[0] > 0 and limits[2] > 0:
-                x = _choose_of_stratum(
-                    (located, lengths, rule), (stratum, heads), (x, seed), limits, found, i, taken
-                )
-                taken += limits[0]
+        if found.first[i] < found.first[i + 1]:
+            choose_pair(mates, start + i, located, rule, seed, (strata[i], heads), (found, i))
+
+
+@inlined
+def choose_pair(mates, r, located, rule, seed, tables, which):
+    """Select proper pairs of reads r; ``tables``: those of ``_choose``; ``which``: ProperPairs, and i."""
+    (counts, heads), (found, i) = tables, which
+    stop = found.given + found.first[i + 1] - found.first[i]
+    x = hash_name(mates[0], r, seed) if seed >= 0 else np.uint64(0)
+    lengths, taken = (mates[0].length[r], mates[1].length[r]), np.int64(0)
+    for stratum in range(counts.size):
+        total = counts[stratum]
+        limits = min(total, found.reported[i] - taken), total, stop - taken
+        if limits[0] > 0 and limits[2] > 0:
+            of_stratum = stratum, heads
+            x = _choose_of_stratum((located, lengths, rule), of_stratum, (x, seed), limits, found, i, taken)
+            taken += limits[0]
 
 
 @inlined

@@ -1,0 +1,360 @@
+"""Pairs on a GPU: bytes of two files are sent, records come back.
+
+    host      bytes of both files, cut between records -> pinned buffers
+    device    mates 1, then mates 2, as one batch -> reads, patterns -> occurrences
+    names     those of both mates are compared
+    locate    of pairs of which both mates occur: the positions of all occurrences
+    pair      the number of proper pairs, and of hits of mates that are in none
+    choose    the reported proper pairs, or hits
+    write     records
+
+Items of unknown number are placed by prefix sums. Room is made for what pairs usually need; if that is too
+little, it is counted first, or the chunk is done once more.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import inlined
+from ...compiler.sorting import InPlace
+from ...compiler.warp import INT64, atomic_add, cuda, grid_size, kernel, thread_index
+from ...index.reference import is_reverse, position_of_text_key
+from ...input.mates import common_name
+from ...input.reads import ReadBatch
+from ...input.reads_gpu import FREE, PROBLEM, Reading, parse_there
+from ...input.spans import SpanBuffer
+from ...machines import gpu
+from ...machines.gpu_jobs import KernelReport, add_up
+from ...machines.gpu_session import PinnedBuffers
+from ..hits import Hits, Located, all_keys, eligible_of, select_of_read
+from ..pairs.pair_mapper import PairMapper
+from ..pairs.proper import ProperPairs, choose_pair, prepare_pair
+from ..summary import PairSummary
+from . import gpu_search
+from .gpu_hits import SelectionRules
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
+    from ...input.pair_spans import PairChunks, PairSpan
+    from ...machines.gpu import DeviceArray
+    from ...machines.gpu_session import GpuStream
+    from .gpu_mapper import GpuMapper
+
+_THREADS, _COUNTERS = 128, 1 << 13
+_SHORT, _LONG = 24, 1 << 12  # mean bytes per mate that suit a thread per pair
+_LONGEST_ROOM, _MOST_HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
+_USUAL_HITS = 2  # occurrences to locate per mate: room for these is made at once
+_LOCATED, _PROPER, _ALONE, _KEYS, _BASES = range(FREE, FREE + 5)  # of the report
+_MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _APART, _HOPELESS, _ROOM = range(FREE + 5, FREE + 12)
+
+
+class PairTables(NamedTuple):
+    """What is known of n pairs, as mates 1 and then mates 2.
+
+    ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs. ``hits``: Hits of mates in no
+    proper pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
+    """
+
+    total: np.ndarray
+    proper: ProperPairs
+    hits: Hits
+    first_key: np.ndarray
+    keys: np.ndarray
+
+
+@kernel
+def names_kernel(batches, report):
+    """Give both mates of each pair their common name; ``report[PROBLEM]`` becomes 1 if there is none."""
+    one, two = batches
+    i = thread_index()
+    if i < one.length.size:
+        same = common_name(one, two, i)
+        if same < 0:
+            report[PROBLEM] = 1
+        one.name_length[i] = two.name_length[i] = max(same, 0)
+
+
+@inlined
+def _n_of(occurrences, r):
+    """Return the number of occurrences of read r."""
+    lo, hi = occurrences.lo, occurrences.hi
+    return np.int64(hi[2 * r]) - lo[2 * r] + hi[2 * r + 1] - lo[2 * r + 1]
+
+
+@kernel
+def occur_kernel(occurrences, total, to_locate):
+    """Write the occurrences of each read to ``total``, and to ``to_locate`` if its mate has any, too."""
+    r, n = thread_index(), total.size >> 1
+    if r < total.size:
+        total[r], mate = _n_of(occurrences, r), r + n if r < n else r - n
+        to_locate[r] = total[r] if _n_of(occurrences, mate) > 0 else 0
+
+
+@kernel
+def locate_kernel(occurrences, first, keys, located):
+    """Write the positions of reads that are to be located, by strand; none if there is no room for all.
+
+    ``first``: prefix sums of their numbers. ``keys`` int64: scratch.
+    """
+    r, n_reads = thread_index(), located.lo.size >> 1
+    if r < n_reads:
+        has_room = first[n_reads] <= located.positions.size
+        begin, end = (first[r], first[r + 1]) if has_room else (np.int64(0), np.int64(0))
+        forward = begin
+        if begin < end:
+            forward += np.int64(occurrences.hi[2 * r]) - occurrences.lo[2 * r]
+            all_keys(occurrences, r, keys[begin:])
+        located.lo[2 * r], located.hi[2 * r] = begin, forward
+        located.lo[2 * r + 1], located.hi[2 * r + 1] = forward, end
+        for j in range(begin, end):
+            position = position_of_text_key(keys[j])
+            if is_reverse(keys[j]):
+                located.positions[forward] = position
+                forward += 1
+            else:
+                located.positions[begin] = position
+                begin += 1
+
+
+@kernel
+def pair_kernel(batches, located, rule, blocks, rules, tables):
+    """Count the proper pairs of each pair, or else its other hits, and those to report."""
+    i, n = thread_index(), tables.proper.total.size
+    if i < n:
+        proper, hits, counts = tables.proper, tables.hits, tables.proper.total[i : i + 1]
+        counts[0] = 0
+        prepare_pair((batches[0].length[i], batches[1].length[i]), located, rule, blocks, i, counts)
+        total = counts[0]
+        proper.first[i] = proper.reported[i] = min(eligible_of(total, rules.at_most), rules.limit)
+        for r in range(i, 2 * n, n):
+            alone = tables.total[r] if total == 0 else np.int64(0)
+            reported = min(eligible_of(alone, rules.at_most), rules.limit)
+            hits.total[r], hits.first[r] = total + alone, reported
+            is_first = reported == 1 and rules.seed < 0
+            tables.first_key[r] = 0 if reported == 0 else 1 if is_first else alone
+
+
+@kernel
+def sum_kernel(batch, at_most, tables, report):
+    """Add the counts of a PairSummary to ``report``; each thread takes pairs at equal distances."""
+    bases = mapped = unique = suppressed = found = apart = hopeless = np.int64(0)
+    n = tables.proper.total.size
+    for i in range(thread_index(), n, grid_size()):
+        total = tables.proper.total[i]
+        eligible = eligible_of(total, at_most)
+        mapped += eligible > 0
+        unique += eligible == 1
+        suppressed += eligible != total
+        found += eligible
+        for r in range(i, 2 * n, n):
+            bases += batch.length[r]
+            hopeless += not batch.searchable[r]
+            apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
+    atomic_add(report, _BASES, bases)
+    atomic_add(report, _MAPPED, mapped)
+    atomic_add(report, _UNIQUE, unique)
+    atomic_add(report, _SUPPRESSED, suppressed)
+    atomic_add(report, _FOUND, found)
+    atomic_add(report, _APART, apart)
+    atomic_add(report, _HOPELESS, hopeless)
+
+
+@kernel
+def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
+    """Select the proper pairs of each pair, or else the hits of both mates."""
+    i, n = thread_index(), tables.proper.total.size
+    if i < n:
+        proper, hits = tables.proper, tables.hits
+        if proper.first[i] < proper.first[i + 1]:
+            heads = cuda.local.array((2, 2, 1), INT64)
+            choose_pair(batches, i, located, rule, seed, (proper.total[i : i + 1], heads), (proper, i))
+            for hit in range(proper.first[i], proper.first[i + 1]):
+                proper.changes1[hit] = proper.changes2[hit] = 0
+        else:
+            for r in range(i, 2 * n, n):
+                room = InPlace(tables.keys[tables.first_key[r] :])
+                select_of_read(occurrences, batch, 0, hits, r, seed, room)
+
+
+def _bring(stream: "GpuStream", pairs: "PairChunks", buffers: PinnedBuffers) -> "DeviceArray":
+    """Copy the records of pairs to the GPU, mates 1 first; return their bytes."""
+    chunks, n, done, moved = [*pairs.one, *pairs.two], _n_bytes(pairs), 0, 0
+    others = sum(chunk.data.size for chunk in chunks if not buffers.owns(chunk.data))
+    pinned, there = stream.here("other mates", others, np.uint8), stream.there("data", n, np.uint8)[:n]
+    stream.begin("copy in")
+    for chunk in chunks:
+        data = chunk.data
+        if not buffers.owns(data):
+            data = pinned[moved : moved + data.size]
+            data[:], moved = chunk.data, moved + data.size
+        gpu.copy(data, there[done : done + data.size], stream.handle)
+        done += data.size
+    return there
+
+
+def _n_bytes(pairs: "PairChunks") -> int:
+    return sum(chunk.data.size for chunk in (*pairs.one, *pairs.two))
+
+
+def _side(batch: ReadBatch, n: int, side: int) -> ReadBatch:
+    """Return mates 1 (``side`` 0) or mates 2 of n pairs."""
+    return ReadBatch(batch.data, *(column[side * n : (side + 1) * n] for column in batch[1:]))
+
+
+class GpuPairMapper(PairMapper):
+    """A PairMapper whose pairs are mapped wholly on one GPU, by a GpuMapper that has the index there.
+
+    Pairs that do not suit a GPU are left to the host.
+    """
+
+    def __init__(self, mapper: "GpuMapper", reference: "Reference") -> None:
+        super().__init__(mapper, reference)
+        ((session, self._streams),) = mapper.streams.items()
+        self._device: Any = mapper.parts[0].device
+        self._there = session.run(gpu.take, self._blocks)
+        self._makers: dict = {}
+        self._buffers = PinnedBuffers()
+
+    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> PairSummary:
+        """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
+        return self._streams.run(self._map, span, writer, emit)
+
+    def _map(
+        self, stream: "GpuStream", span: "PairSpan", writer: Any, emit: Callable[..., Any]
+    ) -> PairSummary:
+        with self.timed("read"):
+            pairs = span.take(partial(SpanBuffer, make=self._buffers))
+        if self._is_fit(pairs):
+            with self.timed("GPU"):
+                done = self._on_gpu(stream, pairs, writer)
+            if done is not None:
+                summary, records = done
+                span.check_ends()
+                with self.timed("encode"):
+                    piece = self._maker_of(writer).encoded(records)
+                emit(piece)
+                return summary
+        summary = PairSummary()
+        for mates in span.parse(pairs, writer.is_sam):
+            summary.add(self.map_mates(mates, writer, emit))
+        return summary
+
+    def _is_fit(self, pairs: "PairChunks") -> bool:
+        n, size = 2 * pairs.n, _n_bytes(pairs)
+        is_alike = len({chunk.is_fastq for chunk in (*pairs.one, *pairs.two)}) == 1
+        return is_alike and 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
+
+    def _on_gpu(
+        self, stream: "GpuStream", pairs: "PairChunks", writer: Any
+    ) -> tuple[PairSummary, np.ndarray] | None:
+        """Return (PairSummary, records) of pairs; None if they do not suit a GPU."""
+        most = int(_MOST_HITS * max(_n_bytes(pairs), self.options.chunk_size))
+        room = max(2 * _USUAL_HITS * pairs.n, 1)
+        while True:
+            report = KernelReport(stream)
+            records = self._records(stream, pairs, writer, room, report)
+            if records is not None:
+                slots = (_BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _APART, _HOPELESS)
+                return PairSummary(pairs.n, *(report[slot] for slot in slots)), records
+            if report[PROBLEM] or not room < report[_LOCATED] <= most:
+                return None
+            room = report[_LOCATED]
+
+    def _records(
+        self, stream: "GpuStream", pairs: "PairChunks", writer: Any, room: int, report: KernelReport
+    ) -> np.ndarray | None:
+        """Return the records of pairs; None if they do not suit a GPU, or have over ``room`` occurrences."""
+        n, size, launch = pairs.n, max(_n_bytes(pairs), self.options.chunk_size), stream.launch
+        policy, rule, maker = self.options.policy, self._rule, self._maker_of(writer)
+        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, False, False)
+        reading = Reading(self.options.trim, self.options.strands, writer.is_sam, pairs.in_turn)
+        data, is_fastq = _bring(stream, pairs, self._buffers), pairs.one[0].is_fastq
+        batch, patterns = parse_there(stream, data, is_fastq, 2 * n, reading, report)
+        both = tuple(_side(batch, n, side) for side in (0, 1))
+        launch(names_kernel, n, _THREADS, both, report.there)
+        stream.begin("search")
+        query, held, search = self._device
+        occurrences = gpu_search.search(query, held, search, stream, patterns, report.there)
+        total, (positions, lo, hi) = _locate(stream, occurrences, n, room, report)
+        sides = Located(positions, lo[: 2 * n], hi[: 2 * n]), Located(positions, lo[2 * n :], hi[2 * n :])
+        tables = _tables(stream, total, n)
+        stream.begin("pair")
+        launch(pair_kernel, n, _THREADS, both, sides, rule, self._there, rules, tables)
+        launch(sum_kernel, min(n, _COUNTERS), _THREADS, batch, policy.at_most, tables, report.there)
+        add_up(stream, tables.proper.first, n, report, _PROPER)
+        add_up(stream, tables.hits.first, 2 * n, report, _ALONE)
+        add_up(stream, tables.first_key, 2 * n, report, _KEYS)
+        begins = maker.measure(stream, batch, tables, report, _ROOM)
+        n_hits, n_bytes = (n, 2 * n, 2 * n), maker.room_of(data.size, is_fastq, n)
+        if not rules.at_most_one or n_bytes > _LONGEST_ROOM * size:  # look how much is needed
+            report.read()
+            n_hits, n_bytes = (report[_PROPER], report[_ALONE], report[_KEYS]), report[_ROOM]
+            is_too_much = max(n_hits) > _MOST_HITS * size or n_bytes > _LONGEST_ROOM * size
+            if report[PROBLEM] or report[_LOCATED] > room or is_too_much:
+                return None
+        tables = _with_room(stream, tables, *n_hits)
+        stream.begin("choose")
+        launch(choose_kernel, n, _THREADS, batch, both, sides, rule, policy.seed, occurrences, tables)
+        out = maker.write(stream, batch, tables, begins, n_bytes, report, _ROOM)
+        report.read()
+        if report[PROBLEM] or report[_LOCATED] > room:
+            return None
+        records = maker.fetch(stream, out, report, _ROOM)
+        stream.wait()
+        return records
+
+    def _maker_of(self, writer: Any) -> Any:
+        """Return what makes a writer's records on this GPU."""
+        if writer not in self._makers:
+            self._makers[writer] = writer.made_on_gpu()
+        return self._makers[writer]
+
+
+def _locate(
+    stream: "GpuStream", occurrences: Any, n: int, room: int, report: KernelReport
+) -> tuple[Any, Located]:
+    """Return (occurrences of each mate, positions of those whose mates occur, too, if ``room`` suffices)."""
+    there, n_reads = stream.there, 2 * n
+    total, first = (there(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
+    total = total[:n_reads]
+    stream.begin("locate")
+    stream.launch(occur_kernel, n_reads, _THREADS, occurrences, total, first)
+    add_up(stream, first, n_reads, report, _LOCATED)
+    positions, keys = (there(name, room, np.int64)[:room] for name in ("located", "keys of located"))
+    n_lists, names = 2 * n_reads, ("lo of located", "hi of located")
+    located = Located(positions, *(there(name, n_lists, np.int64)[:n_lists] for name in names))
+    stream.launch(locate_kernel, n_reads, _THREADS, occurrences, first, keys, located)
+    return total, located
+
+
+def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
+    """Return PairTables of n pairs without room for hits."""
+
+    def there(name: str, n: int) -> Any:
+        return stream.there(f"{name} of pairs", n, np.int64)
+
+    none = there("hits", 0)
+    flags = stream.there("flags of pairs", 0, np.bool_)
+    proper = ProperPairs(
+        there("first", n + 1), none, none, flags, none, none, none, there("total", n)[:n],
+        there("reported", n), 0, there("lead 1", n), there("lead 2", n),
+    )  # fmt: skip
+    hits = Hits(there("first alone", 2 * n + 1), none, flags, there("total alone", 2 * n)[: 2 * n])
+    return PairTables(total, proper, hits, there("first key", 2 * n + 1), none)
+
+
+def _with_room(
+    stream: "GpuStream", tables: PairTables, n_proper: int, n_alone: int, n_keys: int
+) -> PairTables:
+    """Return PairTables with room for so many proper pairs, other hits and keys."""
+    columns = ("one", "two", "changes1", "changes2", "peers")
+    hits = {name: stream.there(f"{name} of pairs", n_proper, np.int64) for name in columns}
+    proper = tables.proper._replace(swapped=stream.there("swapped", n_proper, np.bool_), **hits)
+    alone = tables.hits._replace(
+        position=stream.there("positions", n_alone, np.int64),
+        reverse=stream.there("reverse", n_alone, np.bool_),
+    )
+    return tables._replace(proper=proper, hits=alone, keys=stream.there("keys", n_keys, np.int64))

@@ -1,0 +1,210 @@
+"""Pairs made records on a GPU: the bytes and the summary are those of the CPU."""
+
+import gzip
+
+import cases
+import naive
+import naive_pairs
+import pytest
+from output_of import bgzf
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.errors import InputError
+from fmx.index import fm_index
+from fmx.input import PairedFiles
+from fmx.input.reads import FORWARD, Trim
+from fmx.machines.gpu_session import PinnedBuffers
+from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
+from fmx.search.gpu import gpu_mapper, gpu_pairs
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions
+from fmx.search.pairs.pair_mapper import PairMapper
+from fmx.search.pairs.proper import Pairing
+
+GPU = workflow.Device("cuda")
+UNIT = random_letters(140, "pairs to records")
+CONTIGS = numbered([UNIT, "ACG" * 11, UNIT[20:90] + "NN" + UNIT[:50]])
+FRAGMENTS = [
+    (UNIT[:20], UNIT[60:85]),
+    (UNIT[25:44], UNIT[50:71]),
+    (UNIT[100:120], UNIT[5:30]),
+    ("ACGACGACG", "CGACGACG"),
+    (UNIT[:39], "ACN"),
+    ("TTTTTTTTTTTT", UNIT[30:60]),
+    ("A", ""),
+    ("GGGGGGGGGGGG", "CCCCCCCCCCCCC"),
+    (UNIT[40:70].lower(), UNIT[40:66].replace("T", "U")),
+]
+MATES = [(one, naive.reverse_complement(two.replace("U", "T"))) for one, two in FRAGMENTS]
+MATES += [(two, one) for one, two in MATES[:4]]
+SOME = SelectionPolicy(2, 9, 3)
+FR = Pairing("fr", 0, 95)
+MODES = {
+    "first": MapOptions(pairing=FR),
+    "all": MapOptions(SelectionPolicy(ALL), pairing=FR),
+    "drawn": MapOptions(SOME, pairing=FR),
+    "limited": MapOptions(SelectionPolicy(3, 1), pairing=FR),
+    "rf": MapOptions(SelectionPolicy(ALL), pairing=Pairing("rf", 10, 200)),
+    "ff": MapOptions(SelectionPolicy(ALL), pairing=Pairing("ff", 0, 300)),
+    "forward": MapOptions(SelectionPolicy(ALL), pairing=FR, strands=FORWARD),
+    "trimmed": MapOptions(SelectionPolicy(ALL), pairing=FR, trim=Trim(1, 2, 18, 4)),
+}
+OUTPUTS = {
+    "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
+    "no unmapped": {"unmapped": False},
+    "TSV": {"kind": "tsv"},
+    "BED": {"kind": "bed"},
+    "PAF": {"kind": "paf"},
+}
+TOO_MUCH = ("_MOST_HITS", "_LONGEST_ROOM", "_LONG")
+
+
+@pytest.fixture
+def opened(tmp_path):
+    return fm_index.load(cases.build(tmp_path / "x.fmx", CONTIGS))
+
+
+@pytest.fixture
+def on_cpu(monkeypatch):
+    """The pairs that the CPU maps."""
+    found, map_mates = [], PairMapper.map_mates
+
+    def noted(mapper, mates, *given):
+        found.append(mates)
+        return map_mates(mapper, mates, *given)
+
+    monkeypatch.setattr(PairMapper, "map_mates", noted)
+    return found
+
+
+def files_of(folder, is_named=True):
+    """Two files of mates, the second with longer names."""
+    files = []
+    for i in (0, 1):
+        names = [f"r{r}/{i + 1}{' more' * (1 + 3 * i)}" if is_named else "" for r in range(len(MATES))]
+        data = cases.fastq(zip(names, (pair[i] for pair in MATES), strict=True))
+        (folder / f"{i}.fq").write_bytes(data)
+        files.append((str(folder / f"{i}.fq"),))
+    return PairedFiles(*files)
+
+
+def search(opened, files, path, device, options, **records):
+    output = RecordOutput(str(path), **records)
+    summary = workflow.search(opened, files, options, SearchOutput(output), device=device)
+    written = path.read_bytes()
+    return gzip.decompress(written) if output.kind == "bam" else written, summary
+
+
+def both(opened, files, tmp_path, on_cpu, options, **records):
+    """What both write, after they were compared, and how many pairs the CPU mapped for the GPU."""
+    expected = search(opened, files, tmp_path / "cpu", workflow.Device(), options, **records)
+    on_cpu.clear()
+    assert search(opened, files, tmp_path / "gpu", GPU, options, **records) == expected
+    return expected, sum(mates.one.length.size for mates in on_cpu)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pairs_are_those_of_the_cpu(mode, opened, tmp_path, on_cpu):
+    (_, summary), n = both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES[mode])
+    assert n == 0
+    assert summary.pairs == len(MATES)
+    if mode == "all":
+        proper = [len(naive_pairs.proper_pairs(CONTIGS, *pair, "fr", 0, 95)) for pair in MATES]
+        assert (summary.proper, summary.hits) == (sum(map(bool, proper)), sum(proper))
+        assert summary.unique < summary.proper < summary.hits
+        assert summary.alone > 2
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
+    files = files_of(tmp_path, is_named=name in ("BAM", "no unmapped"))
+    assert both(opened, files, tmp_path, on_cpu, MODES["all"], **OUTPUTS[name])[1] == 0
+
+
+def test_files_of_any_kind_give_the_same(opened, tmp_path, on_cpu):
+    files = files_of(tmp_path)
+    _, expected = search(opened, files, tmp_path / "o", workflow.Device(), MODES["all"])
+    interleaved = [(f"r{r}", mate) for r, pair in enumerate(MATES) for mate in pair]
+    (tmp_path / "2.fq").write_bytes(bgzf(cases.fastq(interleaved), 300))
+    (tmp_path / "2.fa").write_bytes(cases.fasta([pair for pair in interleaved], width=12))
+    for name in ("2.fq", "2.fa"):
+        found, n = both(opened, PairedFiles((str(tmp_path / name),)), tmp_path, on_cpu, MODES["all"])
+        assert (found[1], n) == (expected, 0)
+
+
+def test_mates_that_wait_for_each_other_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
+    for name in ("CHUNK_SIZE", "LEAST_CHUNK"):
+        monkeypatch.setattr(gpu_mapper, name, 600)
+    for name in ("_MOST_HITS", "_LONGEST_ROOM"):
+        monkeypatch.setattr(gpu_pairs, name, 1000)
+    options = MapOptions(SOME, pairing=FR)
+    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
+
+
+def test_more_occurrences_than_there_is_room_for_are_located_again(opened, tmp_path, on_cpu, monkeypatch):
+    monkeypatch.setattr(gpu_pairs, "_USUAL_HITS", 0)
+    for mode in ("first", "all"):
+        assert both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES[mode])[1] == 0
+
+
+def test_files_of_two_types_go_the_way_of_the_cpu(opened, tmp_path, on_cpu):
+    files = files_of(tmp_path)
+    fasta = cases.fasta([(f"r{r}/2", pair[1]) for r, pair in enumerate(MATES)])
+    (tmp_path / "1.fa").write_bytes(fasta)
+    mixed = PairedFiles(files.first, (str(tmp_path / "1.fa"),))
+    assert both(opened, mixed, tmp_path, on_cpu, MODES["all"])[1] >= len(MATES)
+
+
+@pytest.mark.parametrize("fault", ["another name", "one too many", "damaged"])
+def test_errors_are_those_of_the_cpu(fault, opened, tmp_path):
+    files, path = files_of(tmp_path), tmp_path / "1.fq"
+    data = path.read_bytes()
+    if fault == "another name":
+        data = data.replace(b"@r5/2", b"@r55/2")
+    else:
+        data += b"@more\nACGT\n+\nIII" + (b"I\n" if fault == "one too many" else b"\n")
+    path.write_bytes(data)
+    said = []
+    for device in (workflow.Device(), GPU):
+        with pytest.raises(InputError) as raised:
+            search(opened, files, tmp_path / "o", device, MODES["all"])
+        said.append(str(raised.value))
+    assert said[0] == said[1]
+    words = {"another name": "record 6", "one too many": "same number", "damaged": "3 qualities"}
+    assert words[fault] in said[0]
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu, monkeypatch):
+    monkeypatch.setattr(gpu_pairs, name, 0)
+    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES["all"])[1] >= len(MATES)
+
+
+def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):
+    letters = random_letters(400, "sparse pairs")
+    contigs = numbered([letters + letters[100:200]])
+    sparse = fm_index.load(cases.build(tmp_path / "x.fmx", contigs, ["sparse"]))
+    data = [[], []]
+    for r, i in enumerate(range(0, 320, 16)):
+        data[0].append((f"r{r}", letters[i : i + 40]))
+        data[1].append((f"r{r}", naive.reverse_complement(letters[i + 30 : i + 75])))
+    for i in (0, 1):
+        (tmp_path / f"{i}.fq").write_bytes(cases.fastq(data[i]))
+    files = PairedFiles((str(tmp_path / "0.fq"),), (str(tmp_path / "1.fq"),))
+    (_, summary), n = both(sparse, files, tmp_path, on_cpu, MODES["all"])
+    assert n == 0
+    assert summary.proper == 20 < summary.hits
+
+
+def test_pinned_memory_is_used_again_once_no_view_of_it_is_left():
+    buffers = PinnedBuffers()
+    view = buffers(100)[20:50]
+    address = view.ctypes.data - 20
+    assert buffers.owns(view)
+    assert buffers.owns(view[5:])
+    assert not buffers.owns(view.copy())
+    assert buffers(100).ctypes.data != address
+    del view
+    assert buffers(100).ctypes.data == address
+    assert buffers(1000).size >= 1000
