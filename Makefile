@@ -81,14 +81,18 @@ nightly: $(DEV)
 
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
 # taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.
-# It fails if fewer are run than pyproject.toml asks for, unless some packages alone are tested.
+# Functions that are compiled for CPUs alone are run as Python by a few quick tests. It fails if fewer are run than
+# pyproject.toml asks for, unless some packages alone are tested.
 PACKAGES ?= .
 COVERED := $(BIN)/python -m coverage
 COVER := $(COVERED) run -m pytest -n auto --dist loadgroup
+UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol.py search/test_on_device.py \
+	guides/test_assign.py
 coverage: $(DEV)
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
 	$(COVER) --ignore tests/packaging $(addprefix tests/,$(PACKAGES))
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(COVER) tests/cuda
+	NUMBA_DISABLE_JIT=1 $(COVER) -W ignore::RuntimeWarning $(addprefix tests/,$(UNCOMPILED))
 	$(COVERED) combine --quiet
 	$(COVERED) report $(if $(filter-out .,$(PACKAGES)),--fail-under=0)
 

@@ -257,6 +257,8 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"id,sequence,gene\n", "no guides: give a table of id, sequence and gene, or FASTA"),
         (b"a,ACGTA\nb,CCCTA\na,GGGTA\n", "line 3: the id 'a' is also that of line 1: make ids unique"),
         (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b contains 'X', not a base"),
+        (b"a\x07,ACGTA,G\n", "line 1: the id a\\x07 contains unprintable characters"),
+        (b"@r\nACGTA\n+\nIIIII\n", "this is FASTQ, not a library of guides: give -l a table or FASTA"),
         (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 contains unprintable characters"),
         (b"a,ACGTA\n,CCTTA\n", "line 2: guide without an id"),
         (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 bases; a guide has 4 to 32"),

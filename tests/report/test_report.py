@@ -19,6 +19,7 @@ from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs.identity import identity
 from fmx.mem.pipeline import MemOutput
 from fmx.report.facts import Report
+from fmx.report.page import html
 
 UNIT = random_letters(300, "report")
 CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" * 40])
@@ -119,6 +120,27 @@ def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, r
     merged = json.loads(Path("m.json").read_text())
     for name in ("mismatches", "strands", "multiplicity", "counts"):
         assert merged[name] == facts[name]
+
+
+def test_a_page_shows_most_of_what_is_much(run):
+    """Of long tables the rows with the most reads, of lengths all but a few very long ones."""
+    facts, _ = run("-x", "ref.fmx", "reads.fq")
+    row = {"name": "c", "length": 9, "reads": 1, "hits": 1, "unique": 1, "fractional": 1.0}
+    facts["contigs"] = [{**row, "name": f"contig {i}", "reads": i} for i in range(31)]
+    facts["screen"] = [{"groups": [f"g{i}", "h"], "reads": i} for i in range(32)]
+    facts["lengths"] = [[5, 5, 300], [6, 8, 699], [9000, 9063, 1]]
+    page = html(facts).decode()
+    assert "The 30 of 31 contigs with the most reads" in page
+    assert (">contig 30<" in page, ">contig 1<" in page, ">contig 0<" in page) == (True, True, False)
+    assert "The 30 of 32 combinations with the most reads" in page
+    assert (">g2, h<" in page, ">g1, h<" in page) == (True, False)
+    assert "bases; 1 reads with more are not shown" in page
+    facts["lengths"], facts["contigs"], facts["screen"] = [[5, 5, 999], [9000, 9063, 1]], [], []
+    page = html(facts).decode()
+    assert "999 of 1,000 reads have 5 bases; 1 have more, up to 9,063." in page
+    assert "with the most reads" not in page
+    facts["lengths"] = [[5, 5, 1000]]
+    assert "All reads have 5 bases." in html(facts).decode()
 
 
 def test_a_screen_tells_of_groups(run, folder):
