@@ -11,7 +11,7 @@ positions that were located before (Located).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -291,6 +291,20 @@ def _position(located, number):
     return located.positions[number]
 
 
+class LocatesRows(Protocol):
+    """Interface of a part's locator: Locator, GpuLocator, SparseLocator; ``occurrences`` if ``at_hand``."""
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether hits can be selected from ``occurrences`` directly."""
+
+    def of(self, found: Any, /) -> "LocatesRows":
+        """Return the locator for the result of a search."""
+
+    def locate(self, lo: np.ndarray, size: np.ndarray, /) -> np.ndarray:
+        """Return the text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, in order of i."""
+
+
 class Locator(NamedTuple):
     """The locator of a part on the CPU; the part begins at ``start`` of the text."""
 
@@ -330,23 +344,26 @@ def _positions(sa, layout, start, lo, size, found):
             n += 1
 
 
-def at_hand(locators: Sequence[Any]) -> bool:
+def at_hand(locators: Sequence[LocatesRows]) -> bool:
     """Return whether hits can be selected from the search result directly, so that only these are located."""
     return len(locators) == 1 and locators[0].at_hand
 
 
-def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | SARows:
+def occurrences_of(
+    locators: Sequence[LocatesRows], intervals: Intervals, eligible: np.ndarray
+) -> Located | SARows:
     """Return the occurrences of reads as SARows or Located, from their Intervals [n_parts, 2 * n].
 
     ``eligible`` int64[n]: number of occurrences of each read that may become hits. Reads with 0 are not
     located.
     """
     if at_hand(locators):
-        return locators[0].occurrences(intervals.lo[0], intervals.hi[0])
+        first: Any = locators[0]
+        return first.occurrences(intervals.lo[0], intervals.hi[0])
     return located(locators, intervals, eligible > 0)
 
 
-def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
+def located(locators: Sequence[LocatesRows], intervals: Intervals, wanted: np.ndarray) -> Located:
     """Locate the occurrences of the ``wanted`` reads, bool[n], by Intervals [n_parts, 2 * n] of all reads."""
     sizes = np.empty(intervals.lo.shape, np.int64)
     for lo, hi, size in zip(*intervals, sizes, strict=True):

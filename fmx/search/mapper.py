@@ -18,7 +18,7 @@ from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
 from . import FormatsHits, WritesHits
 from .engines import cpu
-from .hits import Hits, Intervals, Locator, at_hand, count, occurrences_of, select
+from .hits import Hits, Intervals, LocatesRows, Locator, at_hand, count, occurrences_of, select
 from .mapping import (
     UNOBSERVED,
     MapOptions,
@@ -95,7 +95,8 @@ class Mapper:
         least: int = 0,
     ) -> None:
         self.parts = tuple(parts)
-        self._searchers, self._locators = [part.search for part in parts], [part.locator for part in parts]
+        self._searchers = [part.search for part in parts]
+        self._locators: list[LocatesRows] = [part.locator for part in parts]
         self._least = least
         self.options, self.tally, self.sessions = options, observers.tally, sessions
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext

@@ -9,7 +9,7 @@ from ..errors import UnsupportedError, n_of, shown
 from ..index import layouts
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
-from .hits import Near, SelectionPolicy
+from .hits import LocatesRows, Near, SelectionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class SearchedBatch(NamedTuple):
     given: reads.ReadBatch
     batch: reads.ReadBatch
     intervals: Any
-    locators: tuple
+    locators: tuple[LocatesRows, ...]
     total: np.ndarray
     sought: np.ndarray
     weight: np.ndarray

@@ -5,7 +5,7 @@ once. A part of the text that has a single owner is not located at all.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..near.matches import position_in
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
-    from ..hits import Intervals
+    from ..hits import Intervals, LocatesRows
     from ..near.matches import NearMatches
 
 MOST = 1 << 17  # positions located at a time
@@ -86,7 +86,7 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
 
 
 def placed(
-    owners: Owners, locators: Sequence[Any], intervals: tuple[np.ndarray, np.ndarray]
+    owners: Owners, locators: "Sequence[LocatesRows]", intervals: tuple[np.ndarray, np.ndarray]
 ) -> Iterator[Placed]:
     """Yield Placed for runs of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
 

@@ -19,7 +19,7 @@ from ...machines.jobs import Pool
 from .owners import Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
-    from ..hits import Intervals
+    from ..hits import Intervals, LocatesRows
     from ..near.matches import NearMatches
     from .owners import Owners
 
@@ -37,7 +37,11 @@ class ReadCounter(Protocol):
     on_gpu: bool  # whether a GPU can count for it (gpu/gpu_hits.py)
 
     def add(
-        self, locators: Sequence[Any], intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray
+        self,
+        locators: "Sequence[LocatesRows]",
+        intervals: "Intervals",
+        eligible: np.ndarray,
+        weight: np.ndarray,
     ) -> None:
         """Count the reads of a batch by the intervals of both strands in each part."""
 
@@ -54,7 +58,11 @@ class OwnersCounter:
     owners: "Owners"
 
     def add(
-        self, locators: Sequence[Any], intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray
+        self,
+        locators: "Sequence[LocatesRows]",
+        intervals: "Intervals",
+        eligible: np.ndarray,
+        weight: np.ndarray,
     ) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
 

@@ -6,7 +6,7 @@ Words are searched as reads are (search/mapper.py), on the CPU or a GPU, with an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,6 +47,16 @@ class NearRun(NamedTuple):
     pattern: int
 
 
+class ComparesRows(Protocol):
+    """Interface of a part's verifier of near matches: CpuVerifier, SparseVerifier and GpuVerifier."""
+
+    def of(self, found: Any, /) -> "ComparesRows":
+        """Return the verifier for the result of a search."""
+
+    def __call__(self, sought: Any, intervals: Any, /) -> Sequence[np.ndarray]:
+        """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
+
+
 class NearMapper(Mapper):
     """A Mapper of near matches; its ``parts`` have a text and a verifier.
 
@@ -64,7 +74,8 @@ class NearMapper(Mapper):
         shortest: int = 0,
     ) -> None:
         super().__init__(parts, options, observers, sessions, least)
-        self._verifiers, self._texts = [part.verify for part in parts], [part.text for part in parts]
+        self._verifiers: list[ComparesRows] = [part.verify for part in parts]
+        self._texts = [part.text for part in parts]
         self._near = options.near or Near()
         self.by_strata = self._near.strata and not self._near.iupac
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
