@@ -126,5 +126,15 @@ def gini(counts: np.ndarray) -> float:
 
 def skew(counts: np.ndarray) -> float | None:
     """90th percentile of reads per guide divided by the 10th; None if that is 0."""
-    low, high = np.quantile(counts, [0.1, 0.9]) if counts.size else (0.0, 0.0)
-    return float(high / low) if low else None
+    ordered = np.sort(counts)
+    low, high = (_quantile(ordered, share) if counts.size else 0.0 for share in (0.1, 0.9))
+    return high / low if low else None
+
+
+def _quantile(ordered: np.ndarray, share: float) -> float:
+    """Return np.quantile of ascending numbers, which would import numpy.ma: 16 ms."""
+    at = (ordered.size - 1) * share
+    i = int(at)
+    below, above = float(ordered[i]), float(ordered[min(i + 1, ordered.size - 1)])
+    step, part = above - below, at - i
+    return below + step * part if part < 0.5 else above - step * (1 - part)

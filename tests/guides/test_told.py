@@ -142,6 +142,9 @@ def test_gini_is_that_of_mageck():
 def test_skew_is_the_ratio_of_percentiles():
     assert skew(np.arange(11)) == 9
     assert skew(np.array([7, 7, 7])) == 1
+    for n in (2, 5, 10, 37, 1001):
+        counts = np.arange(n) * 7919 % 1009 + 1
+        assert skew(counts) == np.quantile(counts, 0.9) / np.quantile(counts, 0.1)
     assert skew(np.array([0, 0, 5])) is None
 
 
