@@ -232,12 +232,10 @@ def report_compiling(is_callable: Callable[[], bool], unknown: str, what: str = 
     """Report once that something is compiled, and why its code is not kept: ``unknown`` if not
     ``is_callable()``."""
     while _unnotified:
-        why = ""
+        later = "later runs reuse them"
         if not is_kept():
             where = folder() or "a folder without a home"
-            why = f": {where} is not a private folder; set FMX_CACHE to one"
+            later = f"each time: {where} is not a private folder; set FMX_CACHE to one"
         elif not is_callable():
-            why = f": {unknown}"
-        _unnotified.pop().say(
-            f"compiling for this machine ({f'each time{why}' if why else 'once'}){what} ..."
-        )
+            later = f"each time: {unknown}"
+        _unnotified.pop().say(f"compiling functions for this machine ({later}){what} ...")
