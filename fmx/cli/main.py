@@ -137,7 +137,10 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
         )
     except OSError as error:
         what = error.strerror or str(error)
-        what = f"{error.filename}: {what}" if error.filename else what
+        if error.filename:
+            what = f"{error.filename}: {what}"
+        elif _wrote_an_answer(error):
+            what = f"standard output: cannot write: {what}"
         return _report(error, what, debug)
 
 
@@ -167,6 +170,14 @@ def _report(error: BaseException, message: str, debug: bool) -> int:
     tell(f"fmx: error: {message}")
     _forget_stdout()
     return 1
+
+
+def _wrote_an_answer(error: BaseException) -> bool:
+    """Return whether an error was raised while click wrote help or another answer to stdout."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code is click.echo.__code__
 
 
 def _forget_stdout() -> None:

@@ -77,7 +77,7 @@ def test_an_answer_that_cannot_be_written_is_an_error(what, redirect, home):
     code, out, err = sh(ANSWERS[what], redirect)
     assert (code, out) == (1, b"")
     (line,) = [line for line in err.splitlines() if "compiling" not in line]
-    assert line.startswith("fmx: error: ")
+    assert line.startswith("fmx: error: standard output: cannot write: ")
     assert "No space left" in line if "full" in redirect else "Bad file descriptor" in line
     assert sh(ANSWERS[what], f"{redirect} 2>&-")[0] == 1
 
