@@ -99,7 +99,7 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
         while suffix_of(stem):
             stem = os.path.splitext(stem)[0]
         raise click.UsageError(
-            f"-o {given.output}: with --shard, -o is a folder of shards and has no file suffix: "
+            f"-o {given.output}: with --shard, -o names a folder of shards, not a file: "
             f"use -o {stem}.d{f' --format {kind}' if kind else ''}"
         )
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
@@ -197,7 +197,11 @@ def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | Non
                 f"{option} {path} is the same file as {taken[identity]}; choose another name"
             )
         if whole and str(path) != STANDARD and whole in _folders(path):
-            raise click.UsageError(f"{option} {path} is inside the index {index}; choose a path outside it")
+            raise click.UsageError(
+                f"{option} {path} is the index that is searched; choose another name"
+                if identity == whole
+                else f"{option} {path} is inside the index {index}; choose a path outside it"
+            )
         taken[identity] = f"{option} {path}"
 
 

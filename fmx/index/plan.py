@@ -92,11 +92,12 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none fits.
     """
     limit = max_memory or available_memory() // 2
+    allowed = f"{_megabytes(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     needed = verify_bytes(sizes)
     if needed <= limit:
-        reason = f"seed and verify needs {_megabytes(needed)} of {_megabytes(limit)}"
+        reason = f"searching by seed and verify needs {_megabytes(needed)} of memory, of at most {allowed}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
-    too_large = f"seed and verify would need {_megabytes(needed)}, more than {_megabytes(limit)}"
+    too_large = f"searching by seed and verify would need {_megabytes(needed)} of memory, more than {allowed}"
     sparse = SparseName()
     smaller = sparse_bytes(sizes, sparse)
     if smaller <= limit:
@@ -110,7 +111,7 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
             reason = f"{too_large}; backward search over {layout} needs {_megabytes(smaller)}"
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"searching {sum(sizes):,} symbols needs at least {_megabytes(smaller)} of memory, but only "
+        f"searching this reference needs at least {_megabytes(smaller)} of memory, but only "
         f"{_megabytes(limit)} are allowed: raise --max-memory, or split the reference by contigs"
     )
 

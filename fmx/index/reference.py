@@ -122,8 +122,8 @@ def groups_of(index: HasReference) -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
-            f"{index.path} has no groups of contigs: build it from several files or with --groups, or add "
-            f"them with 'fmx index --add --groups TABLE {index.path}'"
+            f"{index.path} has no groups of contigs, since a single file forms none: build it from several "
+            f"files or with --groups, or add them with 'fmx index --add --groups TABLE {index.path}'"
         )
     return index.reference.groups
 

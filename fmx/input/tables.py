@@ -115,8 +115,8 @@ def read_pairs(path: str | Path) -> list:
                 path, where, "expected name, forward primer and reverse primer, separated by tabs or commas"
             )
         pair = Pair(*(cells[columns[name]] for name in COLUMNS))
+        _check(path, where, pair, number == rows[0][0])
         pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
-        _check(path, where, pair)
         if pair.name in lines:
             raise InputError(
                 path, where, f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
@@ -128,10 +128,16 @@ def read_pairs(path: str | Path) -> list:
     return pairs
 
 
-def _check(path: str | Path, where: str, pair: "Pair") -> None:
+def _check(path: str | Path, where: str, pair: "Pair", is_first: bool) -> None:
+    """Raise InputError unless a name and primers are in a Pair; the first line may be meant as a header."""
     if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
         raise InputError(path, where, f"{shown(pair.name)!r} is not a name: use printable characters only")
-    for primer in (pair.forward, pair.reverse):
-        if not primer or not LETTERS.issuperset(primer):
-            what = f"{shown(primer)!r} of {shown(pair.name)} is not a primer: use A C G T and IUPAC codes"
+    for which, primer in (("forward", pair.forward), ("reverse", pair.reverse)):
+        if not primer or not LETTERS.issuperset(primer.upper()):
+            what = (
+                f"pair {shown(pair.name)}: {shown(primer)!r} is not a {which} primer: use A C G T and IUPAC "
+                "codes"
+            )
+            if is_first:
+                what += "; a header line names the columns name, forward and reverse"
             raise InputError(path, where, what)

@@ -40,13 +40,13 @@ class IndexJob:
         build_index(
             self.references, self.path, self.options, resources.threads, context.progress, resources.place
         )
-        is_other = prepared and prepared[:1] != _reference_in(self.path)[:1]
-        return prepared[1] if is_other else ""
+        if not prepared:
+            return f"wrote {self.path}"
+        is_other = prepared[:1] != _reference_in(self.path)[:1]
+        return f"replaced {self.path}{f', {prepared[1]}' if is_other else ''}"
 
     def say(self, opened: None, summary: str, context: JobContext) -> None:
-        if summary:
-            context.progress.say(f"{self.path}: replaced {summary}")
-        context.progress.say(f"wrote {self.path}; inspect it with 'fmx inspect {self.path}'")
+        context.progress.say(f"{summary}; inspect it with 'fmx inspect {self.path}'")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import xxhash
 
 from ..errors import OutputError
+from ..index.disk import META
 from ..machines.progress import Wall, Writable
 from ..output.run import RunTable, beside, from_fields
 from ..output.search_output import Taker
@@ -35,6 +36,8 @@ def manifests(folder: str | Path) -> list:
         names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
+    if (folder / META).is_file():
+        raise OutputError(f"{folder} is an index, not a folder of shards")
     if not names:
         raise OutputError(
             f"{folder}: contains no shards; 'fmx search --shard 1/8 -o {folder} ...' writes the first of 8"

@@ -105,14 +105,20 @@ def say_summary(
     asked: "Asked | None",
     names: Sequence[str],
     pace: str,
+    skip: int = 0,
 ) -> None:
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
-    ``asked``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard.
+    ``asked``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard;
+    ``skip``: the value of --skip.
     """
     if names and not getattr(summary, summary.things):
-        things = _called(summary.things, asked)
-        progress.say(f"warning: no {things} in {', '.join(map(str, names))}")
+        things, files = _called(summary.things, asked), ", ".join(map(str, names))
+        if command == "pairwise" and not names[1:]:
+            progress.say(f"warning: {files} has fewer than two sequences, so there are no pairs")
+        else:
+            skipped = f"--skip {skip} leaves no" if skip else "no"
+            progress.say(f"warning: {skipped} {things} in {files}")
     progress.say(f"{summary.sentence(asked)}; {pace}")
     if asked:
         from ..search.summary import hint, hint_for_patterns
@@ -133,13 +139,14 @@ def say_run(
     asked: "Asked | None",
     names: Sequence[str],
     shard: "PartRun | None" = None,
+    skip: int = 0,
 ) -> None:
     """Print the summary of a run, or of its ``shard``, with time and rate; then restart the clock."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
         progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")
     pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
-    say_summary(progress, command, summary, asked, () if shard else names, pace)
+    say_summary(progress, command, summary, asked, () if shard else names, pace, skip)
     progress.begin()
 
 
@@ -155,4 +162,5 @@ def say_shards(progress: Progress, found: "Sequence[Manifest]", pace: str) -> No
 
         asked = Asked(**run["options"]["asked"])
     names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples have warnings
-    say_summary(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")
+    pace, skip = f"{n_of(len(found), 'shard')}, {pace}", run["options"].get("mapping", {}).get("skip", 0)
+    say_summary(progress, run["command"], summary, asked, names, pace, skip)

@@ -119,7 +119,7 @@ class SearchJob(IndexedJob):
 
     def say(self, opened: Opened, summary: "Summary | PairSummary", context: JobContext) -> None:
         asked = self._asked(opened)
-        say_run(context.progress, self.name, summary, asked, self.inputs, context.shard)
+        say_run(context.progress, self.name, summary, asked, self.inputs, context.shard, self.mapping.skip)
 
     def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         from ..output.run import tables_of

@@ -268,9 +268,10 @@ class Progress:
     def stage(self, name: str) -> Iterator[Callable[[float | None], None]]:
         """Show a stage, as in ``with progress.stage("suffix array") as done:``, and then its seconds.
 
-        ``done(share)`` may be called to update the fraction done; the time advances in any case.
+        ``done(share)`` may be called to update the fraction done; the time advances in any case.  The
+        seconds of compiling are shown separately.
         """
-        start, share = self._now(), None
+        start, compiled, share = self._now(), object_cache.seconds_of_compiling(), None
 
         def done(now: float | None) -> None:
             nonlocal share
@@ -281,7 +282,10 @@ class Progress:
         self.show(name)
         with self.kept_up(lambda: name):
             yield done
-        self.say(f"{name}: {self._now() - start:.1f} s")
+        seconds, compiling = self._now() - start, object_cache.seconds_of_compiling() - compiled
+        compiling = min(compiling, seconds)
+        beside = f", compiling: {compiling:.1f} s" if compiling >= _SHOWN else ""
+        self.say(f"{name}: {seconds - compiling:.1f} s{beside}")
 
     @contextmanager
     def alone(self, message: Callable[[], str], share: Callable[[], float | None]) -> Iterator[None]:

@@ -281,8 +281,8 @@ verify = rare(
 )  # fmt: skip
 shard = click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Process only shard I of N, and write it to the folder -o; join all with 'fmx merge'. With auto, I "
-    "and N come from the array job.",
+    help="Process only shard I of N, and write it to the folder -o; join all with 'fmx merge'. auto "
+    "takes both from a Slurm or Grid Engine array job; auto/N is for PBS.",
 )  # fmt: skip
 sharing = group(
     CLUSTER,

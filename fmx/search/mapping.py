@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import UnsupportedError, n_of, shown
-from ..index import layouts
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
 from .hits import LocatesRows, Near, SelectionPolicy
@@ -182,5 +181,5 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
         raise UnsupportedError(
             f"{name} has {n_of(batch.length[r], 'base')}, but this index finds only sequences of {least} or "
-            f"more: for shorter ones, build one with 'fmx index --layout sparse,{layouts.DEFAULT}'"
+            "more: for shorter ones, build a default index with 'fmx index REFERENCE.fa'"
         )

@@ -185,7 +185,11 @@ def test_messages_go_to_stderr_and_quiet_silences_them(folder, command):
     result = command("index", "ref.fa")
     assert result.out == b""
     assert "wrote ref.fmx" in result.err
-    for stage in ("reading the reference", "building the suffix array", "building layout bvsfm-k2-d96"):
+    for stage in (
+        "reading the reference",
+        "building the suffix array",
+        "building the default layout bvsfm-k2-d96",
+    ):
         assert f"fmx: {stage}: " in result.err
     result = command("search", "r.fq")
     assert f"{len(READS)} reads: " in result.err

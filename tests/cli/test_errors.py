@@ -116,9 +116,34 @@ def test_an_index_never_replaces_something_else(folder, command):
 def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
-    assert "no layout 'nope'; the layouts are bvsfm" in complaint(
-        command("index", "-q", "r.fa", "--layout", "nope")
+    message = complaint(command("index", "-q", "r.fa", "--layout", "nope"))
+    assert "no layout 'nope'; the layouts are bvsfm" in message
+    assert "sparse; 'fmx index' also accepts auto" in message
+
+
+def test_an_index_is_neither_an_output_nor_shards(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
+    done = command("search", "r.fq", "-o", "ref.fmx")
+    assert (done.code, done.out) == (2, b"")
+    assert "-o ref.fmx is the index that is searched; choose another name\n" in done.err
+    assert "ref.fmx is an index, not a folder of shards" in complaint(command("merge", "ref.fmx"))
+
+
+def test_skipping_all_reads_gives_a_warning(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
+    assert (
+        "fmx: warning: --skip 99 leaves no reads in r.fq\n" in command("search", "--skip", "99", "r.fq").err
     )
+
+
+def test_one_sequence_has_no_pairs(folder, command):
+    (folder / "r.fa").write_bytes(cases.fasta(GENOME[:1]))
+    said = command("pairwise", "r.fa").err
+    assert "fmx: warning: r.fa has fewer than two sequences, so there are no pairs\n" in said
+
+
+def test_the_layouts_of_a_family_are_listed(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
     assert "the bvsfm layouts are bvsfm-k2-d96, " in complaint(
         command("search", "--layout", "bvsfm-k7", "r.fq")
     )

@@ -44,8 +44,8 @@ def test_of_several_files_the_protein_is_named(folder, command):
 def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
     (folder / "a.fa").write_bytes(cases.fasta(GENOME))
     (folder / "b.fa").write_bytes(cases.fasta([("c1", random_letters(3000, "two"))]))
-    assert "replaced" not in command("index", "a.fa", "-o", "x.fmx").err
+    assert "fmx: wrote x.fmx; " in command("index", "a.fa", "-o", "x.fmx").err
     for more in ([], ["--sa-rate", "2"], ["--layout", "cofi-k4"]):
-        assert "replaced" not in command("index", "a.fa", "-o", "x.fmx", *more).err
+        assert "fmx: replaced x.fmx; " in command("index", "a.fa", "-o", "x.fmx", *more).err
     said = command("index", "b.fa", "-o", "x.fmx").err
-    assert "x.fmx: replaced the index of another reference (1 contig, 3,000 bases)\n" in said
+    assert "fmx: replaced x.fmx, the index of another reference (1 contig, 3,000 bases); inspect" in said

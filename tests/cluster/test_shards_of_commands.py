@@ -505,7 +505,7 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
         (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint is for"),
         *(
             (["search", "few.fa", "--shard", "1/2", "-o", name],
-             f"-o {name}: with --shard, -o is a folder of shards and has no file suffix: "
+             f"-o {name}: with --shard, -o names a folder of shards, not a file: "
              "use -o out.d" + more)
             for name, more in (
                 ("out.bam", " --format bam"), ("out.SAM.gz", ""), ("out.fmx", ""),

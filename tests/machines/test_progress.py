@@ -18,6 +18,7 @@ import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
 
+from fmx.compiler import object_cache
 from fmx.index import fasta
 from fmx.input import spans
 from fmx.input.read_range import ALL, InputShare, ReadRange
@@ -89,6 +90,14 @@ def test_a_stage_tells_its_share(capsys):
     assert lines[0] == "fmx: 00:00: suffix array"
     assert re.match(r"fmx: 50 % \d\d:\d\d, \d\d:\d\d left: suffix array", lines[1])
     assert re.fullmatch(r"fmx: suffix array: \d+\.\d s", lines[2])
+
+
+def test_a_stage_shows_compiling_separately(capsys, monkeypatch):
+    time_and_compiled = [10.0, 1.0]
+    monkeypatch.setattr(object_cache, "seconds_of_compiling", lambda: time_and_compiled[1])
+    with Progress(now=lambda: time_and_compiled[0]).stage("reading"):
+        time_and_compiled[:] = 15.5, 4.0
+    assert capsys.readouterr().err.splitlines()[-1] == "fmx: reading: 2.5 s, compiling: 3.0 s"
 
 
 def test_a_stage_goes_on_while_nobody_tells_anything(capsys):

@@ -79,5 +79,8 @@ def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, comma
     result = command(*how)
     assert (result.code, "--counts-by group needs --counts FILE" in result.err) == (2, True)
     result = command(*how, "--counts", "table.tsv")
-    assert (result.code, "has no groups of contigs: build it from several files" in result.err) == (1, True)
+    assert (
+        result.code,
+        "has no groups of contigs, since a single file forms none: build it from several files" in result.err,
+    ) == (1, True)
     assert not (folder / "table.tsv").exists()

@@ -90,7 +90,12 @@ def test_letters_come_back(index_of):
         (
             ["--pairs", "bad.tsv"],
             1,
-            "bad.tsv: line 2: 'ACGE' of b is not a primer: use A C G T and",
+            "bad.tsv: line 2: pair b: 'ACGE' is not a forward primer: use A C G T and",
+        ),
+        (
+            ["--pairs", "head.csv"],
+            1,
+            "pair id: 'sequence' is not a forward primer: use A C G T and IUPAC codes; a header line",
         ),
         (
             ["--pairs", "two.tsv"],
@@ -111,6 +116,7 @@ def test_letters_come_back(index_of):
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, index_of, command):
     (folder / "bad.tsv").write_text("a\tACG\tACG\nb\tACGE\tACG\n")
+    (folder / "head.csv").write_text("id,sequence,gene\na,ACG,ACG\n")
     (folder / "two.tsv").write_text("a\tACG\n")
     (folder / "same.tsv").write_text("a\tACG\tACG\na\tACG\tACG\n")
     (folder / "none.tsv").write_text("name\tforward\treverse\n")

@@ -17,13 +17,14 @@ from ... import limits, options
     click.option(
         "--add",
         is_flag=True,
-        help="Add --layout, --with-lcp or --groups to an existing index, given as REFERENCE.",
+        help="Add --layout or --groups to an existing index, given as REFERENCE.",
     ),
     click.option(
         "--groups",
         type=click.Path(),
         metavar="TABLE",
-        help="Table of contigs and their groups, for counts per group.  [default: one group per file]",
+        help="Table of contigs and their groups, for counts per group.  "
+        "[default: one group per file if there are several]",
     ),
     click.option(
         "--prefix-names", is_flag=True, help="Prefix the names of contigs with their file: FILE#CONTIG."
@@ -36,8 +37,9 @@ from ... import limits, options
         "layout_names",
         metavar="NAME[,NAME]",
         callback=options.no_empty_name,
-        help="Layouts to build. auto chooses one that fits in --max-memory; sparse is built fastest and is "
-        "small, for reads of 36 bases or more.  [default: bvsfm-k2-d96]",
+        help="Layouts to build. auto chooses the fastest that fits in --max-memory, or else in half of "
+        "the free memory; sparse is built fastest and is small, for reads of 36 bases or more.  "
+        "[default: bvsfm-k2-d96]",
     ),
     options.max_memory_of(
         "Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. Building may take more."
@@ -67,8 +69,9 @@ from ... import limits, options
 def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.
 
-    REFERENCE is one or more FASTA files, compressed or not; - is standard input. The contigs of each file
-    form a group, and reads can be counted per group. The index does not depend on --engine or --threads.
+    REFERENCE is one or more FASTA files, compressed or not; - is standard input. With several
+    files, the contigs of each form a group, and reads can be counted per group. The index does not depend on
+    --engine or --threads.
 
     Examples:
     fmx index ref.fa.gz

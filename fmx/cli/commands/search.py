@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ... import limits, options
+from ...errors import n_of
 from ...machines.places import is_much, wake
 from ...system.process import keep_freed
 from ..outputs import output_of, with_report, writing
@@ -164,9 +165,9 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
             raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
         return
     if len(given.mates1) != len(given.mates2):
-        counts = f"{len(given.mates1)} and {len(given.mates2)}"
+        one, two = (n_of(len(each), "file") if each else "none" for each in (given.mates1, given.mates2))
         raise click.UsageError(
-            f"-1 and -2 name {counts} files: give one file with mates 2 for each file with mates 1"
+            f"-1 names {one} and -2 {two}: give one file with mates 2 for each file with mates 1"
         )
     for one, two in zip(given.mates1, given.mates2, strict=True):
         if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):

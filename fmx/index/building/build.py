@@ -20,7 +20,7 @@ from ..disk.store import FORMAT, read_checked
 from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
 from ..fasta import read_fasta, read_groups
 from ..fm_index import group_arrays, load, load_reference, reference_arrays
-from ..layouts import LayoutName, SparseName
+from ..layouts import DEFAULT, LayoutName, SparseName
 from ..plan import IndexOptions, named
 from ..positions import sample
 from ..prefix_table import make_prefix_table
@@ -241,7 +241,8 @@ def add_layout_arrays(
 ) -> None:
     """Make and write the layouts of a part from its text and suffix array on the backend."""
     for name in names:
-        with progress.stage(f"building layout {name}"):
+        which = "the default layout" if str(name) == DEFAULT else "layout"
+        with progress.stage(f"building {which} {name}"):
             layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):

@@ -89,7 +89,10 @@ def matching(name: str) -> list:
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
-        raise UnsupportedError(f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse")
+        raise UnsupportedError(
+            f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse; "
+            "'fmx index' also accepts auto, alone"
+        )
     found = [
         LayoutName(match[1], k, d)
         for k, d in family.types
