@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..machines.progress import TimedFile
     from . import MapsSpans, WritesHits
 
-ANYWHERE = b"ACGT" * 8  # bases without too many near matches
+ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
 AUTO_CHUNK = 1 << 24  # bytes of a span, for the CPU or a GPU: suits both
 
 
@@ -220,12 +220,10 @@ def map_spans(
 def compile_all(mappers: "Sequence[MapsSpans]", writer: "WritesHits", any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
-    ``any_length``: whether a read of four bases may be searched.
+    ``any_length``: whether a read of 32 bases may be searched.
     """
     for mapper in mappers:
-        is_rare = mapper.options.near or mapper.options.pairing  # ACGT has too many near matches
-        letters = ANYWHERE if is_rare else b"ACGT"
-        warm_up(mapper, writer, letters if any_length else b"N")
+        warm_up(mapper, writer, ANYWHERE if any_length else b"N")
         if mapper.tally:
             mapper.tally.clear()
 
