@@ -96,12 +96,12 @@ def test_names_of_files_precede_those_of_contigs(home, command):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("c0\tg\nc1\tg\nx\tg\n", "contig c9: has no line in this table: add one per contig"),
-        ("c0\tg\n", "contig c1: has no line in this table (nor do 2 others): add one"),
+        ("c0\tg\nc1\tg\nx\tg\n", "contig c9: it has no line in this table: add one per contig"),
+        ("c0\tg\n", "contig c1: it has no line in this table (nor do 2 others): add one"),
         ("c0\tg\nc0\th\n", "line 2: contig c0 is already in group g"),
         ("c0\tg\nc1\t\n", "line 2: '' is not a group name"),
         ("c0\nc1\n", "line 1: expected a contig and its group, separated by a tab"),
-        ("", "contig c0: has no line in this table"),
+        ("", "contig c0: it has no line in this table"),
     ],
 )
 def test_tables_that_cannot_be(table, message, home, command):
