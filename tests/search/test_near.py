@@ -143,7 +143,7 @@ WITH_NEAR, IN_PAIRS = {"near": Near(2)}, {"pairing": Pairing()}
     "asked", [{}, WITH_NEAR, IN_PAIRS, WITH_NEAR | IN_PAIRS], ids=["exact", "near", "pairs", "both"]
 )
 def test_what_compiles_all_is_not_found_everywhere(asked, index_of, monkeypatch):
-    """Four letters have as many occurrences as a 128th of the text: with -a, one GPU thread reports them all."""
+    """Four letters occur at a 128th of all positions: with -a, one thread of a GPU would report them all."""
     mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(**asked)), []
     monkeypatch.setattr(mappers, "warm_up", lambda mapper, writer, letters: seen.append(letters.decode()))
     mappers.compile_all([mapper], None)
