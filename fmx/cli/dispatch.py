@@ -169,7 +169,7 @@ def check_places(
     read, or that ``check(path, first byte)`` refuses.
     """
     written = {option: (path, formats) for option, (path, formats) in outputs.items() if path}
-    _check_clashes(inputs, {option: path for option, (path, _) in written.items()}, index)
+    check_clashes(inputs, {option: path for option, (path, _) in written.items()}, index)
     for option, (path, formats) in written.items():
         _check_suffix(option, path, formats)
         if formats and BINARY.issuperset(formats) and _is_terminal(path):
@@ -184,7 +184,7 @@ def anything(path: str, byte: int) -> None:
     """Accept any first byte: the reader of a table checks its contents."""
 
 
-def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | None) -> None:
+def check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | None = None) -> None:
     """Raise UsageError for clashes; compares files, not names.  Devices and pipes may repeat."""
     taken = {_identity(path, 0): f"the input {path}" for path in inputs}
     whole = index and _identity(index, 0)

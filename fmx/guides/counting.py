@@ -140,8 +140,8 @@ LEAST = 0.01  # least fraction of the guides found at an offset
 CHANCE = 5  # times the number expected by chance
 
 NOT_FOUND = (
-    "no guide found in the first {}: is it the right library? If guides are rare here, give their position "
-    "with --offset, --after, --before or --anywhere"
+    "no guide found in the first {}: is it the right library? If guides are rare here, say where they "
+    "are with --offset, --after or --before, or search whole reads with --anywhere"
 )
 OTHER_STRAND = {
     FORWARD: "the first {} contain guides as reverse complements: leave out --forward-only",

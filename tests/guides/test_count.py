@@ -111,7 +111,8 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.err.endswith(
         "standard input: no guide found in the first 3,000 reads: is it the right library? If guides are "
-        "rare here, give their position with --offset, --after, --before or --anywhere\n"
+        "rare here, say where they are with --offset, --after or --before, or search whole reads with "
+        "--anywhere\n"
     )
 
 

@@ -324,6 +324,16 @@ def test_the_current_folder_is_not_replaced(home, command):
     assert ". exists and is not a complete fmx index" in error(command("index", "-q", "two.fa", "-o", "."))
 
 
+def test_the_reference_is_not_the_output(home, command):
+    before = (home / "two.fa").read_bytes()
+    for output in ("two.fa", "../" + home.name + "/two.fa"):
+        message = error(command("index", "-q", "one.fa", "two.fa", "-o", output), 2)
+        assert f"-o {output} is the same file as the input two.fa; choose another name" in message
+    message = error(command("index", "-q", "one.fa", "-o", "two.fa"))
+    assert message.endswith("two.fa exists and is not a complete fmx index; choose another -o")
+    assert (home / "two.fa").read_bytes() == before
+
+
 def test_a_reference_without_a_name(home, command):
     assert "empty argument" in error(command("index", ""), 2)
     assert ".: Is a directory" in error(command("index", "-q", "."))

@@ -12,7 +12,10 @@ from ... import limits, options
 @options.group(
     "Output",
     click.option(
-        "-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]"
+        "-o",
+        "--output",
+        type=click.Path(),
+        help="Folder to write.  [default: REFERENCE with the suffix .fmx]",
     ),
     click.option(
         "--add",
@@ -102,7 +105,7 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.run import run
     from ...machines.progress import Progress
     from ...system.process import give_back_large
-    from ..dispatch import resources_of
+    from ..dispatch import check_clashes, resources_of
 
     names = tuple(layout_names.split(",")) if layout_names else ()
     resources, progress = resources_of(given), Progress(given.quiet)
@@ -115,4 +118,5 @@ def command(given: SimpleNamespace) -> None:
             prefixed=given.prefix_names, groups=given.groups,
         )  # fmt: skip
         path = given.output or default_index_path(first)
+        check_clashes(given.references, {"-o": given.output} if given.output else {})
         run(jobs.IndexJob(given.references, path, wanted), resources, progress)

@@ -80,8 +80,8 @@ files = options.group(
     click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
     click.option(
         "--samples", type=click.Path(), metavar="FILE", is_eager=True,
-        help="Sample sheet instead of READS: a table with columns sample, reads and read_group. With "
-        "-o {sample}.bam each sample has its own output.",
+        help="Sample sheet instead of READS: a table with columns sample and reads, and if needed reads2 (for "
+        "pairs) and read_group. With -o {sample}.bam each sample has its own output.",
     ),
 )  # fmt: skip
 pairing = options.group(
@@ -224,7 +224,7 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
 def command(given: SimpleNamespace) -> None:
     """Map reads to an index.
 
-    READS are FASTA, FASTQ, SAM, BAM or CRAM files, compressed or not; - is standard input. Records are
+    READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. Records are
     written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
     tag NH is the number of occurrences of the read. With several -x, and without -o, the output is a
     table of the indexes that reads occur in.

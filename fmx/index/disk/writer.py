@@ -145,9 +145,8 @@ def refuse_unless_ours(path: Path) -> None:
     try:
         listed = read_any_meta(path).get("arrays")
     except IndexFileError as error:
-        raise OutputError(
-            f"{path} exists and is not a complete fmx index; remove it or choose another -o"
-        ) from error
+        other = "remove it or choose another -o" if path.is_dir() else "choose another -o"
+        raise OutputError(f"{path} exists and is not a complete fmx index; {other}") from error
     with suppress(FileNotFoundError):  # the current folder was deleted
         if Path.cwd().is_relative_to(path.resolve()):
             raise OutputError(

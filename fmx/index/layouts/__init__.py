@@ -91,7 +91,7 @@ def matching(name: str) -> list:
     if match is None or family is None:
         raise UnsupportedError(
             f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse; "
-            "'fmx index' also accepts auto, alone"
+            "'fmx index' also accepts auto, but not in a list"
         )
     found = [
         LayoutName(match[1], k, d)
