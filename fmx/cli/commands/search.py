@@ -80,8 +80,8 @@ files = options.group(
     click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
     click.option(
         "--samples", type=click.Path(), metavar="FILE", is_eager=True,
-        help="Sample sheet instead of READS: a table with columns sample and reads, and if needed reads2 (for "
-        "pairs) and read_group. With -o {sample}.bam each sample has its own output.",
+        help="Sample sheet instead of READS: a table with columns sample and reads, and if needed reads2 "
+        "(for pairs) and read_group. With -o {sample}.bam each sample has its own output.",
     ),
 )  # fmt: skip
 pairing = options.group(
