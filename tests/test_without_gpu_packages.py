@@ -201,12 +201,21 @@ FOR_A_DRIVER = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="session")
+def work_with_packages(tmp_path_factory):
+    """Those files and ref.fmx."""
+    folder = fill(tmp_path_factory.mktemp("packages"))
+    workflow.build_index(folder / "ref.fa.gz", folder / "ref.fmx")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("line", "driver"), covered(itertools.product(FOR_A_DRIVER, ["none", "no library"]), set)
 )
-def test_a_driver_is_no_condition_either(line, driver, work):
+def test_a_driver_is_no_condition_either(line, driver, work_with_packages):
     """The packages are there; of the driver there is nothing, or a file that is no library."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
+    work = work_with_packages
     (work / "libcuda.so").write_text("no library\n")
     path = {"none": work / "nothing.so", "no library": work / "libcuda.so"}[driver]
     command = [sys.executable, "-m", "fmx", *line.split()]
@@ -217,8 +226,6 @@ def test_a_driver_is_no_condition_either(line, driver, work):
             [*command, engine], cwd=work, env=environment, capture_output=True, text=True, check=False
         )
 
-    if not (work / "ref.fmx").exists():
-        workflow.build_index(work / "ref.fa.gz", work / "ref.fmx")
     done = run("cuda")
     assert done.returncode == 1
     assert re.fullmatch(r"fmx: error: no GPU that CUDA can use was found: .*\n", done.stderr), done.stderr
