@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import itertools
 import os
 import signal
 import subprocess
@@ -27,44 +26,62 @@ def home(folder, index_of):
     return folder
 
 
-def interrupted(arguments, delay, n_signals=1):
-    """(exit code, stderr) of a command that gets SIGINT after some seconds, and again each millisecond."""
-    with subprocess.Popen([*MAIN, *arguments], stderr=subprocess.PIPE, preexec_fn=take_signals) as process:
-        time.sleep(delay)
-        for _ in range(n_signals):
+# fmx, in which each place where a function is called or returns, once it takes signals, has a number.  At one
+# place it waits; at its end it writes how many there are.
+PLACES = """
+import importlib.util, os, runpy, signal, sys, threading
+at, reached, go = (int(sys.argv.pop(1)) for _ in range(3))
+places, leave = set(), os._exit
+package = os.path.dirname(importlib.util.find_spec("fmx").origin)
+def count(frame, event, _):
+    place = frame.f_code, frame.f_lasti, event
+    if not frame.f_code.co_filename.startswith(package) or place in places:
+        return
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        places.add(place)
+        if len(places) == at:
+            os.write(reached, b"-")
+            os.read(go, 1)
+def leave_counted(code):
+    os.write(reached, str(len(places)).encode())
+    leave(code)
+os._exit = leave_counted
+threading.setprofile(count)
+sys.setprofile(count)
+runpy.run_module("fmx", run_name="__main__", alter_sys=True)
+"""
+
+
+def interrupted(arguments, place, n_signals):
+    """(exit code, stderr, number of places) of a command that gets SIGINT at one, again and again."""
+    reached, go = os.pipe(), os.pipe()
+    command = [sys.executable, "-c", PLACES, str(place), str(reached[1]), str(go[0]), *arguments]
+    pipes = {"stderr": subprocess.PIPE, "pass_fds": (reached[1], go[0])}
+    with open(reached[0]) as told, subprocess.Popen(command, preexec_fn=take_signals, **pipes) as process:
+        os.close(reached[1])
+        os.close(go[0])
+        first = told.read(1)
+        for _ in range(n_signals if first == "-" else 0):
             process.send_signal(signal.SIGINT)
-            time.sleep(0.001)
-        _, err = process.communicate(timeout=60)
-    return process.returncode, err.decode()
+        os.close(go[1])
+        _, err = process.communicate(timeout=600)
+        return process.returncode, err.decode(), first + told.read()
 
 
-def is_pythons_own(code, err) -> bool:
-    """Came the signal while Python started, before fmx/__main__.py ran?"""
-    return code == -signal.SIGINT or ("Traceback" in err and "fmx/__main__.py" not in err)
-
-
-@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 12), (20, 6), nightly(1, 60), nightly(20, 30)])
+@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 12), (1000, 6), nightly(1, 60), nightly(1000, 30)])
 def test_an_interrupt_at_any_time(n_signals, n_runs, home):
     arguments = ["search", "-q", "r.fq", "-o", "out.sam"]
     subprocess.run([*MAIN, *arguments], check=True)  # compiles
-    codes = []
-    for i in itertools.count():
-        if i >= n_runs and 130 in codes:
-            break
-        if i % 5 == 0:  # again and again, for the load of the machine changes
-            start = time.monotonic()
-            subprocess.run([*MAIN, *arguments], check=True)
-            whole = time.monotonic() - start
-            (home / "out.sam").unlink()
-        code, err = interrupted(arguments, 1.1 * whole * (i % n_runs) / n_runs, n_signals)
-        if is_pythons_own(code, err):
-            continue
-        codes.append(code)
+    (home / "out.sam").unlink()
+    code, err, places = interrupted(arguments, 0, 0)
+    assert (code, err) == (0, "")
+    for i in range(1, n_runs + 1):
+        (home / "out.sam").unlink(missing_ok=True)
+        code, err, _ = interrupted(arguments, i * int(places) // n_runs, n_signals)
         assert err in ("", "fmx: interrupted\n"), (i, err)
-        assert code in (0, 130), (i, err)
+        assert code == 130 or (code == 0 and i == n_runs), (i, err)  # at the last, it no longer takes signals
         assert not list(home.glob(".*.partial"))
         assert (home / "out.sam").exists() or code == 130
-        (home / "out.sam").unlink(missing_ok=True)
 
 
 PREPARE = """
