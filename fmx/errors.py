@@ -136,6 +136,14 @@ def n_of(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def bytes_of(n: float) -> str:
+    """Return a number of bytes in words: ``900 bytes``, ``1.25 kB``, ``20 MB``, ``1,200 GB``."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}" if n < 999.5 * size else f"{n / size:,.0f} {unit}"
+    return n_of(int(n), "byte")
+
+
 def _seen(letter: str) -> str:
     if letter.isprintable():
         return letter

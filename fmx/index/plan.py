@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, bytes_of
 from ..system import process
 from . import layouts, prefix_table, seed_table
 from .arrays import of_reference, own_sizes
@@ -92,27 +92,27 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none fits.
     """
     limit = max_memory or available_memory() // 2
-    allowed = f"{_megabytes(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
+    allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     needed = verify_bytes(sizes)
     if needed <= limit:
-        reason = f"searching by seed and verify needs {_megabytes(needed)} of memory, of at most {allowed}"
+        reason = f"searching by seed and verify needs {bytes_of(needed)} of memory, of at most {allowed}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
-    too_large = f"searching by seed and verify would need {_megabytes(needed)} of memory, more than {allowed}"
+    too_large = f"searching by seed and verify would need {bytes_of(needed)} of memory, more than {allowed}"
     sparse = SparseName()
     smaller = sparse_bytes(sizes, sparse)
     if smaller <= limit:
         reason = (
-            f"{too_large}; {sparse} needs {_megabytes(smaller)}, for reads of {sparse.shortest} bases or more"
+            f"{too_large}; {sparse} needs {bytes_of(smaller)}, for reads of {sparse.shortest} bases or more"
         )
         return Plan(str(sparse), 1, "sparse", smaller, reason)
     for layout, sa_rate in CHOICES:
         smaller = backward_bytes(sizes, layout, sa_rate)
         if smaller <= limit:
-            reason = f"{too_large}; backward search over {layout} needs {_megabytes(smaller)}"
+            reason = f"{too_large}; backward search over {layout} needs {bytes_of(smaller)}"
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"searching this reference needs at least {_megabytes(smaller)} of memory, but only "
-        f"{_megabytes(limit)} are allowed: raise --max-memory, or split the reference by contigs"
+        f"searching this reference needs at least {bytes_of(smaller)} of memory, more than {allowed}: "
+        f"{'raise' if max_memory else 'set'} --max-memory, or split the reference by contigs"
     )
 
 
@@ -155,19 +155,15 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     whose = "may be used" if max_memory else "are free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:
-            return way, f"needs {_megabytes(n_bytes)}; {_megabytes(limit)} {whose}"
+            return way, f"needs {bytes_of(n_bytes)}; {bytes_of(limit)} {whose}"
     way = min(ways, key=lambda name: ways[name])
     if max_memory:
         raise UnsupportedError(
-            f"searching this index needs at least {_megabytes(ways[way])} (with {way}), but only "
-            f"{_megabytes(limit)} are allowed: raise --max-memory, or add a smaller layout with "
+            f"searching this index needs at least {bytes_of(ways[way])} of memory (with {way}), more than "
+            f"{bytes_of(limit)} (--max-memory): raise --max-memory, or add a smaller layout with "
             "'fmx index --add --layout NAME'"
         )
-    return way, f"needs {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
-
-
-def _megabytes(n: int) -> str:
-    return f"{n / 1e6:,.0f} MB" if n >= 10**7 else f"{n / 1e6:.2g} MB"
+    return way, f"needs {bytes_of(ways[way])}, more than the {bytes_of(limit)} that are free"
 
 
 @dataclass(frozen=True)

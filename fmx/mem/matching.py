@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import n_of
+from ..errors import bytes_of, n_of
 from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
@@ -51,7 +51,7 @@ class Flood:
         n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
         self._say(
             f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries, more than {MANY}: "
-            f"expect about {_size(n_coming)} of output per million bases; "
+            f"expect about {bytes_of(n_coming)} of output per million bases; "
             f"for fewer matches, raise -l (it is {self._least})"
         )
 
@@ -77,11 +77,6 @@ class StartCounter:
     def _up_to(self, now: int) -> int:
         n, self._done = now - self._done, now
         return n
-
-
-def _size(n: float) -> str:
-    """Return a number of bytes in words."""
-    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.0f} MB"
 
 
 # Matches of strands, one slice after the other, so that memory is bounded.

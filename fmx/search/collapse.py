@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes, load_little_endian
-from ..errors import InputError, n_of
+from ..errors import InputError, bytes_of, n_of
 from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
@@ -119,7 +119,7 @@ class Collection:
         """Raise InputError if fewer than ``n_bytes`` bytes are free."""
         if n_bytes > _SMALL and n_bytes > available_memory():
             size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
-            what = f"{self.n:,} distinct reads take {size / 1e9:.1f} GB, and no memory is left for more"
+            what = f"{self.n:,} distinct reads take {bytes_of(size)}, and no memory is left for more"
             raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")
 
     def distinct(self) -> Distinct:

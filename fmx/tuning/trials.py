@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler import private
-from ..errors import FmxError, UnsupportedError, shown
+from ..errors import FmxError, UnsupportedError, bytes_of, shown
 from ..index import layouts, plan
 from ..index.arrays import part_arrays, part_sizes
 from ..index.building.build import build_index
@@ -127,7 +127,7 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
         offered = choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
         found += [choice for choice in offered if _can_search(choice, question.length)]
     if not found:
-        allowed = ", ".join(f"{place.memory / 1e9:.3g} GB ({place.kind})" for place in at)
+        allowed = ", ".join(f"{bytes_of(place.memory)} ({place.kind})" for place in at)
         raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
     about = {
         "index": str(question.index) if question.index else None, "length": question.length,

@@ -165,7 +165,7 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     monkeypatch.delenv("FMX_INDEX", raising=False)
     (folder / "r.fq").write_bytes(GOOD)
     assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
-    assert "no.fmx: no index here" in complaint(command("search", "-x", "no.fmx", "r.fq"))
+    assert "no.fmx: there is no index at this path" in complaint(command("search", "-x", "no.fmx", "r.fq"))
     assert "r.fq: this is a file, not an index: name the folder" in complaint(
         command("search", "-x", "r.fq", "r.fq")
     )

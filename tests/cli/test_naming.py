@@ -11,6 +11,7 @@ from texts import numbered, random_letters
 import fmx
 
 CONTIGS = numbered([random_letters(400, "naming")])
+BUILD = "build one with 'fmx index REFERENCE.fa"
 
 
 @pytest.fixture
@@ -41,11 +42,12 @@ def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("yaest.fmx", "yaest.fmx: no index here; did you mean yeast.fmx?"),
-        ("yest", "yest: no index here; did you mean yeast.fmx?"),
-        ("yeast.v2", "yeast.v2: no index here; did you mean yeast.fmx?"),
-        ("toad.fmx", "toad.fmx: no index here; build one with 'fmx index REFERENCE.fa -o toad.fmx'"),
-        ("mouse", "mouse: no index here; build one with 'fmx index REFERENCE.fa -o mouse'"),
+        ("yaest.fmx", "yaest.fmx: there is no index at this path; did you mean yeast.fmx?"),
+        ("yest", "yest: there is no index at this path or at yest.fmx; did you mean yeast.fmx?"),
+        ("yeast.v2", "yeast.v2: there is no index at this path or at yeast.v2.fmx; did you mean yeast.fmx?"),
+        ("toad.fmx", f"toad.fmx: there is no index at this path: {BUILD} -o toad.fmx'"),
+        ("mouse", f"mouse: there is no index at this path or at mouse.fmx: {BUILD} -o mouse.fmx'"),
+        ("gone.fa.gz", f"gone.fa.gz: there is no index at this path or at gone.fmx: {BUILD} -o gone.fmx'"),
         ("alone.fa", "alone.fa: this is a reference, not its index: build one with 'fmx index alone.fa'"),
         ("r.fq", "r.fq: this is a file, not an index: name the folder that 'fmx index' wrote"),
     ],
@@ -72,7 +74,7 @@ def test_inspect_shows_several_indexes(home, command):
     cases.build(home / "two.fmx", CONTIGS)
 
     def shown(*words):  # but for the memory that is free now
-        return re.sub(r"[\d,.]+ MB are free", "", command("inspect", *words).out.decode())
+        return re.sub(r"[\d,.]+ [kMG]B are free", "", command("inspect", *words).out.decode())
 
     one, two = shown("yeast.fmx"), shown("two.fmx")
     for words in (["yeast.fmx", "two.fmx"], ["-x", "yeast.fmx", "-x", "two.fmx"]):

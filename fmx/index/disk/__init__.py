@@ -32,9 +32,11 @@ def what_is_there(path: Path) -> str:
         names = []
     from difflib import get_close_matches  # only for errors
 
+    beside = re.sub(_FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
+    missing = "there is no index at this path" + (f" or at {beside}" if beside != str(path) else "")
     if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
-        return f"no index here; did you mean {path.parent / meant[0]}.fmx?"
-    return f"no index here; build one with 'fmx index REFERENCE.fa -o {path}'"
+        return f"{missing}; did you mean {path.parent / meant[0]}.fmx?"
+    return f"{missing}: build one with 'fmx index REFERENCE.fa -o {beside}'"
 
 
 def default_index_path(reference: str | os.PathLike) -> str:
