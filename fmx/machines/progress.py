@@ -128,9 +128,10 @@ class Wall:
         return f"{total:.1f} s ({', '.join(parts)})" if parts[1:] else f"{total:.1f} s"
 
     def rate(self, n: int, unit: str) -> str:
-        """Return a rate in units per second."""
-        rate = n / max(self.over(), 1e-9)
-        return f"{rate:,.0f} {unit}/s" if rate >= 10 or not n else f"{rate:.2g} {unit}/s"
+        """Return a rate in units per second, without the time of compiling."""
+        rate = n / max(self.over() - (compiling := self.spent.get("compiling", 0.0)), 1e-9)
+        beside = " without compiling" if compiling >= _SHOWN else ""
+        return f"{rate:,.0f} {unit}/s{beside}" if rate >= 10 or not n else f"{rate:.2g} {unit}/s{beside}"
 
 
 # What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).

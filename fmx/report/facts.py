@@ -71,8 +71,9 @@ class SingleOutput:
 
 
 def with_rates(facts: dict[str, Any]) -> dict:
-    """Add the shares and rates that follow from counts and seconds."""
-    counts, seconds = facts["counts"], max(facts["seconds"]["wall"], 1e-9)
+    """Add the shares and rates that follow from counts and seconds, without those of compiling."""
+    counts, spent = facts["counts"], facts["seconds"]
+    seconds = max(spent["wall"] - spent.get("compiling", 0), 1e-9)
     whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
     shares = {
         name: round(n / max(counts[whole], 1), 6)
