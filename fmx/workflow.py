@@ -23,7 +23,7 @@ from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
-from .index.reference import Reference
+from .index.reference import Groups, Reference
 from .input import ReadFiles, ReadPath, paths_of
 from .input.read_range import InputRange, InputShare, wanted_range
 from .machines.places import CPU, Auto, Device, at_once
@@ -169,7 +169,7 @@ def write_hits(
         with wall.spending("mapping"):
             summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
-        tables = list(_tables(tally, screen, output, summary))
+        tables = list(_tables(tally, screen, output, summary, reference.groups))
         facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
         run.note(summary, tables, facts)
     for mapper in mappers:
@@ -207,15 +207,16 @@ def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None
 
 
 def _tables(
-    tally: "Tally | None", screen: "Screen | None", output: SearchOutput, summary: "Summary | PairSummary"
-) -> Iterator[RunTable]:
-    """Yield the tables that a Tally and a Screen have counted."""
+    tally: "Tally | None", screen: "Screen | None", output: SearchOutput, summary: "Summary | PairSummary",
+    groups: Groups | None,
+) -> Iterator[RunTable]:  # fmt: skip
+    """Yield the tables that a Tally and a Screen of ``groups`` have counted."""
     if output.counts and tally:
         from .output.formats import tsv  # not needed for records
 
         yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
-    if screen:
-        yield ScreenTable.of(screen.combinations(), summary)
+    if screen and groups:
+        yield ScreenTable.made(screen, groups.what, summary)
 
 
 def make_writer(

@@ -326,7 +326,7 @@ def join(indexes: Sequence) -> JoinedIndex:
         np.concatenate([own.md5 for own in references]),
         make_blocks(*map(np.concatenate, zip(*columns, strict=True))),
         n_text,
-        Groups(stems_of([index.path for index in indexes], _SUFFIX), of_contig),
+        Groups(stems_of([index.path for index in indexes], _SUFFIX), of_contig, "indexes"),
     )
     meta = {"n_text": n_text, "parts": [n for own in sizes for n in own]}
     return JoinedIndex(indexes[0].path, meta, whole, tuple(part for index in indexes for part in index.parts))

@@ -87,10 +87,12 @@ class ContigNames(Sequence):
 
 
 class Groups(NamedTuple):
-    """``names`` list of str, in the order of their first contigs; ``of_contig`` uint32[n_contigs]."""
+    """``names`` list of str, in the order of their first contigs; ``of_contig`` uint32[n_contigs]; ``what``:
+    "groups" of contigs, or the "indexes" that are searched as one."""
 
     names: list
     of_contig: np.ndarray
+    what: str = "groups"
 
 
 def grouped(names_of_contigs: Iterable[str]) -> Groups:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..index.reference import Reference
     from ..input.pair_shards import PairShardPlan
     from ..input.shards import ShardPlan
+    from ..search.counts.tally import Screen
     from ..search.summary import PairSummary, Summary
     from .search_output import RecordOutput, SearchOutput, Taker
 
@@ -74,33 +75,37 @@ class CountsTable:
 
 @dataclass(frozen=True)
 class ScreenTable:
-    """--screen: ``rows`` of {groups, reads}, as in a report; ``total``: number of all reads (or ``what``)."""
+    """--screen: ``rows`` of {groups, reads}, as in a report; ``total``: number of all reads (or ``what``).
+
+    ``of``: what the groups are, "groups" of contigs or "indexes".
+    """
 
     name: ClassVar[str] = "screen.json"
     rows: list
+    of: str
     what: str
     total: int
 
     @classmethod
-    def of(
-        cls, combinations: Mapping[tuple[str, ...], int], summary: "PairSummary | Summary"
-    ) -> "ScreenTable":
+    def made(cls, screen: "Screen", of: str, summary: "PairSummary | Summary") -> "ScreenTable":
         """Return the table of a Screen and a Summary."""
         n, what = summary.seen()
-        return cls([{"groups": list(names), "reads": n} for names, n in combinations.items()], what, n)
+        rows = [{"groups": list(names), "reads": n} for names, n in screen.combinations().items()]
+        return cls(rows, of, what, n)
 
     def text(self) -> bytes:
         from .formats import tsv  # imported on first use
 
-        return tsv.screen({tuple(row["groups"]): row["reads"] for row in self.rows}, self.what, self.total)
+        found = {tuple(row["groups"]): row["reads"] for row in self.rows}
+        return tsv.screen(found, self.of, self.what, self.total)
 
     def part(self) -> bytes:
-        return json.dumps([self.rows, self.what, self.total]).encode()
+        return json.dumps([self.rows, self.of, self.what, self.total]).encode()
 
     @classmethod
     def merged(cls, parts: Sequence[bytes]) -> "ScreenTable":
-        rows, what, total = zip(*map(json.loads, parts), strict=True)
-        return cls(joined_screens(rows), what[0], sum(total))
+        rows, of, what, total = zip(*map(json.loads, parts), strict=True)
+        return cls(joined_screens(rows), of[0], what[0], sum(total))
 
 
 def tables_of(output: "SearchOutput") -> dict[type[RunTable], str]:

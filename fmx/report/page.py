@@ -66,11 +66,12 @@ def html(facts: dict[str, Any]) -> bytes:
     ):
         if facts.get(name):
             parts += [f"<h2>{words}</h2>", *_histogram(facts[name], words, them, unit)]
-    for name in ("contigs", "groups"):
+    groups = "indexes" if len(facts.get("references", ())) > 1 else "groups"
+    for name, called in (("contigs", "contigs"), ("groups", groups)):
         if facts.get(name):
-            parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
+            parts += [f"<h2>{called.capitalize()}</h2>", *_of_reference(called, facts[name])]
     if facts.get("screen"):
-        parts += ["<h2>Reads by combination of groups</h2>", *_screen(facts["screen"])]
+        parts += [f"<h2>Reads by combination of {groups}</h2>", *_screen(groups, facts["screen"])]
     parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>Run</h2>", _run(facts)]
     return page(title, parts)
@@ -160,10 +161,10 @@ def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     return [*found, table(["name", "bases", *names, ""], lines)]
 
 
-def _screen(rows: Sequence[dict[str, Any]]) -> list:
+def _screen(groups: str, rows: Sequence[dict[str, Any]]) -> list:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
-    found = [table(("groups", "reads"), lines)]
+    found = [table((groups, "reads"), lines)]
     return [_most(len(shown), len(rows), "combinations"), *found] if len(rows) > len(shown) else found
 
 

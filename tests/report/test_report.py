@@ -155,6 +155,8 @@ def test_a_screen_tells_of_groups(run, folder):
         name: sum(int(row[2]) for row in rows if name in row[0].split(",")) for name in ("ref", "other")
     }
     assert [each["index"] for each in facts["references"]] == ["ref.fmx", "other.fmx"]
+    page = html(facts).decode()
+    assert [words in page for words in ("combination of indexes", "combination of groups")] == [True, False]
 
 
 @pytest.mark.parametrize("v", [0, 2])

@@ -21,8 +21,8 @@ GROUPS = [name for name, own in REFERENCES.items() for _ in own]
 READS = [*reads_of(CONTIGS, n=60), UNIT[:25], UNIT[42:58], UNIT[2:12], *"ACGT", "AC", "N", ""]
 
 
-def combinations(found) -> list:
-    """Lines of a screen, of reads whose occurrences are ``found``."""
+def combinations(found, of="indexes") -> list:
+    """Lines of a screen, of reads whose occurrences are ``found``; ``of``: "indexes" or "groups"."""
     numbers = Counter(tuple(sorted({GROUPS[place[0]] for place in places})) for places in found)
     order = {name: i for i, name in enumerate(REFERENCES)}
     known = [(name,) for name in REFERENCES]
@@ -31,7 +31,7 @@ def combinations(found) -> list:
     rows = [(",".join(names), len(names), numbers[tuple(sorted(names))]) for names in [*known, *more]]
     rows.append(("*", 0, numbers[()]))
     lines = [f"{name}\t{n}\t{reads}\t{100 * reads / len(found):.2f}" for name, n, reads in rows]
-    return ["groups\tnumber\treads\tpercent", *lines]
+    return [f"{of}\tnumber\treads\tpercent", *lines]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,9 @@ def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypat
     from fmx.search.counts import owners
 
     monkeypatch.setattr(owners, "MOST", 30)  # so that some reads have more occurrences
-    expected = combinations([naive.locate(CONTIGS, read) for read in READS])
-    for indexes in (several(home), ["-x", home / "all.fmx"]):
+    found = [naive.locate(CONTIGS, read) for read in READS]
+    for indexes, of in ((several(home), "indexes"), (["-x", home / "all.fmx"], "groups")):
+        expected = combinations(found, of)
         how = ["search", "-q", *indexes, home / "r.fq", "--screen", "s.tsv", "--counts", "n.tsv"]
         result = command(*how, "--counts-by", "group")
         assert (result.code, result.err, result.out) == (0, "", b"")
@@ -113,6 +114,7 @@ def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, 
         assert rest == [str(i) for i, places in enumerate(found) if not places]
     how += ["-x", home / "all.fmx", "--screen", "s.tsv", "--counts", "n.tsv", "-o", "hits.sam"]
     assert command(*how).code == 0
+    expected[0] = expected[0].replace("indexes", "groups")
     assert (folder / "s.tsv").read_text().splitlines() == expected
 
 

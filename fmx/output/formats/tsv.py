@@ -123,12 +123,13 @@ def counts(owners: "Owners", table: np.ndarray, by_group: bool = False) -> bytes
     return "".join(lines).encode()
 
 
-def screen(combinations: Mapping[tuple[str, ...], int], what: str, n_all: int) -> bytes:
+def screen(combinations: Mapping[tuple[str, ...], int], of: str, what: str, n_all: int) -> bytes:
     """Return the table of a screen: reads per combination of groups; last, those that occur in none.
 
-    ``combinations``: of a Screen; ``n_all``: number of all reads, or of pairs; ``what``: reads or pairs.
+    ``combinations``: of a Screen, ``of`` "groups" or "indexes"; ``n_all``: number of all reads, or of pairs;
+    ``what``: reads or pairs.
     """
-    lines, left = [f"groups\tnumber\t{what}\tpercent\n"], n_all - sum(combinations.values())
+    lines, left = [f"{of}\tnumber\t{what}\tpercent\n"], n_all - sum(combinations.values())
     for names, n in [*combinations.items(), (("*",), left)]:
         number = len(names) if names != ("*",) else 0
         lines.append(f"{','.join(names)}\t{number}\t{n}\t{100 * n / max(n_all, 1):.2f}\n")
