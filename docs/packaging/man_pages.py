@@ -11,11 +11,16 @@ from pathlib import Path
 import click
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-EXIT = """0 done; 1 the work failed; 2 the command was wrong; 129, 130 and 143 ended by HUP, INT and TERM;
-141 the reader of the output went away."""
+EXIT = {
+    "0": "Success.",
+    "1": "Failure; a line on standard error states the problem.",
+    "2": "Usage error.",
+    "129, 130, 143": "Stopped by SIGHUP, SIGINT or SIGTERM.",
+    "141": "The reader of a pipe closed it.",
+}
 VARIABLES = {
-    "FMX_INDEX": "The index where -x does not name one.",
-    "FMX_CACHE": "Where compiled code is kept, instead of $XDG_CACHE_HOME/fmx or ~/.cache/fmx.",
+    "FMX_INDEX": "Index to use without -x.",
+    "FMX_CACHE": "Folder for compiled code, instead of $XDG_CACHE_HOME/fmx or ~/.cache/fmx.",
 }
 
 
@@ -47,8 +52,8 @@ def pages(group, version):
     for word, command in below.items():
         context = click.Context(command, parent=top, info_name=word)
         names = command.list_commands(context) if isinstance(command, click.Group) else []
-        named = [(name, f"See fmx {word} {name} --help.") for name in names]
-        yield f"fmx-{word}.1", page(context, named, version)
+        named = [(", ".join(names), f"For the options of each, see fmx {word} COMMAND --help.")]
+        yield f"fmx-{word}.1", page(context, named if names else [], version)
 
 
 def page(context, commands, version) -> str:
@@ -56,16 +61,18 @@ def page(context, commands, version) -> str:
     command, name = context.command, context.command_path.replace(" ", "-")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     short = command.get_short_help_str(limit=1000).rstrip(".")
-    lines = [f'.TH "{name.upper()}" 1 "" "fmx {version}"', ".SH NAME", f"{plain(name)} \\- {plain(short)}"]
+    short = short[:1].lower() + short[1:]
+    lines = [f'.TH "{name.upper()}" 1 "" "fmx {version}"', ".nh", ".ad l"]  # not hyphenated, nor justified
+    lines += [".SH NAME", f"{plain(name)} \\- {plain(short)}"]
     lines += [".SH SYNOPSIS", plain(usage), ".SH DESCRIPTION", *paragraphs(command.help)]
     lines += entries(".SH COMMANDS", commands) + options(context)
     if command.epilog:
-        lines += [".SH EXAMPLES", ".nf", *map(plain, command.epilog.splitlines()), ".fi"]
+        lines += [".SH EXAMPLES", ".in 2n", ".nf", *map(plain, command.epilog.splitlines()), ".fi", ".in"]
     if context.parent:
-        return "\n".join([*lines, ".SH SEE ALSO", "\\fBfmx\\fR(1)", ""])
-    return "\n".join(
-        [*lines, *entries(".SH ENVIRONMENT", VARIABLES.items()), ".SH EXIT STATUS", plain(EXIT), ""]
-    )
+        about = "\\fBfmx\\fR(1) lists the commands, environment variables and exit statuses."
+        return "\n".join([*lines, ".SH SEE ALSO", about, ""])
+    lines += entries(".SH ENVIRONMENT", VARIABLES.items()) + entries(".SH EXIT STATUS", EXIT.items())
+    return "\n".join([*lines, ""])
 
 
 def options(context) -> list:
@@ -83,9 +90,23 @@ def options(context) -> list:
 
 
 def entries(title, rows) -> list:
-    """Lines of a section of (name, what it is); none where there are no rows."""
-    found = [line for name, said in rows for line in (".TP", f"\\fB{plain(name)}\\fR", plain(said))]
+    """Lines of a section of (name, what it is); none where there are no rows.
+
+    Names are bold; the values of options are underlined.
+    """
+    found = [line for name, said in rows for line in (".TP", tag(name), plain(said))]
     return [title, *found] if found else []
+
+
+def tag(name) -> str:
+    """The name of an entry with its fonts: an option with its value, or anything else."""
+    if not name.startswith("-"):
+        return f"\\fB{plain(name)}\\fR"
+    found = []
+    for word in name.split(" "):
+        own, font = word.rstrip(","), "B" if word.startswith("-") else "I"
+        found.append(f"\\f{font}{plain(own)}\\fR{word[len(own) :]}")
+    return " ".join(found)
 
 
 def paragraphs(text) -> list:

@@ -98,15 +98,15 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 
 
 @click.command(cls=options.Command)
-@count("--guides", "n_guides", default="20k", help="Guides of the library.")
-@count("--reads", "n_reads", default="2M", help="Reads of 75 bases, all samples together.")
-@count("--samples", "n_samples", default="2", help="Number of samples, one file each.")
+@count("--guides", "n_guides", default="20k", help="Number of guides in the library.")
+@count("--reads", "n_reads", default="2M", help="Number of reads of 75 bases, in all samples together.")
+@count("--samples", "n_samples", default="2", help="Number of samples, with one file each.")
 @click.option(
     "--stagger", type=options.Number(0, 12), default=0, show_default=True, metavar="N",
-    help="Up to N random bases before the primer; dotmatch requires a fixed position and is skipped.",
+    help="Insert up to N random bases before the primer; dotmatch, which needs a fixed position, is skipped.",
 )  # fmt: skip
-@click.option("--mismatches", type=options.Number(0, 1), default=0, show_default=True,
-              help="Mismatches in a guide; MAGeCK allows none.")  # fmt: skip
+@click.option("--mismatches", type=options.Number(0, 1), default=0, show_default=True, metavar="N",
+              help="Allow up to N mismatches in a guide; MAGeCK allows none.")  # fmt: skip
 @click.option(
     "--peer", "peers", type=click.Choice(list(PEERS)), multiple=True,
     help="Tool to compare with. May be repeated.",
@@ -115,11 +115,11 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 @work
 @options.threads
 def count_command(**given: Any) -> None:
-    """Time counting guides, and compare the counts with the truth.
+    """Time counting guides, and check the counts.
 
-    Simulates a screen: guides after a primer and a stagger, with 0.3 % errors, as .fq.gz. Runs fmx count and
-    each peer in turn. Prints medians of the wall time of whole commands, and how many reads were counted
-    wrongly.
+    Simulates a screen as .fq.gz: each read has a stagger, a primer and a guide, and 0.3 % of its bases are
+    wrong. Runs fmx count and each of the other tools in turn. Prints the median wall time of whole commands,
+    and how many reads were counted wrongly.
     """
     require(PEERS[peer] for peer in given["peers"])
     with work_folder(given["work"]) as folder:

@@ -177,19 +177,24 @@ class _Worker(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-@click.command(cls=options.Command)
+@click.command(
+    cls=options.Command,
+    epilog="taskset -c 1 fmx bench dask --on 0 --worker 1 -- search -x ref.fmx reads.fq -o out.bam -t 1\n"
+    "fmx bench dask --worker 2 --worker 1 --slow 0.6 -- pairwise genes.fa --id 0.97 -o close.tsv",
+)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND ...")
 @click.option(
     "--worker", "kinds", type=_Worker(), multiple=True, default=["2"], show_default=True,
-    metavar="THREADS[@GPU]", help="A worker with THREADS threads, which sees only this GPU. May be repeated.",
+    metavar="THREADS[@GPU]", help="Start a worker with THREADS threads that uses only GPU. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--slow", type=options.Number(0.0, 0.95, float), default=0.0, metavar="X",
-    help="Stop the last worker for a fraction X of the time.",
+    help="Suspend the last worker for a fraction X of the time.",
 )  # fmt: skip
 @click.option(
     "--on", "cores", metavar="CORES",
-    help="Cores of the single process and of the workers, as for taskset; other processes inherit theirs.",
+    help="Run the single process and the workers on these cores, e.g. 0-3; the other processes use those of "
+    "this command.",
 )  # fmt: skip
 @runs
 @output("dask")
@@ -198,12 +203,8 @@ def dask_command(
 ) -> None:
     """Time a command on a Dask cluster of this machine.
 
-    Runs fmx COMMAND alone, and on a scheduler and workers that are started for it, in turn. Prints medians of
-    wall seconds, of the CPU seconds of each process, and how many shards each worker did.
-
-    \b
-    taskset -c 1 fmx bench dask --on 0 --worker 1 -- search -x ref.fmx reads.fq -o out.bam -t 1
-    fmx bench dask --worker 2 --worker 1 --slow 0.6 -- pairwise genes.fa --id 0.97 -o close.tsv
+    Runs fmx COMMAND in a single process and on a cluster, in turn; starts a scheduler and workers for it.
+    Prints the median wall time, the median CPU time of each process, and the number of shards of each worker.
     """
     before = ("taskset", "-c", cores) if cores else ()
     with files.work_folder() as folder, started(folder, kinds, before=before) as cluster:

@@ -24,15 +24,24 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @click.command(cls=options.Command)
 @output("gpu")
 @options.device
-@count("--bases", default="1G", help="Length of the reference.")
+@count("--bases", default="1G", help="Length of the reference, in bases.")
 @queries
 @length
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
-@click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
-@click.option("--engine", "engines", multiple=True, help="Only these GPU engines (designs, blocks).")
-@click.option("--energy/--no-energy", default=True, help="Also measure energy, with NVML.")
+@click.option(
+    "--layout", "names", multiple=True, metavar="NAME",
+    help="Limit designs, blocks and threads to this layout. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--engine", "engines", multiple=True, metavar="NAME",
+    help="Limit designs and blocks to this GPU engine. May be repeated.",
+)  # fmt: skip
+@click.option("--energy/--no-energy", default=True, show_default=True, help="Measure energy, with NVML.")
 def gpu_command(**given: Any) -> None:
-    """Run the GPU experiments of the papers. Writes tables to a folder."""
+    """Repeat the GPU experiments of the papers.
+
+    Writes the results to a folder, as tables.
+    """
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
 
@@ -42,17 +51,17 @@ def gpu_command(**given: Any) -> None:
 @options.command
 @output("gpus")
 @options.all_gpus
-@count("--bases", default="1G", help="Length of the reference.")
+@count("--bases", default="1G", help="Length of the reference, in bases.")
 @queries
 @length
 @click.option(
     "--layout", "names", multiple=True, default=["verify", "bvsfm-k2-d96"], show_default=True,
-    help="Layout to search, or verify for seed and verify. May be repeated.",
+    metavar="NAME", help="Layout to search, or verify for seed and verify. May be repeated.",
 )  # fmt: skip
 def gpus_command(given: SimpleNamespace) -> None:
     """Time the search on one GPU and on several.
 
-    Writes a table to a folder: bases per second of 1, 2, 4 ... GPUs, up to --gpus.
+    Writes a table of the bases per second on 1, 2, 4 ... GPUs, up to --gpus.
     """
     given.engine = "cuda"
     where = options.device_of(given, n_gpus=None)
@@ -71,8 +80,11 @@ def gpus_command(given: SimpleNamespace) -> None:
 @click.command(cls=options.Command)
 @output("index")
 @options.device
-@counts("--symbols", default=("100M", "3G"), help="Lengths of texts.")
-@click.option("--layout", "layout_names", multiple=True, help="Layouts.  [default: bvsfm-k2-d96 and cofi]")
+@counts("--symbols", default=("100M", "3G"), help="Length of the text. May be repeated.")
+@click.option(
+    "--layout", "layout_names", multiple=True, metavar="NAME",
+    help="Layout to build. May be repeated.  [default: bvsfm-k2-d96, cofi]",
+)  # fmt: skip
 @count("--queries", default="10M", help="Number of patterns.")
 @length
 @options.gpu_memory
@@ -80,7 +92,7 @@ def gpus_command(given: SimpleNamespace) -> None:
 def index_command(**given: Any) -> None:
     """Time building an index on a GPU.
 
-    Also checks that searches with it are correct.
+    Also searches each index for patterns of the text, and checks the results.
     """
     gpu_index.run_builds(given)
 
@@ -98,11 +110,11 @@ def index_command(**given: Any) -> None:
 @length
 @click.option(
     "--seed", "seeds", multiple=True, type=click.IntRange(4, 16), default=(15, 16), show_default=True,
-    help="Symbols of a seed, besides those of an index.",
+    metavar="N", help="Length of a seed, in bases, besides the default of an index. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--block", "blocks", multiple=True, type=click.IntRange(32, 256), default=(32, 128), show_default=True,
-    help="Threads of a block.",
+    metavar="N", help="Threads per block. May be repeated.",
 )  # fmt: skip
 def verify_command(**given: Any) -> None:
     """Time seed and verify on a GPU."""
@@ -116,11 +128,12 @@ def verify_command(**given: Any) -> None:
 @click.command(cls=options.Command)
 @output("roofline")
 @options.device
-@count("--largest", default="64G", help="Bytes of the largest footprint.")
+@count("--largest", default="64G", help="Size of the largest memory region, in bytes.")
 def roofline_command(output: str, device: int, largest: int) -> None:
-    """Measure random access to a GPU's memory.
+    """Measure random access to the memory of a GPU.
 
-    Measures by size of the entry, number of threads that fetch it together, and size of the memory.
+    Varies the size of an entry, the number of threads that fetch it together, and the size of the memory
+    region.
     """
     name = gpu_timing.open_gpu(device)
     with gpu.errors():

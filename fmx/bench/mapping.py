@@ -37,7 +37,7 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @click.argument("reads", nargs=-1, type=click.Path(exists=True))
-@count("--simulate", default=None, help="Instead of READS, simulate N error-free reads of REFERENCE.")
+@count("--simulate", default=None, help="Simulate N error-free reads of REFERENCE instead of reading READS.")
 @length
 @click.option(
     "--changed", type=options.Number(0.0, 1.0, float), default=0.0, metavar="X",
@@ -46,10 +46,11 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @options.mismatches
 @click.option(
     "--peer", "peers", type=click.Choice(PEERS), multiple=True, default=["bowtie"], show_default=True,
-    help="Tool to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v follows --mismatches.",
+    help="Mapper to compare with: bowtie (-v 0 -k 1), bowtie-a (-v 0 -a) or yara (-e 0). -v is set to "
+    "--mismatches. May be repeated.",
 )  # fmt: skip
 @runs
-@click.option("--bam", is_flag=True, help="Also time BAM output.")
+@click.option("--bam", is_flag=True, help="Also time writing BAM.")
 @click.option(
     "--to", "targets", type=click.Choice(["file", "pipe", "null"]), multiple=True, default=["file"],
     show_default=True, help="Write records to a file, a pipe to cat, or /dev/null. May be repeated.",
@@ -57,10 +58,11 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @work
 @options.threads
 def map_command(**given: Any) -> None:
-    """Time fmx and other mappers, side by side.
+    """Compare the speed of fmx with that of other mappers.
 
-    Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
-    --work on a RAM disk: it holds reads, indexes and outputs. Writing to a RAM disk takes time, too.
+    Builds an index of REFERENCE and maps READS with each mapper in turn. Prints the median wall time of whole
+    commands. Put --work, the folder of reads, indexes and outputs, on a RAM disk; even there, writing takes
+    time.
     """
     if bool(given["reads"]) == bool(given["simulate"]):
         raise click.UsageError("give READS or --simulate N")
@@ -158,23 +160,26 @@ MODES = {
 
 @click.command(cls=options.Command)
 @click.argument("references", nargs=-1, required=True, type=click.Path(exists=True))
-@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of each reference.")
+@count(
+    "--reads", "n_reads", default="500000", help="Number of reads, or pairs, to simulate for each reference."
+)
 @count("--repeat", "n_files", default="1", help="Map the file of reads N times in each run.")
-@counts("--length", "lengths", default=("100",), help="Bases of a read. May be repeated.")
+@counts("--length", "lengths", default=("100",), help="Length of a read, in bases. May be repeated.")
 @only("--mode", "modes", MODES, "mode")
 @click.option(
     "--engine", "engines", type=click.Choice(["cpu", "cuda", "auto"]), multiple=True, default=["cpu"],
     show_default=True, help="Engine of fmx search. May be repeated.",
 )  # fmt: skip
 @runs
-@click.option("--bowtie", is_flag=True, help="Also time bowtie.")
+@click.option("--bowtie", is_flag=True, help="Also time bowtie in each mode.")
 @work
 @options.threads
 def modes_command(references: tuple[str, ...], **given: Any) -> None:
     """Time fmx search mode by mode.
 
-    Maps simulated reads of each of REFERENCES exactly, with mismatches, and as pairs, as SAM to /dev/null.
-    Prints medians of whole commands, and the stages that take the threads, and a GPU, the most time.
+    Simulates reads of each of REFERENCES, and maps them in each mode: exactly, with mismatches, as pairs, and
+    others. The output is SAM, to /dev/null. Prints the median wall time of whole commands, and the stages
+    that take most of the time of the threads and of a GPU.
     """
     threads, bowtie = given["threads"], given["bowtie"]
     require(["bowtie"] if bowtie else [])
@@ -281,8 +286,8 @@ def _without_tally(stages: dict[str, float], mode: Mode) -> dict[str, float]:
 def library_command(**given: Any) -> None:
     """Time the Python library.
 
-    Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
-    one process. Prints medians.
+    Passes the same reads to search and count as a FASTQ file, as lists of str and of bytes, and as a dict, in
+    turn. Prints median times.
     """
     from ..library.functions import from_sequences
 

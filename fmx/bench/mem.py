@@ -196,12 +196,18 @@ WORKLOADS = {
 
 @click.command(cls=options.Command)
 @click.argument("reference", required=False, type=click.Path(exists=True))
-@count("--size", default="30M", help="Without REFERENCE, bases of a random one.")
-@count("--bases", default="10M", help="Bases of the queries of a workload.")
+@count("--size", default="30M", help="Length of the random reference that is used without REFERENCE.")
+@count("--bases", default="10M", help="Number of bases in all queries of a workload.")
 @only("--workload", "names", tuple(WORKLOADS), "workload")
 @only("--experiment", "experiments", EXPERIMENTS, "experiment")
 @click.option(
-    "--engine", "engines", multiple=True, type=click.Choice(ENGINES), default=["cpu"], show_default=True
+    "--engine",
+    "engines",
+    multiple=True,
+    type=click.Choice(ENGINES),
+    default=["cpu"],
+    show_default=True,
+    help="Engine to measure. May be repeated.",
 )
 @options.gpus
 @only("--algorithm", "algorithms", tuple(ALGORITHMS), "algorithm")
@@ -212,8 +218,8 @@ WORKLOADS = {
 def mem_command(**given: Any) -> None:
     """Time finding maximal exact matches.
 
-    Times single stages and whole commands, with mummer in the same run if it is installed. With --engine cuda
-    on 1, 2, 4 ... GPUs, up to --gpus.
+    Times single stages and whole commands, and mummer if it is installed. --engine cuda is measured on 1, 2,
+    4 ... GPUs, up to --gpus.
     """
     asked = given["experiments"] or EXPERIMENTS
     with files.work_folder(given["work"]) as folder:

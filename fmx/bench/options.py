@@ -24,29 +24,37 @@ def count(*names: str, default: str | None, help: str) -> Decorator:
 def counts(*names: str, default: tuple[str, ...], help: str) -> Decorator:
     """Return an option for numbers from 1 on, such as 3G, that may be repeated."""
     kind = options.Bytes(bare=True)
-    return click.option(*names, type=kind, default=default, show_default=True, multiple=True, help=help)
+    return click.option(
+        *names, type=kind, metavar="N", default=default, show_default=True, multiple=True, help=help
+    )
 
 
 def output(folder: str) -> Decorator:
     """Return the option for the folder of tables."""
     return click.option(
         "-o", "--output", type=click.Path(), default=folder, show_default=True,
-        help="Folder for tables.",
+        help="Folder to write tables to.",
     )  # fmt: skip
 
 
 def only(name: str, into: str, choices: Iterable[str], what: str) -> Decorator:
     """Return an option that selects one of ``choices`` and may be repeated; without it, all are used."""
     return click.option(
-        name, into, multiple=True, type=click.Choice(list(choices)), help=f"Only this {what}."
+        name,
+        into,
+        multiple=True,
+        type=click.Choice(list(choices)),
+        help=f"Limit the run to this {what}. May be repeated.",
     )
 
 
-length = count("--length", default="100", help="Bases of a read.")
+length = count("--length", default="100", help="Length of a read, in bases.")
 queries = count("--queries", default="40M", help="Number of patterns.")
-runs = count("--runs", "n_runs", default="3", help="Timed runs of each.")
+runs = count("--runs", "n_runs", default="3", help="Number of timed runs of each measurement.")
 work = click.option(
-    "--work", type=click.Path(), help="Folder to work in and keep.  [default: a temporary one]"
+    "--work",
+    type=click.Path(),
+    help="Write working files to this folder, and keep them.  [default: a temporary folder]",
 )
 
 

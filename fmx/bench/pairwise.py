@@ -108,9 +108,9 @@ PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
 def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     """Time aligning pairs of sequences.
 
-    With GENES (a FASTA file) also all pairs of its first 200 sequences at 97 % identity. parasail and vsearch
-    are timed in the same run if they are installed. Times are those of the fastest run. With --gpu also all
-    pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
+    With GENES, a FASTA file, also times finding the pairs of 97 % identity among its first 200 sequences.
+    parasail and vsearch are timed if they are installed. Prints the time of the fastest run. With --gpu, also
+    aligns all pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
     """
     n_runs, threads, first = given["n_runs"], given["threads"], given["device"] or 0
     parts, rows, machine = given["parts"] or PARTS, [], timing.machine()

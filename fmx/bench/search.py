@@ -200,19 +200,20 @@ TABLES = {  # tables of each
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),
-    show_default=True, help="Sizes of random references in Mb; most experiments use the last.",
+    show_default=True, metavar="N",
+    help="Size of a random reference, in Mb. May be repeated; most experiments use the last.",
 )  # fmt: skip
 @count("--reads", "n_reads", default="1M", help="Number of reads.")
 @length
 @runs
-@only("--only", "questions", tuple(TABLES), "question")
+@only("--only", "questions", tuple(TABLES), "experiment")
 @output("search")
 @options.threads
 def search_command(**given: Any) -> None:
-    """Time searching alone, on the CPU.
+    """Time the search without reading and writing files, on the CPU.
 
-    Measures by layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE
-    (FASTA) replaces the random references.
+    Compares layouts, sizes of the reference, switches of the engine, and k and columns of COFI. Uses random
+    references, or REFERENCE, a FASTA file.
     """
     asked, name = given["questions"] or TABLES, ""
     if given["reference"]:

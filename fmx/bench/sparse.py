@@ -77,10 +77,15 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
 @click.command(cls=options.Command)
 @output("sparse")
 @options.device
-@counts("--symbols", default=("100M", "1G", "3G"), help="Lengths of texts.")
+@counts("--symbols", default=("100M", "1G", "3G"), help="Length of the text. May be repeated.")
 @only("--text", "kinds", TEXTS, "text")
 @click.option(
-    "--layout", "name", default="sparse", show_default=True, help="Name of the sparse suffix array."
+    "--layout",
+    "name",
+    default="sparse",
+    show_default=True,
+    metavar="NAME",
+    help="Name of the sparse suffix array.",
 )
 @queries
 @length
@@ -88,7 +93,8 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
 def sparse_command(**given: Any) -> None:
     """Time a sparse suffix array on a GPU.
 
-    Builds it from a packed text, and searches both strands of reads, compared with seed and verify.
+    Builds it from a packed text, searches for both strands of reads, and compares the search with seed and
+    verify.
     """
     gpu_timing.open_gpu(given["device"])
     name, rows = parse_sparse(given["name"]), []

@@ -169,8 +169,9 @@ writing = options.together(
         ),
         click.option(
             "--screen", type=click.Path(), metavar="FILE",
-            help="Write a table of reads per group or index, and hits only if -o or --format is given.  "
-            "[default with several -x and no -o: standard output]",
+            help="Count reads by the combination of groups of contigs (with several -x: of indexes) that "
+            "they occur in, and write the table to FILE as TSV. Hits are then written only with -o or "
+            "--format.  [default with several -x and no -o: standard output]",
         ),
         click.option(
             "--al", type=click.Path(), metavar="FILE",

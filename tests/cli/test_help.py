@@ -59,5 +59,7 @@ def test_the_manual_page_has_every_option_and_the_examples(name):
     page = dict(module.pages(fmx, "1.0"))[f"fmx-{name}.1"]
     for option in options_of(COMMANDS[name]):
         assert f"\\fB{module.plain(option.opts[0])}" in page
+        assert not option.metavar or f"\\fI{module.plain(option.metavar)}\\fR" in page
+    assert re.search(rf"^fmx\\-{name} \\- [a-z]", page, re.MULTILINE)
     assert ".SH EXAMPLES" in page
     assert ".SS Cluster" in page or not any(option.name == "shard" for option in options_of(COMMANDS[name]))

@@ -39,7 +39,7 @@ _OF = {  # options, and the commands whose shards they work with
         "--screen",
         type=click.Path(),
         metavar="FILE",
-        help="Also write the table of reads per group or index.",
+        help="Also write the table of reads per combination of groups or indexes.",
     ),
     click.option("--al", type=click.Path(), metavar="FILE", help="Also write the mapped reads, unchanged."),
     click.option("--un", type=click.Path(), metavar="FILE", help="Also write the unmapped reads, unchanged."),
