@@ -249,7 +249,7 @@ def trim_read(batch, r, trim):
         batch.searchable[r] = False
 
 
-# The weight of a read: how many reads it stands for, the N of a name that ends with _xN, as in miRDeep2.
+# The weight of a read: its number of copies, the N of a name that ends with _xN, as in miRDeep2.
 
 MOST = 9 * 10**12  # largest sum of weights: tables count millionths in 64 bits
 _DIGITS = 13  # of MOST

@@ -149,26 +149,14 @@ class Index:
         """Search reads chunk by chunk, for files larger than memory; each Table has some MB of reads.
 
         Reads and ``names`` are numbered across chunks.  While the caller uses one Table, threads search ahead
-        by a limited number of chunks.
+        by a limited number of chunks.  The other arguments and the exceptions are those of ``search``.
 
         Args:
-            reads: A path, sequences, or a dict of sequences by name.
-            k: Report up to k hits per read, 1 to 2^62; None for all.
-            strands: both, forward (reads as given) or reverse (their reverse complements).
-            at_most: Report no hits of reads with more occurrences than this.
-            seed: Choose hits at random, reproducibly for each seed.
-            mismatches: Allow up to this many mismatches in a hit, 0 to 2.
-            strata: Report only the hits with the fewest mismatches.
             progress: Show progress on standard error, as ``fmx search`` does.
 
         Yields:
             Tables of dtype ``fmx.HIT``, or ``fmx.NEAR_HIT`` with mismatches; their rows, one Table after the
             other, are those that ``search`` returns.
-
-        Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
-            TypeError, ValueError: An argument is wrong.
 
         Examples:
             >>> for hits in index.search_chunks("reads.fq"):

@@ -170,7 +170,7 @@ class Mapper:
         )
 
     def weights_of(self, batch: "ReadBatch") -> np.ndarray:
-        """Return how many reads each read of a batch stands for, int64[n_reads]."""
+        """Return the number of copies of each read of a batch, int64[n_reads]."""
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:

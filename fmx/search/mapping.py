@@ -107,8 +107,8 @@ class SearchedBatch(NamedTuple):
 
     ``given``, ``batch``: the reads untrimmed and trimmed. ``intervals``: Intervals [n_parts, 2 * n_reads] of
     row numbers for ``locators``, one per part; or None. ``total`` int64[n_reads]: exact number of
-    occurrences. ``sought`` bool[n_reads]: which reads were searched. ``weight`` int64[n_reads]: how many
-    reads each stands for. ``near``: NearTotals if mismatches are allowed.
+    occurrences. ``sought`` bool[n_reads]: which reads were searched. ``weight`` int64[n_reads]: number of
+    copies of each read. ``near``: NearTotals if mismatches are allowed.
     """
 
     given: reads.ReadBatch

@@ -128,7 +128,7 @@ def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -
     """Return ((lo, hi), Counted): distinct intervals, int64[n_parts, 2 * n], and how many reads have each.
 
     ``intervals``: Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences;
-    each read stands for ``weight`` int64[n_reads] reads.
+    ``weight`` int64[n_reads]: number of copies of each read.
     """
     many = np.flatnonzero(eligible >= _MANY)
     columns = [row.reshape(-1, 2)[many] for array in intervals for row in array]

@@ -66,7 +66,7 @@ class OwnersCounter:
     ) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
 
-        ``weight`` int64[n_reads]: how many reads each stands for.
+        ``weight`` int64[n_reads]: number of copies of each read.
         """
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads)

@@ -221,7 +221,7 @@ class GpuMapper(Mapper):
         return gpu_hits.summary_of(stream, self._rules, report)
 
     def _maker_of(self, writer: Any) -> Any:
-        """Return what makes a writer's records on this GPU."""
+        """Return the object that formats the records of ``writer`` on this GPU."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]

@@ -307,7 +307,7 @@ class GpuPairMapper(PairMapper):
         return records
 
     def _maker_of(self, writer: Any) -> Any:
-        """Return what makes a writer's records on this GPU."""
+        """Return the object that formats the records of ``writer`` on this GPU."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
