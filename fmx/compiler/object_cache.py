@@ -232,10 +232,10 @@ def report_compiling(is_callable: Callable[[], bool], unknown: str, what: str = 
     """Report once that something is compiled, and why its code is not kept: ``unknown`` if not
     ``is_callable()``."""
     while _unnotified:
-        later = "later runs reuse them"
+        later = "later runs reuse the code"
         if not is_kept():
             where = folder() or "a folder without a home"
             later = f"each time: {where} is not a private folder; set FMX_CACHE to one"
         elif not is_callable():
             later = f"each time: {unknown}"
-        _unnotified.pop().say(f"compiling functions for this machine ({later}){what} ...")
+        _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")

@@ -212,10 +212,7 @@ def written(folder, lines, checked) -> dict:
         "for line in json.load(sys.stdin):\n    sys.argv = ['fmx', *line]\n    print('exit', run(line))"
     )
     done = run_checked(code, checked, input=json.dumps(lines), cwd=folder)
-    assert (
-        done.stderr.replace("fmx: compiling functions for this machine (later runs reuse them) ...\n", "")
-        == ""
-    )
+    assert done.stderr.replace("fmx: compiling for this machine (later runs reuse the code) ...\n", "") == ""
     files = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     codes = [line for line in done.stdout.splitlines() if line.startswith("exit ")]
     return {name: without_program(data) for name, data in files.items()} | {"codes": codes}

@@ -121,7 +121,7 @@ def test_without_the_convention_numba_launches_and_it_is_told(driver, tmp_path, 
     Kernel(add)[1, 2](out, Pair(out, 1), 5)
     assert [how[:4] for how in launched] == [(1, 2, 0, 0)]
     assert launched[0][5] == (out, Pair(out, 1), 5)
-    assert said == [f"compiling functions for this machine (each time: {kernels.UNKNOWN}) ..."]
+    assert said == [f"compiling for this machine (each time: {kernels.UNKNOWN}) ..."]
     assert len(list((tmp_path / "code").iterdir())) == 1
 
 

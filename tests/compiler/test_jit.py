@@ -170,7 +170,7 @@ def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, code_i
     assert keep(double, code_in, tmp_path)(21) == 42
     assert keep(double, code_in, tmp_path)(1.5) == 3.0
     kept = sorted(tmp_path.glob("fmx.of_a_test.*"))
-    assert (len(kept), heard) == (2, ["compiling functions for this machine (later runs reuse them) ..."])
+    assert (len(kept), heard) == (2, ["compiling for this machine (later runs reuse the code) ..."])
     monkeypatch.setattr(functions, "compiler", None)
     assert keep(double, code_in, tmp_path)(4) == 8  # nothing can be compiled now
     monkeypatch.undo()
