@@ -3,7 +3,7 @@
 import cases
 import naive
 import pytest
-from texts import TEXTS, numbered, random_letters, reads_of
+from texts import TEXTS, reads_of
 
 HEADER = "pattern\tcontig\tstart\tend\tstrand\toccurrences"
 
@@ -53,25 +53,3 @@ def test_counts_per_contig(arguments, folder, index_of, command):
     found = [places for places in found if len(places) <= at_most]
     expected = ["contig\tlength\treads\thits\tunique\tfractional", *naive.counts(contigs, found)]
     assert (folder / "counts.tsv").read_text().splitlines() == expected
-
-
-def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatch):
-    """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
-    from fmx.search import hits
-    from fmx.search.counts import owners
-
-    contigs = numbered([random_letters(40, f"contig {i}") for i in range(60)])
-    sequences = [*"ACGT" * 30, "AC", "GT", contigs[7][1], contigs[7][1]]
-    (folder / "r.fq").write_bytes(cases.fastq(enumerate(sequences)))
-    positions, located_rows = hits._positions, []
-    monkeypatch.setattr(
-        hits, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
-    )
-    monkeypatch.setattr(owners, "MOST", 499)
-    arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
-    assert command(*arguments).code == 0
-    assert sum(located_rows) < 3 * 60 * 40
-    assert max(located_rows) <= 499
-    found = {sequence: naive.locate(contigs, sequence) for sequence in set(sequences)}
-    rows = (folder / "counts.tsv").read_text().splitlines()[1:]
-    assert rows == naive.counts(contigs, [found[sequence] for sequence in sequences])

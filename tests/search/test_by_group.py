@@ -46,10 +46,7 @@ def home(tmp_path_factory):
 
 @pytest.mark.parametrize("index", ["whole", "parts", "sampled"])
 @pytest.mark.parametrize(("most", "v"), [(None, 0), (3, 0), (None, 1)])
-def test_reads_are_counted_by_group(index, most, v, home, folder, command, monkeypatch):
-    from fmx.search.counts import owners
-
-    monkeypatch.setattr(owners, "MOST", 40)  # so that some reads have more occurrences
+def test_reads_are_counted_by_group(index, most, v, home, folder, command):
     if v:
         found = [[place[1:] for place in naive.near(CONTIGS, read, v)] for read in READS]
     else:

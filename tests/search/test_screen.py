@@ -73,10 +73,7 @@ def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, home, f
     assert (folder / "some.fq").read_text().count("@r") == len(READS) - len(rest)
 
 
-def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypatch):
-    from fmx.search.counts import owners
-
-    monkeypatch.setattr(owners, "MOST", 30)  # so that some reads have more occurrences
+def test_groups_of_one_index_are_screened_alike(home, folder, command):
     found = [naive.locate(CONTIGS, read) for read in READS]
     for indexes, of in ((several(home), "indexes"), (["-x", home / "all.fmx"], "groups")):
         expected = combinations(found, of)

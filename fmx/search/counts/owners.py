@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..hits import Intervals, LocatesRows
     from ..near.matches import NearMatches
 
-MOST = 1 << 17  # positions located at a time
+N_LOCATED = 1 << 17  # positions located at a time
 _MANY = 64  # number of occurrences from which equal reads are looked for
 _NOWHERE = np.empty(0, np.int64)
 
@@ -86,19 +86,22 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
 
 
 def placed(
-    owners: Owners, locators: "Sequence[LocatesRows]", intervals: tuple[np.ndarray, np.ndarray]
+    owners: Owners,
+    locators: "Sequence[LocatesRows]",
+    intervals: tuple[np.ndarray, np.ndarray],
+    n_located: int = N_LOCATED,
 ) -> Iterator[Placed]:
     """Yield Placed for runs of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
 
-    Each has at most MOST positions; a read with more is split into ranges of one part at a time.
+    Each has at most ``n_located`` positions; a read with more is split into ranges of one part at a time.
     """
     lo, size = intervals[0], intervals[1] - intervals[0]
     of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0).tolist()
     of_strands = sum((size[number] for number in to_locate), np.zeros(size.shape[1], np.int64))
     of_reads = of_strands[::2] + of_strands[1::2]
-    for a, b in runs(of_reads, MOST):
+    for a, b in runs(of_reads, n_located):
         own = slice(2 * a, 2 * b)
-        if of_reads[a:b].sum() <= MOST:
+        if of_reads[a:b].sum() <= n_located:
             found = [_NOWHERE]
             for number in to_locate:
                 found.append(locators[number].locate(lo[number, own], size[number, own]))
@@ -109,7 +112,7 @@ def placed(
             if owner >= 0:
                 yield _placed(a, size[part : part + 1, own], here, _NOWHERE)
                 continue
-            for i, start, stop in cuts(size[part, own], MOST):
+            for i, start, stop in cuts(size[part, own], n_located):
                 n = np.zeros((1, 2), np.int64)
                 n[0, i : i + start.size] = stop - start
                 positions = locators[part].locate(begin[i : i + start.size] + start, stop - start)

@@ -16,7 +16,7 @@ from ...compiler.functions import compiled, inlined
 from ...errors import UnsupportedError
 from ...index.reference import place_of
 from ...machines.jobs import Pool
-from .owners import Counted, Placed, distinct, placed, placed_matches
+from .owners import N_LOCATED, Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
     from ..hits import Intervals, LocatesRows
@@ -53,9 +53,10 @@ class ReadCounter(Protocol):
 
 
 class OwnersCounter:
-    """Base of ReadCounters of ``owners``: Tally and Screen."""
+    """Base of ReadCounters of ``owners``, Tally and Screen: they locate ``n_located`` positions at a time."""
 
-    owners: "Owners"
+    def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
+        self.owners, self._n_located = owners, n_located
 
     def add(
         self,
@@ -69,7 +70,11 @@ class OwnersCounter:
         ``weight`` int64[n_reads]: number of copies of each read.
         """
         bounds, reads = distinct(intervals, eligible, weight)
-        self._count(placed(self.owners, locators, bounds), reads)
+        self._count(self.places(locators, bounds), reads)
+
+    def places(self, locators: "Sequence[LocatesRows]", bounds: tuple) -> Iterator[Placed]:
+        """Yield the occurrences of reads with intervals ``bounds``, as owners.placed does."""
+        return placed(self.owners, locators, bounds, self._n_located)
 
     def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
         """Count the first ``n[r]`` NearMatches of each read r with its ``weight``; both int64[n_reads]."""
@@ -85,8 +90,9 @@ class Tally(OwnersCounter):
 
     on_gpu = True
 
-    def __init__(self, owners: "Owners") -> None:
-        self.owners, self._n = owners, len(owners.names)
+    def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
+        super().__init__(owners, n_located)
+        self._n = len(owners.names)
         self._tables: Pool[np.ndarray] = Pool(self._new)  # one per thread that is counting
 
     def table(self) -> np.ndarray:
@@ -177,13 +183,14 @@ class Screen(OwnersCounter):
 
     on_gpu = False
 
-    def __init__(self, owners: "Owners") -> None:
+    def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         if len(owners.names) > MOST:
             raise UnsupportedError(
                 f"a screen has at most {MOST} groups, but this index has {len(owners.names):,}: "
                 "use --counts-by group, or larger groups"
             )
-        self.owners, self._lock = owners, threading.Lock()
+        super().__init__(owners, n_located)
+        self._lock = threading.Lock()
         self._reads: Counter = Counter()
 
     def clear(self) -> None:

@@ -15,7 +15,6 @@ from ...compiler.functions import compiled
 from ...index.reference import STEP, contig_of
 from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
-from ..counts.owners import placed
 from ..counts.tally import Screen, Tally, note
 from ..hits import Intervals, eligible_of, located, occurrences_of, select
 from ..mapping import SearchedBatch
@@ -201,7 +200,7 @@ class PairMapper:
     def _places(self, its: SearchedBatch, eligible: np.ndarray) -> "Iterable[Placed]":
         """Return the occurrences of mates that have ``eligible`` int64[n] occurrences, for the Screen."""
         lo, hi = (array.astype(np.int64) for array in its.intervals)
-        return placed(self._screen.owners, its.locators, (lo, np.where(np.repeat(eligible > 0, 2), hi, lo)))
+        return self._screen.places(its.locators, (lo, np.where(np.repeat(eligible > 0, 2), hi, lo)))
 
     def _hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""
