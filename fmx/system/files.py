@@ -72,16 +72,32 @@ class _Draft:
         self.path = _beside(self.final, "partial")
 
     def __enter__(self) -> Self:
+        try:
+            self._make()
+        except BaseException:  # a signal, too, that arrives as soon as the draft exists
+            self._remove()
+            raise
         return self
+
+    def _make(self) -> None:
+        """Create the draft and lock it.  Raises OSError."""
+        raise NotImplementedError
+
+    def _remove(self) -> None:
+        """Remove the draft, if it exists."""
+        raise NotImplementedError
 
 
 class DraftFile(_Draft):
     """An unfinished file: write to ``file``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final: Path | str) -> None:
-        super().__init__(final)
+    def _make(self) -> None:
         self.file = open(self.path, "xb")  # noqa: SIM115
         lock(self.file.fileno())
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self.path.unlink()
 
     def commit(self) -> None:
         """Sync the data to disk and rename the file to its final name, replacing any file there."""
@@ -91,8 +107,7 @@ class DraftFile(_Draft):
         sync_names(self.final.parent)
 
     def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self.path.unlink()
+        self._remove()
         with suppress(OSError):  # data that a full disk did not accept
             self.file.close()
 
@@ -100,11 +115,13 @@ class DraftFile(_Draft):
 class DraftFolder(_Draft):
     """An unfinished folder: write below ``path``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final: Path | str) -> None:
-        super().__init__(final)
+    def _make(self) -> None:
         self.path.mkdir()
         self._descriptor = os.open(self.path, os.O_RDONLY)
         lock(self._descriptor)
+
+    def _remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def commit(self, is_lasting: bool = True) -> None:
         """Rename the folder to its final name, replacing any folder there; sync it if ``is_lasting``."""
@@ -120,7 +137,7 @@ class DraftFolder(_Draft):
             sync_names(self.final.parent)
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        self._remove()
         os.close(self._descriptor)
 
 

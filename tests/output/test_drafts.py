@@ -1,6 +1,7 @@
 """Drafts: beside the final place, locked while their owner lives, swept when it is dead."""
 
 import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -151,6 +152,34 @@ def test_links_are_followed(tmp_path, kind):
             assert make(draft, text) == text
     assert (tmp_path / "link").is_symlink()
     assert os.listdir(tmp_path / "real") == ["x"]
+
+
+@KINDS
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that nobody closed
+def test_an_interrupt_while_a_draft_is_made_leaves_nothing(tmp_path, kind):
+    """At each call, and at each return of a function of C, one after the other."""
+
+    def is_interrupted(at):
+        events = itertools.count()
+
+        def interrupt(frame, event, _):
+            here = frame.f_code.co_filename == files.__file__ and event in ("call", "c_return")
+            if here and next(events) == at:
+                raise KeyboardInterrupt
+
+        sys.setprofile(interrupt)
+        try:
+            with MAKERS[kind](tmp_path / "x"):
+                sys.setprofile(None)
+                return False
+        except KeyboardInterrupt:
+            return True
+
+    n = 0
+    while is_interrupted(n):
+        assert os.listdir(tmp_path) == []
+        n += 1
+    assert n > 10
 
 
 def old_and_new(tmp_path):
