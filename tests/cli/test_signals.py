@@ -26,8 +26,8 @@ def home(folder, index_of):
     return folder
 
 
-# fmx, in which each place where a function is called or returns, once it takes signals, has a number.  At one
-# place it waits; at its end it writes how many there are.
+# fmx, in which places where Python may handle a signal, at a call or after a function of C, are counted.  At
+# one it waits; at its end it writes how many there are.
 PLACES = """
 import importlib.util, os, runpy, signal, sys, threading
 at, reached, go = (int(sys.argv.pop(1)) for _ in range(3))
@@ -35,7 +35,9 @@ places, leave = set(), os._exit
 package = os.path.dirname(importlib.util.find_spec("fmx").origin)
 def count(frame, event, _):
     place = frame.f_code, frame.f_lasti, event
-    if not frame.f_code.co_filename.startswith(package) or place in places:
+    if event not in ("call", "c_return") or place in places:
+        return
+    if not frame.f_code.co_filename.startswith(package):
         return
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         places.add(place)
