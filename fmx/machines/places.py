@@ -39,16 +39,16 @@ class Device:
 CPU = Device()
 
 
-_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
+DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these exists if there is a GPU, on Linux and in WSL
 MUCH = 1 << 28  # bytes of input per thread, about a second's work, for which GPUs are started at once
 _PACKED, _TIMES = (".gz", ".bgz", ".bz2", ".xz", ".zst", ".bam", ".cram"), 3  # how much larger they are
 
 
-def is_much(paths: Iterable[Any], n_threads: int) -> bool:
+def is_much(paths: Iterable[Any], n_threads: int, much: int = MUCH, devices: Sequence[str] = DEVICES) -> bool:
     """Return whether there is a GPU, and so much input that starting it at once saves time."""
     files = [path for path in paths if isinstance(path, str) and os.path.isfile(path)]
     n_bytes = sum(os.path.getsize(path) * (_TIMES if path.endswith(_PACKED) else 1) for path in files)
-    return n_bytes > MUCH * n_threads and any(map(os.path.exists, _DEVICES))
+    return n_bytes > much * n_threads and any(map(os.path.exists, devices))
 
 
 def wake(number: int) -> None:
@@ -57,10 +57,10 @@ def wake(number: int) -> None:
     Errors are reported when the GPU is opened.
     """
     if not SIMULATED:
-        Thread(target=_wake, args=(number,)).start()
+        Thread(target=start_driver, args=(number,)).start()
 
 
-def _wake(number: int) -> None:
+def start_driver(number: int) -> None:
     """Initialize the driver and a GPU's primary context.  NVIDIA's bindings need NumPy, so ctypes calls."""
     device, context = c_int(), c_void_p()
     with suppress(OSError, AttributeError):
@@ -231,7 +231,7 @@ class Ways:
 PACE = Pace()
 
 
-class _Turns(Generic[P]):
+class Turns(Generic[P]):
     """Takes turns between the CPU and the places on GPUs that ``start()`` returns."""
 
     def __init__(self, start: Callable[[], Sequence[P]], pace: Pace, n_threads: int) -> None:
@@ -240,8 +240,8 @@ class _Turns(Generic[P]):
         self.starter: threading.Thread | None = None
         self.error = ""
         self._start, self._lock, self._began, self._n_streams = start, threading.Lock(), 0.0, 0
-        self._idle: list[P] = []  # places on GPUs, once for each idle stream
-        self._waiting: deque[SimpleQueue[P]] = deque()  # threads that wait for a stream; one gets the next
+        self.idle: list[P] = []  # places on GPUs, once for each idle stream
+        self.waiting: deque[SimpleQueue[P]] = deque()  # threads that wait for a stream; one gets the next
 
     def begin(self, share: Callable[[], float | None]) -> None:
         """Begin another run; ``share()`` is the fraction of it that is done, or None if unknown."""
@@ -257,25 +257,25 @@ class _Turns(Generic[P]):
                 self.start_gpus()
             if self.ways.now == ON_CPU:
                 return None
-            if self._idle or self.ways.now == ON_BOTH:
-                return self._idle.pop() if self._idle else None
+            if self.idle or self.ways.now == ON_BOTH:
+                return self.idle.pop() if self.idle else None
             mine: SimpleQueue[P] = SimpleQueue()
-            self._waiting.append(mine)
+            self.waiting.append(mine)
         with suppress(Empty):
             return mine.get(timeout=self._pace.patience)
         with self._lock:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
+            if mine in self.waiting:
+                self.waiting.remove(mine)
                 return None
         return mine.get()  # it came just now
 
     def give_back(self, place: P) -> None:
         """Pass a stream to the first thread that waits; otherwise the last holder could starve it."""
         with self._lock:
-            if self._waiting:
-                self._waiting.popleft().put(place)
+            if self.waiting:
+                self.waiting.popleft().put(place)
             else:
-                self._idle.append(place)
+                self.idle.append(place)
 
     def now(self) -> float:
         """Return the time."""
@@ -306,9 +306,13 @@ class _Turns(Generic[P]):
         except FmxError as error:
             self.error = str(error)
             return
+        self.add(made)
+
+    def add(self, made: Sequence[P]) -> None:
+        """Take turns with places on GPUs, too, from now on."""
         with self._lock:
-            self._idle += [place for place in made for _ in range(place.options.n_threads)]
-            self._n_streams = len(self._idle)
+            self.idle += [place for place in made for _ in range(place.options.n_threads)]
+            self._n_streams = len(self.idle)
 
 
 class Auto(Generic[P]):
@@ -324,7 +328,7 @@ class Auto(Generic[P]):
         self, on_cpu: P, start: Callable[[], Sequence[P]], unit: str = "reads", pace: Pace | None = None
     ) -> None:
         self.on_cpu, self._unit = on_cpu, unit
-        self._turns: _Turns[P] = _Turns(start, pace or PACE, on_cpu.options.n_threads)
+        self.turns: Turns[P] = Turns(start, pace or PACE, on_cpu.options.n_threads)
         self._as_asked: Callable[[P], P] = lambda place: place
 
     @property
@@ -340,32 +344,32 @@ class Auto(Generic[P]):
 
     def start_gpus(self) -> None:
         """Start the GPUs now: there is so much to do that they will save time."""
-        self._turns.start_gpus()
+        self.turns.start_gpus()
 
     def begin(self, share: Callable[[], float | None]) -> None:
         """Begin a run; ``share()`` is the fraction of it that is done, or None if unknown."""
-        self._turns.begin(share)
+        self.turns.begin(share)
 
     def do(
         self, work: Callable[..., Any], amount: Callable[[Any], int], emit: Callable[..., Any], item: Any
     ) -> Any:
         """Return ``work(place, emit, item)`` at the place whose turn it is; ``amount(result)`` is its
         size."""
-        place, start = self._turns.take(), self._turns.now()
+        place, start = self.turns.take(), self.turns.now()
         try:
             result = work(self.on_cpu if place is None else self._as_asked(place), emit, item)
         finally:
             if place is not None:
-                self._turns.give_back(place)
-        self._turns.note(amount(result), self._turns.now() - start, place is not None)
+                self.turns.give_back(place)
+        self.turns.note(amount(result), self.turns.now() - start, place is not None)
         return result
 
-    def sentence(self) -> str:
+    def sentence(self, devices: Sequence[str] = DEVICES) -> str:
         """Describe where the work was done, and why."""
-        turns = self._turns
+        turns = self.turns
         error = turns.error
         if not turns.starter:
-            error = _why_not()
+            error = _why_not(devices)
         elif not error and (turns.starter.is_alive() or not turns.ways.speeds):
             error = "the work was done before a GPU had started"
         if error:
@@ -383,10 +387,9 @@ def at_once(places: Iterable[Any]) -> list:
     return [place.on_cpu if isinstance(place, Auto) else place for place in places]
 
 
-def _why_not() -> str:
-    """Return why no GPU was started.  The driver takes a second, so it is queried only without a GPU
-    device."""
-    if not any(map(os.path.exists, _DEVICES)):
+def _why_not(devices: Sequence[str]) -> str:
+    """Return why no GPU was started; ask the driver, which takes a second, only without a GPU device."""
+    if not any(map(os.path.exists, devices)):
         from . import gpu
 
         try:

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 
@@ -55,8 +56,8 @@ def run(cpu, gpu, n=12, n_items=None):
     for _ in range(n):
         now += 1e-6
         assert place.do(timed, lambda summary: summary.reads, pieces.append, b"item").reads == 1000
-        if place._turns.starter:
-            place._turns.starter.join()  # what is ready when is left to chance otherwise
+        if place.turns.starter:
+            place.turns.starter.join()  # what is ready when is left to chance otherwise
     assert len(pieces) == n
     return cpu.n, getattr(gpu, "n", 0), place.sentence()
 
@@ -94,7 +95,7 @@ def test_a_thread_waits_for_a_stream_where_gpus_alone_are_faster():
     gpu = Place(0.02)
     place = Auto(Place(0.0), None, pace=Pace(patience=60))
     place.begin(lambda: 1.0)
-    place._turns.ways.now, place._turns._idle = places.ON_GPUS, [gpu]
+    place.turns.ways.now, place.turns.idle = places.ON_GPUS, [gpu]
     threads = [threading.Thread(target=do, args=(place,)) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -107,7 +108,7 @@ def test_a_thread_whose_records_are_due_does_not_wait_for_ever():
     cpu = Place(0.0)
     place = Auto(cpu, None, pace=Pace(patience=0.01))
     place.begin(lambda: 1.0)
-    place._turns.ways.now = places.ON_GPUS  # and no stream is idle
+    place.turns.ways.now = places.ON_GPUS  # and no stream is idle
     do(place)
     assert cpu.n == 1
 
@@ -127,25 +128,23 @@ def test_gpus_are_started_once():
     started = []
     place = Auto(Place(0.0), lambda: started.append(True) or [], pace=Pace(start=0.0))
     place.start_gpus()
-    place._turns.starter.join()
+    place.turns.starter.join()
     do(place)  # would start them otherwise
     assert started == [True]
 
 
-def test_how_much_input_gpus_are_started_for(monkeypatch, tmp_path):
+def test_how_much_input_gpus_are_started_for(tmp_path):
     plain, packed = str(tmp_path / "reads.fq"), str(tmp_path / "reads.fq.gz")
     for path in (plain, packed):
         (tmp_path / path).write_bytes(b"r" * 100)
-    monkeypatch.setattr(places, "MUCH", 99)
-    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
-    assert places.is_much([plain], 1)
-    assert not places.is_much([plain], 2)
-    assert places.is_much([plain, plain], 2)
-    assert places.is_much([packed], 3)  # some 300 bytes of reads
-    assert not places.is_much([packed], 4)
-    assert not places.is_much(["-", b"@r", str(tmp_path / "no")], 1)
-    monkeypatch.setattr(places, "_DEVICES", ("/no/such/device",))
-    assert not places.is_much([plain], 1)
+    is_much = partial(places.is_much, much=99, devices=("/dev/null",))
+    assert is_much([plain], 1)
+    assert not is_much([plain], 2)
+    assert is_much([plain, plain], 2)
+    assert is_much([packed], 3)  # some 300 bytes of reads
+    assert not is_much([packed], 4)
+    assert not is_much(["-", b"@r", str(tmp_path / "no")], 1)
+    assert not is_much([plain], 1, devices=("/no/such/device",))
 
 
 def test_the_speed_of_the_cpu_is_that_of_its_threads_who_may_end_at_the_same_time():
@@ -173,7 +172,7 @@ def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
     now, place, turns = 0.0, None, None
     options = MapOptions(n_threads=n_threads)
     place = Auto(Place(0.0, options), None, pace=pace._replace(clock=lambda: now))
-    turns, ready = place._turns, None
+    turns, ready, is_added = place.turns, None, False
 
     def begin_to_start():
         nonlocal ready
@@ -186,8 +185,9 @@ def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
     place.begin(lambda: taken / n_items)
     free, busy = n_threads, []
     while done < n_items:
-        if ready is not None and now >= ready and not turns._n_streams:
-            turns._idle, turns._n_streams = [Place(gpu) for _ in range(n_threads)], n_threads
+        if ready is not None and now >= ready and not is_added:
+            turns.add([Place(gpu) for _ in range(n_threads)])
+            is_added = True
         while free and taken < n_items:
             own = turns.take()
             on_cpu = sum(each is None for *_, each in busy)
@@ -195,7 +195,7 @@ def simulated(n_items, cpu, gpu, start, pace, n_threads=16, at_once=False):
             busy.append((now + n_threads / rate, n_threads / rate, own))
             free, taken = free - 1, taken + 1
         end, seconds, own = min(busy, key=lambda each: each[0])
-        if ready is not None and now < ready < end and not turns._n_streams:
+        if ready is not None and now < ready < end and not is_added:
             now = ready
             continue
         now = end
@@ -227,26 +227,25 @@ def test_nobody_waits_for_a_gpu_that_is_still_starting():
         do(place)
     assert place.sentence() == "the CPU: the work was done before a GPU had started"
     go_on.set()
-    place._turns.starter.join()
+    place.turns.starter.join()
 
 
 def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
-    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
     monkeypatch.setattr(gpu, "open_device", lambda: pytest.fail("it takes a second"))
     place = Auto(Place(0.0), None)
     do(place)
-    assert place.sentence() == "the CPU: the work was done before a GPU would have saved time"
+    assert place.sentence(["/dev/null"]) == "the CPU: the work was done before a GPU would have saved time"
 
 
 def test_streams_go_to_those_who_wait_in_turn():
-    turns = Auto(Place(0.0), None, pace=Pace(patience=60))._turns
+    turns = Auto(Place(0.0), None, pace=Pace(patience=60)).turns
     turns.begin(lambda: 1.0)
     turns.ways.now = places.ON_GPUS
     found: list = []
     threads = [threading.Thread(target=lambda n=n: found.append((n, turns.take()))) for n in range(3)]
     for n, thread in enumerate(threads):
         thread.start()
-        while len(turns._waiting) <= n and thread.is_alive():
+        while len(turns.waiting) <= n and thread.is_alive():
             time.sleep(0.001)
     for n in range(3):
         turns.give_back(n)
@@ -259,9 +258,9 @@ def test_another_way_to_ask_has_the_same_gpus():
     cpu, gpu = Place(0.0), Place(0.0)
     place = Auto(cpu, None)
     place.begin(lambda: 1.0)
-    place._turns.ways.now, place._turns._idle = places.ON_GPUS, [gpu]
+    place.turns.ways.now, place.turns.idle = places.ON_GPUS, [gpu]
     asked = place.as_asked(lambda place: replace(place, n=100))
     seen = []
     asked.do(lambda place, emit, item: seen.append(place.n), lambda result: 1, len, b"item")
     assert (seen, cpu.n, gpu.n) == ([100], 0, 0)
-    assert place._turns._idle == [gpu]
+    assert place.turns.idle == [gpu]

@@ -1,5 +1,6 @@
 """Sessions of several GPUs in one process do not mix, with a stand-in for the driver."""
 
+import os
 import threading
 import time
 from ctypes import CDLL
@@ -133,9 +134,9 @@ class Driver:
 
 def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, command, tmp_path):
     before, gpus = threading.active_count(), Driver()
-    monkeypatch.setattr(places, "SIMULATED", False)
+    exists = os.path.exists
     monkeypatch.setattr(places, "CDLL", lambda name: gpus)
-    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
+    monkeypatch.setattr(os.path, "exists", lambda path: path in places.DEVICES or exists(path))
     there = ["--engine", "cuda", "--scheduler", "tcp://there"]
     for more in ([], ["--engine", "cpu"], ["--engine", "auto"], there):
         assert command("search", "-x", "none.fmx", "none.fq", *more).code == 1
@@ -147,16 +148,16 @@ def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, com
         while threading.active_count() > before:
             time.sleep(0.01)
         assert gpus.used.pop() == number
-    (tmp_path / "much.fq").write_bytes(b"@r\nA\n+\nI\n")
-    monkeypatch.setattr(places, "MUCH", 1)
+    with open(tmp_path / "much.fq", "wb") as file:
+        file.truncate(places.MUCH + 1)
     assert command("search", "-x", "none.fmx", tmp_path / "much.fq", "--engine", "auto", "-t", 1).code == 1
     while threading.active_count() > before:
         time.sleep(0.01)
     assert gpus.used.pop() == 0
     gpus.status = 100  # no device
-    places._wake(0)
+    places.start_driver(0)
     monkeypatch.setattr(places, "CDLL", lambda name: CDLL("/no/driver"))
-    places._wake(0)
+    places.start_driver(0)
     assert gpus.used == []
 
 

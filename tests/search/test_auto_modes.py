@@ -52,7 +52,7 @@ def gpus(monkeypatch):
 
     def in_step(place, *given):
         result = do(place, *given)
-        place._turns.starter.join()
+        place.turns.starter.join()
         return result
 
     monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0, settle=0.0, trial=0.0))
@@ -102,4 +102,4 @@ def test_the_library_keeps_the_gpus(index_of):
             assert opened.search(reads, k=k, mismatches=near).tolist() == expected
         ((kept,),) = [opened._searchers._cache._kept[2]]
         assert kept.sentence().startswith("GPUs for ")
-        assert kept._turns.ways.speeds
+        assert kept.turns.ways.speeds
