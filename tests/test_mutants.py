@@ -9,7 +9,7 @@ def least(a: int | None, b):
     """A docstring, 1 + 1."""
     if not a or (a) <= (b + 2):
         note(a)
-        return a
+        return zip(a, b, strict=True)
     return b
 if TYPE_CHECKING:
     from typing import Any

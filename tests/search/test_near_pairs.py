@@ -100,8 +100,9 @@ REPEATS = numbered(
 
 
 def pairs_of_repeats() -> list:
-    """Pairs of a repeat with 0 to 3 mismatches, and of tandem repeats."""
-    made = []
+    """Pairs of a repeat with 0 to 3 mismatches, one with one proper pair, and of tandem repeats."""
+    once = REPEATS[0][1][50:90]
+    made = [pair_of(change(once[:20], 4), naive.reverse_complement(once[15:]), "o")]
     for i, (a, b) in enumerate(
         [((), ()), ((2,), ()), ((), (5,)), ((2,), (5,)), ((2, 9), (5,)), ((1, 7), (3, 9))]
     ):

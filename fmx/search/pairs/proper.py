@@ -100,7 +100,7 @@ def prepare(
     located: "tuple[Located, Located]",
     rule: Rule,
     blocks: "Blocks",
-    n_strata: int = 1,
+    n_strata: int,
 ) -> np.ndarray:
     """Return the number of proper pairs of pairs ``start`` onwards by mismatches: int64[n, 2 * n_strata - 1].
 
