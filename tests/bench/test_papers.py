@@ -66,9 +66,9 @@ def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
 
 
 def test_a_page_without_a_table_says_so():
-    rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
+    rows = [{"cluster": "six equal nodes", "pairs/s": 1014.2}]
     text = page.papers_page([tables.BenchTable("nodes", "c", "here", "2026-01-01", rows)], set())
-    assert "| six alike nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
+    assert "| six equal nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
     assert "| roofline | not run | | |" in text
     assert "not measured" in text
 

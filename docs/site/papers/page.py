@@ -143,8 +143,8 @@ PAIRWISE = {
         "LazyRScan over the CPU": _speed("table 5", "LazyRScan") / CPU,
     },
     "figure 14": {"four GPUs over one": _gpus(4) / _gpus(1)},
-    "figure 15": {"four unlike nodes": _cluster("four unlike nodes")},
-    "figure 16": {"six alike nodes": _cluster("six alike nodes")},
+    "figure 15": {"four different nodes": _cluster("four different nodes")},
+    "figure 16": {"six equal nodes": _cluster("six equal nodes")},
 }
 
 

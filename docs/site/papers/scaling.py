@@ -118,8 +118,8 @@ NODES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 READS = (10**9, 10**10, 10**11, 10**12, 10**13)
 SIZES = tuple(10**6 * 4**i for i in range(7))  # reads of a shard: 10^6 to 4 * 10^9
 PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and what the paper found for all
-    "four unlike nodes": ((250, 330, 487, 693), "1,000 to 1,700"),
-    "six alike nodes": ((1015 / 6,) * 6, "1,015"),
+    "four different nodes": ((250, 330, 487, 693), "1,000 to 1,700"),
+    "six equal nodes": ((1015 / 6,) * 6, "1,015"),
 }
 
 
