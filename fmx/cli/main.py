@@ -16,7 +16,7 @@ import click
 
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..options.command import no_such_option
+from ..options.command import help_all, no_such_option
 from ..system import process
 from ..system.process import open_closed_streams, started, tell
 from . import commands
@@ -35,6 +35,7 @@ class Modules(click.Group):
 
     def __init__(self, *arguments: Any, package: ModuleType, functions: Any = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.params.append(help_all())
         files = sorted(os.listdir(package.__path__[0]))
         names = [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
         self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}

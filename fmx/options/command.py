@@ -65,6 +65,10 @@ _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command
 class Command(click.Command):
     """A command with help in groups, which refuses repeated options."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.append(help_all(any(map(_is_rare, self.params))))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings; rarely used ones only for --help-all."""
         headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
@@ -157,6 +161,14 @@ def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def help_all(has_rare: bool = False) -> click.Option:
+    """Return --help-all, which help lists only if ``has_rare``: else it shows the same as --help."""
+    return click.Option(
+        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+        hidden=not has_rare, help="Show all options.",
+    )  # fmt: skip
+
+
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
     """Make a click command of a function that takes all values as one object: ``given.threads`` and so on.
 
@@ -173,15 +185,7 @@ def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
         return function(SimpleNamespace(**given))
 
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)
-    made = click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(take)
-    if any(map(_is_rare, made.params)):
-        made.params.append(
-            click.Option(
-                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
-                help="Show all options.",
-            )
-        )  # fmt: skip
-    return made
+    return click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(take)
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
