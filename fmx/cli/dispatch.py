@@ -38,7 +38,9 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
             raise click.UsageError(why)
         address = _address(given, job)
         if not (address or given.scheduler_file):
-            part = Part(given.shard[0], given.shard[1], str(job.output.path)) if given.shard else None
+            part = None
+            if given.shard:
+                part = Part(given.shard[0], given.shard[1], str(job.output.path), given=_options(given))
             run(job, resources, progress, part, cache)
             continue
         from ..cluster.shards import on_cluster
@@ -112,6 +114,18 @@ def shards_beside(places: Iterable[str | None]) -> str | None:
         if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
             return f"{path}.shards"
     return None
+
+
+def _options(given: SimpleNamespace) -> dict:
+    """Return {option: value} of the current command, as JSON types."""
+    from .outputs import plain
+
+    params, values = click.get_current_context().command.params, vars(given)
+    return {
+        each.opts[0]: plain(values[each.name])
+        for each in params
+        if each.name in values and each.opts[0][0] == "-"
+    }
 
 
 def _address(given: SimpleNamespace, job: PartedJob) -> str | None:

@@ -119,7 +119,7 @@ class Manifest:
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: bytes
     before the first body and after the last; ``container``: how the merged output is compressed
     (output/run.py); ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``: numbers
-    that are added up.
+    that are added up; ``given``: {option: value} of the command, if there was one.
     """
 
     run: dict
@@ -134,6 +134,7 @@ class Manifest:
     files: dict
     seconds: float
     summary: dict = field(default_factory=dict)
+    given: dict = field(default_factory=dict)
 
     def to_json(self) -> str:
         fields = {**asdict(self), "format": FORMAT}
@@ -165,8 +166,40 @@ def read_manifest(folder: str | Path) -> Manifest:
         raise OutputError(f"{path}: damaged; delete {folder} and run this shard again") from error
 
 
+_OF_PLACES = {  # options that do not change what a shard contains, or that the identity names
+    "-o", "-x", "-t", "-q", "--shard", "--scheduler", "--scheduler-file", "--engine", "--device", "--gpus",
+    "--gpu-memory", "--max-memory", "--layout", "--method", "--verify", "--reference", "--counts", "--screen",
+    "--al", "--un", "--report",
+}  # fmt: skip
+
+
+def other_options(one: dict, other: dict, places: tuple[str, str]) -> str:
+    """Return how two {option: value}, of commands, differ, in words; ``places``: where each was given."""
+    differs = [name for name in sorted(one.keys() & other.keys() - _OF_PLACES) if one[name] != other[name]]
+    return "; ".join(
+        f"{', '.join(_as_given(name, given[name]) for name in differs)} {place}"
+        for given, place in zip((one, other), places, strict=True)
+        if differs
+    )
+
+
+def _as_given(name: str, value: Any) -> str:
+    if value is None or value is False or value == []:
+        return f"without {name}"
+    return f"with {name}" if value is True else f"with {name} {_shortened(value)}".replace('"', "")
+
+
+def differing(one: Manifest, run: dict, given: dict, places: tuple[str, str]) -> str:
+    """Return how the run of a Manifest and another differ, in words; "" if they are the same.
+
+    ``given``: {option: value} of the other; ``places``: where the options of each were given.
+    """
+    differs = difference(one.run, run)
+    return (differs.startswith("options") and other_options(one.given, given, places)) or differs
+
+
 def difference(one: dict, other: dict) -> str:
-    """Return how two runs differ, in words; "" if they are the same."""
+    """Return how two runs differ, by the names of their fields; "" if they are the same."""
     if one.get("inputs") != other.get("inputs"):
         return f"inputs: {_unlike(one['inputs'], other['inputs'])}"
     for key in sorted({*one, *other}):

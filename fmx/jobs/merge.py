@@ -20,7 +20,7 @@ from ..output.search_output import Taker
 from ..report.facts import Report, added
 from ..report.page import rendered
 from ..system.process import available_cores
-from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
+from .identity import BODY, FACTS, Manifest, differing, name_of, read_manifest
 from .shard import FRAME
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
     last: Manifest | None = None
     for shard in shards:
         first = first or shard
-        if differs := difference(shard.run, first.run):
+        if differs := differing(shard, first.run, first.given, (f"in shard {shard.number}", "in shard 1")):
             raise OutputError(
                 f"{folder}: shard {shard.number} is from another run than shard 1: {differs}; delete it and "
                 "run it again"

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Part:
     """Part ``number``, from 1, of ``count``, into ``folder``; ``run``: the identity of the run as the client
-    of a cluster sees it, or None."""
+    of a cluster sees it, or None; ``given``: {option: value} of the command, or None."""
 
     number: int
     count: int
     folder: str
     run: dict | None = None
+    given: dict | None = None
 
 
 def run(
@@ -79,7 +80,7 @@ def shard_of(
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
     number, wall = (part.number, part.count), context.progress.wall
     if part.run is None:
-        return ShardRun(part.folder, number, here, wall)
+        return ShardRun(part.folder, number, here, wall, given=part.given)
     return ShardRun(part.folder, number, here, wall, context.cache, is_lasting=False)
 
 

@@ -23,7 +23,7 @@ from ..output.search_output import Taker
 from ..report.facts import as_json
 from ..system.files import DraftFolder
 from . import T, WorkerCache
-from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+from .identity import BODY, FACTS, MANIFEST, Manifest, differing, name_of, read_manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance, ReadableBuffer
@@ -35,7 +35,7 @@ class ShardRun:
     """Shard (number, count) of a run, written into ``folder``; ``run``: its identity; ``wall``: a Wall.
 
     ``cache``: shared with other shards of this process, or None; ``is_lasting``: call fsync on the files,
-    which shards that are merged at once do not need.
+    which shards that are merged at once do not need. ``given``: {option: value} of the command, or None.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class ShardRun:
         wall: Wall,
         cache: WorkerCache | None = None,
         is_lasting: bool = True,
+        given: dict | None = None,
     ) -> None:
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
         self._wall, self._cache = wall, cache
-        self._is_lasting = is_lasting
+        self._is_lasting, self._given = is_lasting, given or {}
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
@@ -71,7 +72,7 @@ class ShardRun:
         if not self._place.exists():
             return False
         found = read_manifest(self._place)
-        if differs := difference(found.run, self._run):
+        if differs := differing(found, self._run, self._given, ("there", "here")):
             raise OutputError(
                 f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
                 "or choose another folder"
@@ -165,6 +166,7 @@ class ShardRun:
             is_empty=plan.is_empty if plan else self._is_empty,
             head=around[0], tail=around[1], container=as_fields(self._container), files=files,
             seconds=round(self._wall.over(), 3), summary=self._summary,
+            given=self._given,
         )  # fmt: skip
         (folder / MANIFEST).write_text(found.to_json())
 

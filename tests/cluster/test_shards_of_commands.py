@@ -296,9 +296,13 @@ BESIDE = [
     (["--report", "r.json"], "without --report"),
     (["--al", "al.fq"], "without --al"),
     (["--un", "un.fq.gz"], "without --un"),
-    (["--format", "bam"], 'options: output: records: kind "sam", not "bam"'),
-    (["--tags", "none"], "options: output: records: tags 47, not 0"),
-    (["-a"], "options: mapping: policy: limit 1, not "),
+    (["--format", "bam"], "without --format there; with --format bam here"),
+    (["--tags", "none"], "without --tags there; with --tags none here"),
+    (["-a"], "without -a there; with -a here"),
+    (
+        ["-k", "2", "--mismatches", "1"],
+        "with --mismatches 0, with -k 1 there; with --mismatches 1, with -k 2 here",
+    ),
 ]
 
 
@@ -313,8 +317,9 @@ def test_a_shard_is_there_only_with_all_that_is_asked_for(more, words, command, 
     assert command(*shards, "--shard", "2/2", *more).code == 0
     assert command(*shards, "--shard", "2/2", *more).err.endswith("is done already; nothing to do\n")
     done = command(*shards, "--shard", "2/2")
-    assert (done.code, words.replace("without", "with")[:14] in done.err) == (1, True)
-    refused(command, tmp_path, "shard 2 is from another run than shard 1: ")
+    there = words.split("; ")[-1].removesuffix(" here").replace("without", "with")
+    assert (done.code, f"{there} there" in done.err or f"({there})" in done.err) == (1, True)
+    refused(command, tmp_path, "shard 2 is from another run than shard 1: with")
 
 
 def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
