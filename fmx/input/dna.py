@@ -52,6 +52,12 @@ UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> base to write
 COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> complement
 
 
+def is_ambiguous(sequence: str) -> bool:
+    """Return whether a sequence is of IUPAC codes, and at least one of them stands for several bases."""
+    letters = set(sequence.upper())
+    return letters <= SETS.keys() and not letters <= set("ACGTU")
+
+
 @inlined
 def symbols(words, first, i, k):
     """Return the k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.

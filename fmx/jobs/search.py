@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..input import PairedFiles, ReadFiles
 from ..input.chunks import literal_fasta
+from ..input.dna import is_ambiguous
 from ..machines.progress import Progress
 from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
@@ -130,7 +131,8 @@ class SearchJob(IndexedJob):
         return merge(folder, shards, output.path, tables, output.report, reads, progress.wall)
 
     def _asked(self, opened: Opened) -> Asked:
-        return Asked.of(self.mapping, opened.fm_index.reference)
+        asked = Asked.of(self.mapping, opened.fm_index.reference)
+        return replace(asked, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..input.reads import FORWARD, REVERSE, classes_of, count_lengths, no_lengths, rows_of
+from ..input.reads import FORWARD, REVERSE, WHOLE, classes_of, count_lengths, no_lengths, rows_of
 from ..machines.places import Auto
 from ..machines.progress import RunCounts
 from .hits import eligible_of
@@ -243,7 +243,8 @@ class Asked:
 
     ``cannot_occur``: which reads are not searched, in words. ``contig``: median length of contigs.
     ``strands``: as in MapOptions. ``iupac``: whether IUPAC codes stand for several bases. ``noun``: what a
-    read is called.
+    read is called. ``mismatches``: how many are allowed. ``trims``: whether reads are trimmed.
+    ``has_codes``: whether reads may have IUPAC codes of several bases.
     """
 
     cannot_occur: str
@@ -251,13 +252,17 @@ class Asked:
     strands: int
     iupac: bool
     noun: str = "read"
+    mismatches: int = 0
+    trims: bool = False
+    has_codes: bool = True
 
     @classmethod
     def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
         """Return the Asked of MapOptions and a Reference."""
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
-        iupac = bool(options.near and options.near.iupac)
-        return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun)
+        mismatches, iupac = (options.near.mismatches, options.near.iupac) if options.near else (0, False)
+        trims = options.trim != WHOLE or options.collapse not in (None, WHOLE)
+        return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims)
 
 
 def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
@@ -272,19 +277,25 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
             "select the part that can match with --start N --length M"
         )
     if summary.hopeless > summary.reads / 2:
+        if asked.trims:
+            return (
+                "most reads cannot be searched after trimming: check the file, --trim5, --trim3, --start, "
+                "--length and --min-length"
+            )
         return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
     if asked.strands != FORWARD | REVERSE:
         other = "--forward-only" if asked.strands == FORWARD else "--reverse-only"
         return f"reads may come from the other strand: remove {other}"
+    allow = "more --mismatches" if asked.mismatches else "--mismatches"
     return (
         "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow "
-        "--mismatches, and check the reference"
+        f"{allow}, and check the reference"
     )
 
 
 def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
     """Return what to do about patterns that cannot occur; "" if all can."""
-    if summary.hopeless == 0 or asked.iupac:
+    if summary.hopeless == 0 or asked.iupac or not asked.has_codes:
         return ""
     return "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
 
