@@ -75,6 +75,8 @@ def named_input(path: str | bytes | os.PathLike) -> Iterator[None]:
     """Turn system errors while reading an input into InputError."""
     try:
         yield
+    except IsADirectoryError as error:
+        raise InputError(path, "", f"{error.strerror}: name the files in it") from error
     except OSError as error:
         raise InputError(path, "", error.strerror or str(error)) from error
 

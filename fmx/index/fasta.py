@@ -20,7 +20,7 @@ from ..compiler.functions import compiled
 from ..compiler.primitives import at, find_byte
 from ..compiler.sorting import lower_bound
 from ..errors import InputError, escaped, shown
-from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
+from ..input.chunks import CHUNK_SIZE, CR, IS_BAM, NEWLINE, about_cr, no_fasta, refuse_archive, skip_blank
 from ..input.dna import CODE, IUPAC
 from ..input.read_range import InputShare
 from ..input.streams import Source, stems_of
@@ -74,7 +74,10 @@ def read_letters(
 
     Raises InputError if the file is not FASTA with at least one contig.
     """
+    if source.alignments:
+        raise InputError(source.path, "", IS_BAM)
     data = read_whole(source, n_threads, tell, size)
+    refuse_archive(source.path, data)
     cut = [(start, min(start + size, data.size)) for start in range(0, data.size, size)]
     begins = _begins(data, cut, run_all(_last_newline, [(data, *span) for span in cut], n_threads))
     letters = np.empty(data.size, np.uint8)
@@ -287,7 +290,7 @@ def other_than_dna(letters: np.ndarray) -> str:
     others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
     return (
         f"{percent:.0f} % of its characters are not IUPAC codes of DNA ({others}): is it protein? No read "
-        "maps to them"
+        "can match there"
     )
 
 

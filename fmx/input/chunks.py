@@ -23,6 +23,7 @@ FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
 BLANK_LINE = "there is a blank line between records before it: remove it"
+IS_BAM = "this is BAM or CRAM; expected FASTA"
 _CONVERT = "convert with: tr '\\r' '\\n'"
 
 
@@ -114,16 +115,28 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
             raise InputError(path, "", os.strerror(errno.EACCES))
         return
     if os.path.isfile(os.path.join(path, "meta.json")):
-        raise InputError(path, "", "this is an index, not a file of sequences: give it with -x")
+        advice = ": give it with -x" if check is begins_fastq else ""
+        raise InputError(path, "", f"this is an index, not a file of sequences{advice}")
     with Source(path) as source:
         if source.alignments:
+            try:
+                check(source.path, ord("@"))
+            except InputError as error:
+                raise InputError(source.path, "", IS_BAM) from error
             return source.alignments.check()
         head = bytearray(1 << 12)
-        begin = head[: source.readinto(head)].lstrip()
+        refuse_archive(source.path, head := head[: source.readinto(head)])
+        begin = head.lstrip()
     if begin:
         if check is begins_fastq and (what := _of_lines(bytes(begin))):
             raise InputError(source.path, "first line", f"reads must be FASTA or FASTQ, but this {what}")
         check(source.path, begin[0])
+
+
+def refuse_archive(path: str, begin: Any) -> None:
+    """Raise InputError if a file that begins with these bytes is a tar archive."""
+    if bytes(begin[257:262]) == b"ustar":
+        raise InputError(path, "", "this is a tar archive: unpack it")
 
 
 def _of_lines(begin: bytes) -> str:

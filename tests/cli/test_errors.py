@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import subprocess
+import tarfile
 
 import cases
 import numpy as np
@@ -45,7 +46,7 @@ def test_reads_that_are_not_there(indexed, command):
         command("search", "ref.fmx")
     )
     (indexed / "folder").mkdir()
-    assert "folder: Is a directory" in complaint(command("search", "folder"))
+    assert "folder: Is a directory: name the files in it" in complaint(command("search", "folder"))
 
 
 def test_empty_reads_give_a_header_and_a_warning(indexed, command):
@@ -364,6 +365,30 @@ def test_what_a_foreign_file_may_be_is_told(begin, said, indexed, command):
     (indexed / "x").write_bytes(begin)
     for arguments in (["search", "x"], ["index", "x"], ["pairwise", "x"]):
         assert said in complaint(command(*arguments))
+
+
+def test_a_tar_archive_is_named(indexed, command):
+    (indexed / "reads.fq").write_bytes(GOOD)
+    for name, mode in (("x.tar", "w"), ("x.tgz", "w:gz")):
+        with tarfile.open(name, mode) as archive:
+            archive.add("reads.fq")
+        for arguments in (["search"], ["index"], ["pairwise"], ["count", "-l", "reads.fq"]):
+            assert f"{name}: this is a tar archive: unpack it" in complaint(command(*arguments, name))
+
+
+def test_bam_where_fasta_is_expected_is_named(indexed, command):
+    (indexed / "reads.fq").write_bytes(GOOD)
+    assert command("search", "reads.fq", "-o", "x.bam").code == 0
+    for arguments in (["index"], ["pairwise"], ["count", "reads.fq", "-l"]):
+        assert "x.bam: this is BAM or CRAM; expected FASTA" in complaint(command(*arguments, "x.bam"))
+
+
+def test_an_index_in_the_place_of_sequences_is_named(indexed, command):
+    done = command("index", "ref.fmx")
+    assert (done.code, done.err) == (
+        2, "fmx: error: ref.fmx is an index already; to add a layout or groups, use --add\n"
+    )  # fmt: skip
+    assert complaint(command("pairwise", "ref.fmx")).endswith("this is an index, not a file of sequences")
 
 
 def test_sam_in_the_place_of_reads_is_named(indexed, command):

@@ -19,7 +19,7 @@ def test_a_protein_is_warned_of(folder, command):
         said = command("index", name, "-o", "p.fmx").err
         assert (
             f"warning: {name}: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
-            "protein? No read maps to them\n" in said
+            "protein? No read can match there\n" in said
         )
         assert "warning" not in command("index", "-q", name, "-o", "p.fmx").err
 
@@ -49,3 +49,13 @@ def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, co
         assert "fmx: replaced x.fmx; " in command("index", "a.fa", "-o", "x.fmx", *more).err
     said = command("index", "b.fa", "-o", "x.fmx").err
     assert "fmx: replaced x.fmx, the index of another reference (1 contig, 3,000 bases); inspect" in said
+
+
+def test_inspect_counts_the_indexed_bases(folder, command):
+    (folder / "x.fa").write_bytes(cases.fasta([("a", "ACGTTGCA" * 9 + "NNN" + "ACCA" * 5)]))
+    assert command("index", "-q", "x.fa").code == 0
+    lines = command("inspect", "x.fmx").out.decode().splitlines()
+    assert (
+        "  indexed        92 bases in 2 blocks of A, C, G, T; 94 symbols with one separator per block"
+        in lines
+    )

@@ -337,7 +337,7 @@ def test_the_reference_is_not_the_output(home, command):
 def test_a_reference_without_a_name(home, command):
     assert "empty argument" in error(command("index", ""), 2)
     assert ".: Is a directory" in error(command("index", "-q", "."))
-    assert "ref.fmx: Is a directory" in error(command("index", "-q", "ref.fmx"))
+    assert "ref.fmx is an index already" in command("index", "-q", "ref.fmx").err
     assert "/: Is a directory" in error(command("index", "-q", "/"))
     assert "..: Is a directory" in error(command("index", "-q", ".."))
     assert names(home) == ["one.fa", "ref.fmx", "two.fa"]

@@ -1,5 +1,6 @@
 """fmx index: build an index of a reference."""
 
+import os
 from types import SimpleNamespace
 
 import click
@@ -15,7 +16,7 @@ from ... import limits, options
         "-o",
         "--output",
         type=click.Path(),
-        help="Folder to write.  [default: REFERENCE with the suffix .fmx]",
+        help="Folder to write.  [default: REFERENCE with the suffix .fmx; required with several files]",
     ),
     click.option(
         "--add",
@@ -99,7 +100,7 @@ def command(given: SimpleNamespace) -> None:
     if given.output is None and given.references[1:]:
         raise click.UsageError("several references need -o NAME.fmx")
     from ...index import layouts
-    from ...index.disk import default_index_path, index_at
+    from ...index.disk import META, default_index_path, index_at
     from ...index.plan import IndexOptions
     from ...jobs import index as jobs
     from ...jobs.run import run
@@ -117,6 +118,9 @@ def command(given: SimpleNamespace) -> None:
             names or (layouts.DEFAULT,), given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
             prefixed=given.prefix_names, groups=given.groups,
         )  # fmt: skip
+        for name in given.references:
+            if os.path.isfile(os.path.join(name, META)):
+                raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
         path = given.output or default_index_path(first)
         check_clashes(given.references, {"-o": given.output} if given.output else {})
         run(jobs.IndexJob(given.references, path, wanted), resources, progress)

@@ -45,14 +45,15 @@ def _lines(found: dict) -> Iterator[str]:
     yield f"  contigs        {found['n_contigs']:,} ({n_of(found['n_bases'], 'base')})"
     if "n_groups" in found:
         yield f"  groups         {found['n_groups']:,}"
-    symbols, blocks = n_of(found["n_text"], "symbol"), n_of(found["n_blocks"], "block")
-    yield f"  text           {symbols} in {blocks} of A, C, G, T"
+    bases, blocks = n_of(found["n_text"] - found["n_blocks"], "base"), n_of(found["n_blocks"], "block")
+    symbols = n_of(found["n_text"], "symbol")
+    yield f"  indexed        {bases} in {blocks} of A, C, G, T; {symbols} with one separator per block"
     if sizes := found.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
         yield f"  parts          {len(sizes)} ({symbols} symbols)"
-    for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
+    for i, (name, (size, _)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
-        yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol (predicted: {formula:.3f})"
+        yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol"
     if found["sa_rate"] > 0:
         yield from _suffix_array_lines(found)
     way = found["search"]["way"]
