@@ -24,6 +24,7 @@ import numpy as np
 
 from ..compiler import object_cache
 from ..errors import InputError, OutputError, cannot_write, n_of
+from ..input.chunks import NEWLINE
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
@@ -147,15 +148,17 @@ class PairOutput(SingleOutput):
 
 @dataclass(frozen=True)
 class AlignmentSummary(RunCounts):
-    """Counts of a run."""
+    """Counts of a run; ``reported``: pairs with the least identity, or all of a matrix."""
 
     pairs: int
+    reported: int
 
     things = "pairs"
 
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""
-        return n_of(self.pairs, "pair")
+        reported = f" compared, {self.reported:,} of them reach --id" if self.reported < self.pairs else ""
+        return f"{n_of(self.pairs, 'pair')}{reported}"
 
 
 class ScoringGpus(NamedTuple):
@@ -207,11 +210,13 @@ def align(
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, *gpus)
         stack.callback(computed.close)
-        sizes = [job.n_pairs(*chunk) for chunk in chunks]
+        sizes, n_lines = [job.n_pairs(*chunk) for chunk in chunks], 0
         results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
         for chunk, data in zip(chunks, results, strict=True):
             sink.write(square_piece(chunk, data) if output.values else data)
-        summary = AlignmentSummary(sum(sizes))
+            if not output.values:
+                n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
+        summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines)
         this_run.note(summary)
         wall.turn_to("writing")
     return summary

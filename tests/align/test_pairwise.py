@@ -253,3 +253,17 @@ def test_without_a_gpu_cuda_is_refused(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1, done.stderr
     assert b"use --engine cpu" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--id", "0.9"], "fmx: 3 pairs compared, 1 of them reach --id; "),
+        ([], "fmx: 3 pairs; "),
+        (["--matrix", "score"], "fmx: 6 pairs; "),
+    ],
+)
+def test_the_summary_counts_the_reported_pairs(options, said, tmp_path, capfd):
+    fasta = write(tmp_path / "in.fa", [("a", "ACGTTGCAACG"), ("b", "ACGTTGCAACG"), ("c", "GGGGGGCCCC")])
+    assert run(["pairwise", str(fasta), *options, "-o", os.devnull]) == 0
+    assert said in capfd.readouterr().err
