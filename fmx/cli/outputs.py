@@ -54,12 +54,12 @@ def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[st
 
 def reporting(kinds: Sequence[str]) -> Callable:
     """--report, for a command that writes reports of these kinds."""
-    said = {"JSON": "FILE.json", "HTML": "FILE.html", "MULTIQC": f"FILE{MULTIQC} for MultiQC",
-            "TSV": "FILE.tsv with one line per sample of fmx count"}  # fmt: skip
+    said = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
+            "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
     *most, last = [words for kind, words in said.items() if kind in kinds]
     return click.option(
         "--report", "reports", type=ReportFile(kinds), multiple=True, metavar="FILE", callback=_one_of_each,
-        help=f"Write a report of the run: {', '.join(most)} or {last}; may be repeated.",
+        help=f"Write a report to FILE, whose name ends with {', '.join(most)} or {last}; may be repeated.",
     )  # fmt: skip
 
 
@@ -117,13 +117,13 @@ def _options(command: str, given: SimpleNamespace) -> dict:
     """Return {name: value} of all options of a command."""
     params = import_module(f".commands.{command}", __package__).command.params
     names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
-    return {name: _plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
+    return {name: plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as a JSON type."""
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
