@@ -19,7 +19,7 @@ from ..jobs import LocalCache, PartedJob, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
-from ..options import device_of, find_indexes
+from ..options import device_of, find_indexes, plain
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice
@@ -118,8 +118,6 @@ def shards_beside(places: Iterable[str | None]) -> str | None:
 
 def _options(given: SimpleNamespace) -> dict:
     """Return {option: value} of the current command, as JSON types."""
-    from .outputs import plain
-
     params, values = click.get_current_context().command.params, vars(given)
     return {
         each.opts[0]: plain(values[each.name])

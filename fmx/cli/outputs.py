@@ -117,14 +117,7 @@ def _options(command: str, given: SimpleNamespace) -> dict:
     """Return {name: value} of all options of a command."""
     params = import_module(f".commands.{command}", __package__).command.params
     names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
-    return {name: plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
-
-
-def plain(value: Any) -> Any:
-    """Return a value as a JSON type."""
-    if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
-    return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
+    return {name: options.plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
 # Output options of fmx search.

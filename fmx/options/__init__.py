@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .. import limits
-from ..errors import IndexFileError
+from ..errors import IndexFileError, shown
 from ..machines.places import ALL_GPUS, Device
 from ..search.engines import CUDA
 from ..system.process import available_cores
@@ -318,6 +318,13 @@ def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
         )
     n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
     return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
+
+
+def plain(value: Any) -> Any:
+    """Return the value of an option as a JSON type."""
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
 def strands_of(given: SimpleNamespace) -> int:
