@@ -1,6 +1,7 @@
 """Short ways to maximal matches for tests: letters (blocks and their separators) and queries to matches."""
 
 from itertools import accumulate
+from typing import NamedTuple
 
 import naive
 import numpy as np
@@ -12,9 +13,9 @@ from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
-from fmx.mem.matching import ALL, IN_BOTH
+from fmx.mem.matching import ALL, IN_BOTH, JoinedMatchers
 from fmx.mem.mummergpu import MummerGpu, Segment
-from fmx.mem.strands import Matches, Strands, collect
+from fmx.mem.strands import Matcher, Matches, Strands, collect, collected, seek
 
 
 def mummergpu(letters, least) -> MummerGpu:
@@ -45,6 +46,23 @@ def matches_of(matcher, strands, anchors, slice_size=None) -> list:
         n = collect(matcher, strands, anchors, start, stop, matches)
         found += zip(*(column[:n].tolist() for column in matches), strict=True)
     return found
+
+
+class InSlices(NamedTuple):
+    """A matcher that looks at ``n_rows`` rows at a time."""
+
+    matcher: Matcher
+    n_rows: int
+
+    def slices(self, strands):
+        return collected(self.matcher, strands, seek(self.matcher, strands), n_rows=self.n_rows)
+
+
+def in_slices(matcher, n_rows):
+    """A matcher, or those of all parts, in slices of so many rows."""
+    if isinstance(matcher, JoinedMatchers):
+        return matcher._replace(matchers=[InSlices(part, n_rows) for part in matcher.matchers])
+    return InSlices(matcher, n_rows)
 
 
 def ask(matcher, queries) -> list:

@@ -102,10 +102,12 @@ def collect(matcher, strands, anchors, start, stop, matches):
 ROWS_AT_ONCE = 1 << 17
 
 
-def collected(matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1) -> Iterator[Matches]:
-    """Yield the Matches of anchors; each thread takes ROWS_AT_ONCE rows, or one anchor, at a time."""
+def collected(
+    matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1, n_rows: int = ROWS_AT_ONCE
+) -> Iterator[Matches]:
+    """Yield the Matches of anchors; each thread takes ``n_rows`` rows, or one anchor, at a time."""
     rows = anchors.hi - anchors.lo
-    cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
+    cuts = list(runs(rows, n_rows)) or [(0, 0)]
     for i in range(0, len(cuts), n_threads):
         work = [
             (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))

@@ -10,7 +10,7 @@ import pytest
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from mems import expect_rows, rows
+from mems import expect_rows, in_slices, rows
 from texts import TEXTS, numbered, random_letters
 
 from fmx.index import fm_index
@@ -26,10 +26,10 @@ from fmx.output import module_of
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
 
 
-def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes:
+def find(path, queries, options, kind="tsv", task_size=None, many=None, n_rows=None) -> bytes:
     """What fmx mem writes about queries, without a head; ``path`` of an index, or an opened one.
 
-    Windows of more than ``many`` rows are taken as two.
+    Windows of more than ``many`` rows are taken as two; ``n_rows`` are looked at at a time.
     """
     opened = fm_index.load(path, method="verify") if isinstance(path, (str, Path)) else path
     made = module_of(kind).open_matches(
@@ -39,6 +39,8 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     finder.task_size = task_size or finder.task_size
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)
+    if n_rows:
+        finder.matcher = in_slices(finder.matcher, n_rows)
     sink = io.BytesIO()
     pipeline.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
     return sink.getvalue()

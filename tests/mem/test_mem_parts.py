@@ -7,7 +7,7 @@ import pytest
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from mems import expect_rows, rows
+from mems import expect_rows, in_slices, rows
 from output_of import without_program
 from several import SEVERAL, far_apart, part_size_of, symbols_of
 from test_mem import UNIQUE, broken, find, queries_of
@@ -17,7 +17,6 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching
-from fmx.mem import strands as queries_in_strands
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, MemOptions
 
 BOTH = FORWARD | REVERSE
@@ -58,12 +57,10 @@ def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     unique, algorithm = data.draw(st.sampled_from(UNIQUE)), data.draw(st.sampled_from(list(ALGORITHMS)))
     kind, task_size = data.draw(st.sampled_from(KINDS)), data.draw(st.sampled_from([None, 1, 7, 50]))
     options = MemOptions(least, strands, unique, 2, algorithm)
-    with pytest.MonkeyPatch.context() as patch:
-        n_rows = data.draw(st.sampled_from([1, 2, 5, 1 << 17]))
-        patch.setattr(queries_in_strands, "ROWS_AT_ONCE", n_rows)
-        found = find(several, queries, options, task_size=task_size)
-        assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
-        assert find(several, queries, options, kind, task_size) == find(one, queries, options, kind)
+    how = {"task_size": task_size, "n_rows": data.draw(st.sampled_from([1, 2, 5, None]))}
+    found = find(several, queries, options, **how)
+    assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
+    assert find(several, queries, options, kind, **how) == find(one, queries, options, kind)
 
 
 def test_what_occurs_once_in_each_of_two_parts_is_not_unique(tmp_path):
@@ -77,7 +74,7 @@ def test_what_occurs_once_in_each_of_two_parts_is_not_unique(tmp_path):
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 1000])
-def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatch):
+def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path):
     """A thousand rows in each part for every window; places of matches are shared by all parts."""
     contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
     query = "AC" * 30 + "G" + "AC" * 40
@@ -85,11 +82,9 @@ def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatc
     assert len(fm_index.load(several).parts) == 3
     for algorithm in ALGORITHMS:
         options = MemOptions(15, BOTH, ALL, 1, algorithm)
-        monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", 10**6)
-        expected = find(one, [query], options)
+        expected = find(one, [query], options, n_rows=10**6)
         assert rows(expected) == expect_rows(contigs, [query], 15, BOTH, ALL)
-        monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", n_rows)
-        assert find(several, [query], options) == expected
+        assert find(several, [query], options, n_rows=n_rows) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,13 +117,12 @@ def test_the_command_reads_parts(tmp_path, command):
         assert (with_gpu.code, without_program(with_gpu.out)) == (0, without_program(expected.out))
 
 
-def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):
+def test_slices_are_no_larger_than_asked_for(tmp_path):
     """Of three parts 10 rows each are looked at, or those of one window, whose matches are 418 at most."""
     contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
     _, path = build_both(tmp_path, contigs, 2 * 190)
     opened, strands = fm_index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
-    monkeypatch.setattr(queries_in_strands, "ROWS_AT_ONCE", 10)
     joined = matching.join(opened, [ALGORITHMS["mummergpu"](part, 15) for part in opened.parts])
-    sizes = [matches.length.size for matches in joined.slices(strands)]
+    sizes = [matches.length.size for matches in in_slices(joined, 10).slices(strands)]
     assert max(sizes) < 450
     assert len(sizes) > 50
