@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from . import MapsSpans, WritesHits
 
 ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
-AUTO_CHUNK = 1 << 24  # bytes of a span, for the CPU or a GPU: suits both
 
 
 def make_mapper(
@@ -127,7 +126,7 @@ def make_mappers(
     if device.engine == "auto":
         at_once = is_much(paths, options.n_threads)
         is_large = at_once and not options.pairing  # large ones suit GPUs; pairs have two files
-        own = replace(options, chunk_size=2 * AUTO_CHUNK if is_large else AUTO_CHUNK)
+        own = replace(options, chunk_size=options.sizes.auto_chunk << is_large)
         place = Auto(make_mapper(index, own, observers), start)
         if at_once:
             from .gpu import gpu_mapper  # takes longer while all cores work  # noqa: F401

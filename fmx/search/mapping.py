@@ -23,12 +23,32 @@ FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
 
 
+class GpuSizes(NamedTuple):
+    """Sizes of work on a GPU.
+
+    ``chunk``: bytes of a chunk, fewer if memory is short, but not fewer than ``least_chunk``. ``words``,
+    ``rows``: of near matches, those that are looked up, and compared, together; a read is never split. A
+    chunk is left to the host if its records have more than ``long`` bytes on average, or ``room`` bytes of
+    output or ``hits`` per byte of it; or if a read has more than ``rows_of_read``.
+    """
+
+    chunk: int = 1 << 25
+    least_chunk: int = 1 << 20
+    words: int = 1 << 20
+    rows: int = 1 << 22
+    rows_of_read: int = 1 << 27
+    long: float = 1 << 13
+    room: float = 8
+    hits: float = 1 / 8
+
+
 class RunSizes(NamedTuple):
     """Most items that are handled together, unless one read has more.
 
     ``hits``: occurrences that are located, and hits that are formatted. Of near matches: ``bases`` of reads
     that are planned, ``words`` that are looked up, ``rows`` that are compared with the text for a run of
     reads, and ``matches`` that are collected at a time. With fewer, threads would contend for Python's lock.
+    ``auto_chunk``: bytes of a span that the CPU or a GPU maps.
     """
 
     hits: int = 1 << 17
@@ -36,6 +56,8 @@ class RunSizes(NamedTuple):
     words: int = 1 << 17
     rows: int = 1 << 20
     matches: int = 1 << 17
+    auto_chunk: int = 1 << 24
+    gpu: GpuSizes = GpuSizes()
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,16 @@ from texts import numbered, random_letters
 START = """
 import sys
 import weakref
+from dataclasses import replace
 sys.setswitchinterval(1e-5)
 from fmx.machines import gpu, gpu_session
 from fmx.search.gpu import gpu_mapper, gpu_search
+from fmx.search.mapping import GpuSizes, RunSizes
 from fmx.compiler.cuda import kernel
 
-gpu_mapper.CHUNK_SIZE = gpu_mapper.LEAST_CHUNK = 1 << 12  # many chunks of a small file
+SMALL = RunSizes(gpu=GpuSizes(1 << 12, 1 << 12))  # many chunks of a small file
+make = gpu_mapper.make_mapper
+gpu_mapper.make_mapper = lambda index, options, *rest: make(index, replace(options, sizes=SMALL), *rest)
 
 
 def take_memory(left):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import cases
 import naive
@@ -14,15 +15,15 @@ from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE, Trim
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
-from fmx.search.gpu import gpu_mapper, gpu_near
+from fmx.search.gpu import gpu_near
 from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapper import Mapper
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 from fmx.search.queries import near
 
 GPU = workflow.Device("cuda")
 SHOWN = "counts", "lengths", "contigs", "strands", "multiplicity", "mismatches"
-TOO_MUCH = {"rows": (gpu_near, "MOST_ROWS", 1), "matches": (gpu_mapper, "_HITS", 0)}
+TOO_MUCH = {"rows": GpuSizes(rows_of_read=1, rows=4), "matches": GpuSizes(hits=0, rows=4)}
 UNIT = random_letters(160, "near to records")
 CONTIGS = numbered([UNIT, "TT" + UNIT[:40] + "T" + UNIT[41:90] + "NN" + UNIT[20:60], "ACG" * 9])
 
@@ -141,18 +142,16 @@ def test_pieces_as_for_a_larger_text_give_the_same(n_text, opened, reads, tmp_pa
     assert n_on_cpu == 0
 
 
-def test_words_and_rows_in_runs_give_the_same(opened, reads, tmp_path, on_cpu, monkeypatch):
-    monkeypatch.setattr(gpu_near, "N_WORDS", 15)
-    monkeypatch.setattr(gpu_near, "N_ROWS", 4)
+def test_words_and_rows_in_runs_give_the_same(opened, reads, tmp_path, on_cpu):
     for mode in ("two", "two, strata"):
-        assert both(opened, reads, tmp_path, on_cpu, MODES[mode])[1] == 0
+        options = replace(MODES[mode], sizes=RunSizes(gpu=GpuSizes(words=15, rows=4)))
+        assert both(opened, reads, tmp_path, on_cpu, options)[1] == 0
 
 
 @pytest.mark.parametrize("what", TOO_MUCH)
-def test_what_is_too_much_goes_the_way_of_the_cpu(what, opened, reads, tmp_path, on_cpu, monkeypatch):
-    monkeypatch.setattr(*TOO_MUCH[what])
-    monkeypatch.setattr(gpu_near, "N_ROWS", 4)
-    assert both(opened, reads, tmp_path, on_cpu, MODES["two"])[1] == 1
+def test_what_is_too_much_goes_the_way_of_the_cpu(what, opened, reads, tmp_path, on_cpu):
+    options = replace(MODES["two"], sizes=RunSizes(gpu=TOO_MUCH[what]))
+    assert both(opened, reads, tmp_path, on_cpu, options)[1] == 1
 
 
 def test_backward_search_finds_the_same(opened, reads, tmp_path, on_cpu):

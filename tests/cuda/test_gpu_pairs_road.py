@@ -1,6 +1,7 @@
 """Pairs made records on a GPU: the bytes and the summary are those of the CPU."""
 
 import gzip
+from dataclasses import replace
 
 import cases
 import naive
@@ -16,9 +17,9 @@ from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
-from fmx.search.gpu import gpu_mapper, gpu_pairs
+from fmx.search.gpu import gpu_pairs
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
 
@@ -57,7 +58,7 @@ OUTPUTS = {
     "BED": {"kind": "bed"},
     "PAF": {"kind": "paf"},
 }
-TOO_MUCH = ("_MOST_HITS", "_LONGEST_ROOM", "_LONG")
+TOO_MUCH = {"hits": GpuSizes(hits=0), "room": GpuSizes(room=0), "long": GpuSizes(long=0)}
 
 
 @pytest.fixture
@@ -133,12 +134,9 @@ def test_files_of_any_kind_give_the_same(opened, tmp_path, on_cpu):
         assert (found[1], n) == (expected, 0)
 
 
-def test_mates_that_wait_for_each_other_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
-    for name in ("CHUNK_SIZE", "LEAST_CHUNK"):
-        monkeypatch.setattr(gpu_mapper, name, 600)
-    for name in ("_MOST_HITS", "_LONGEST_ROOM"):
-        monkeypatch.setattr(gpu_pairs, name, 1000)
-    options = MapOptions(SOME, pairing=FR)
+def test_mates_that_wait_for_each_other_give_the_same(opened, tmp_path, on_cpu):
+    sizes = RunSizes(gpu=GpuSizes(chunk=600, least_chunk=600, hits=1000, room=1000))
+    options = MapOptions(SOME, pairing=FR, sizes=sizes)
     assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
 
 
@@ -176,9 +174,9 @@ def test_errors_are_those_of_the_cpu(fault, opened, tmp_path):
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)
-def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu, monkeypatch):
-    monkeypatch.setattr(gpu_pairs, name, 0)
-    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES["all"])[1] >= len(MATES)
+def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
+    options = replace(MODES["all"], sizes=RunSizes(gpu=TOO_MUCH[name]))
+    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] >= len(MATES)
 
 
 def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):

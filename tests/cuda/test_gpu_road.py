@@ -27,12 +27,12 @@ from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 from fmx.search import mappers
-from fmx.search.gpu import gpu_mapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 
 NO_READS = ReadsOutput()
+USUAL, SMALL = RunSizes(), RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
 GPU = workflow.Device("cuda")
 UNIT = random_letters(150, "road")
 CONTIGS = numbered([UNIT, "TT" + UNIT[90:140] + "NN" + UNIT[:20], "ACG" * 9])
@@ -90,6 +90,7 @@ def search(
     trim=WHOLE,
     beside=NO_READS,
     by_group=False,
+    sizes=USUAL,
     **records,
 ):
     """(what is written, BAM inflated; the table of counts; the summary)."""
@@ -97,7 +98,8 @@ def search(
     output = SearchOutput(
         RecordOutput(str(path), **records), CountsOutput(str(counts), by_group), reads=beside
     )
-    summary = workflow.search(opened, [reads], MapOptions(policy, trim=trim), output, device=device)
+    options = MapOptions(policy, trim=trim, sizes=sizes)
+    summary = workflow.search(opened, [reads], options, output, device=device)
     written = path.read_bytes()
     return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary
 
@@ -199,22 +201,20 @@ def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on
     both(opened, tmp_path / "reads", tmp_path, on_cpu, kind="bam")
 
 
-def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
+def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
-    monkeypatch.setattr(gpu_mapper, "LEAST_CHUNK", 300)
-    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", 300)
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"])
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"], sizes=SMALL)
     assert on_cpu == []
 
 
 def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
-    monkeypatch.setattr(mappers, "AUTO_CHUNK", 200)
     monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0))
     start, made = mappers.warm_up, threading.Event()
     monkeypatch.setattr(mappers, "warm_up", lambda *given: (start(*given), made.set()))
-    found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))
+    sizes, device = RunSizes(auto_chunk=200), workflow.Device("auto")
+    found = search(opened, tmp_path / "reads", tmp_path / "auto", device, sizes=sizes)
     assert found == expected
     assert made.wait(60)
 
@@ -225,12 +225,11 @@ def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
     assert on_cpu == []
 
 
-@pytest.mark.parametrize("name", ["_LONG", "_ROOM", "_HITS"])
-def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu, monkeypatch):
+@pytest.mark.parametrize("name", ["long", "room", "hits"])
+def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
-    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", gpu_mapper.LEAST_CHUNK)
-    monkeypatch.setattr(gpu_mapper, name, 1e-6)
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"])
+    sizes = RunSizes(gpu=GpuSizes(chunk=1 << 20, **{name: 1e-6}))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"], sizes=sizes)
     assert max(chunk.n_bound for chunk in on_cpu) == len(RECORDS)  # threads take chunks in any order
 
 
@@ -259,17 +258,15 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
 
 
 @pytest.fixture
-def small_spans(monkeypatch):
-    """Spans of three blocks, of whose ends the host is told so little that it must ask for more."""
-    monkeypatch.setattr(gpu_mapper, "LEAST_CHUNK", 300)
-    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", 300)
+def few_ends(monkeypatch):
+    """The host is told so little of the ends of blocks that it must ask for more."""
     monkeypatch.setattr(reads_gpu, "ENDS", 40)
 
 
 @pytest.mark.parametrize("data", [FEW[:-1], FASTA[: FASTA.index(b">r4")]], ids=["FASTQ", "FASTA"])
-def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu, small_spans):
+def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu, few_ends):
     (tmp_path / "reads").write_bytes(bgzf(data, 130))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)
     assert not any(getattr(one, "n_bound", 1) for one in on_cpu)  # but for a chunk of no records
 
 
@@ -278,21 +275,21 @@ def complaint(opened, tmp_path):
     said = []
     for device in (workflow.Device(), GPU):
         with pytest.raises(InputError) as caught:
-            search(opened, tmp_path / "reads", tmp_path / "out", device)
+            search(opened, tmp_path / "reads", tmp_path / "out", device, sizes=SMALL)
         said.append(str(caught.value))
     assert said[0] == said[1]
     return said[0]
 
 
-def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu, small_spans):
+def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu, few_ends):
     (tmp_path / "reads").write_bytes(bgzf(b"\n \n" + FEW + b"\n" * 150, 250))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)
     (tmp_path / "reads").write_bytes(bgzf(FEW + b"\n" * 150 + FEW[:99], 250))
     assert "blank line" in complaint(opened, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["a bit", "no end", "cut in a block"])
-def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, small_spans):
+def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, few_ends):
     whole = bytearray(bgzf(FEW, 150))
     if damage == "a bit":
         whole[whole.index(b"\x1f\x8b", 99) + 40] ^= 4
@@ -301,7 +298,7 @@ def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, s
     assert "gzip stream" in complaint(opened, tmp_path)
 
 
-def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu, small_spans):
+def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu, few_ends):
     parts = FEW[:333], FEW[333:400], FEW[400:]
     (tmp_path / "reads").write_bytes(bgzf(parts[0], 150) + gzip.compress(parts[1]) + bgzf(parts[2], 150))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)

@@ -10,8 +10,7 @@ import pytest
 from fmx.errors import DeviceError
 from fmx.machines import gpu, places
 from fmx.machines.places import Auto, Pace
-from fmx.search import mappers
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import MapOptions, RunSizes
 from fmx.search.summary import Summary
 
 
@@ -212,7 +211,7 @@ def test_it_takes_little_longer_than_the_better_engine(n_reads):
     """Speeds of an H200 and of 16 cores: 85 and 17 million reads/s, and half a second to start a GPU."""
     n_bytes = 221 * n_reads
     at_once = n_bytes > places.MUCH * 16
-    size = (2 if at_once else 1) * mappers.AUTO_CHUNK
+    size = (2 if at_once else 1) * RunSizes().auto_chunk
     cpu, gpu = 17e6 * 221 / size, 85e6 * 221 / size
     n_items = -(-n_bytes // size)
     alone = min(n_items / cpu, 0.5 + n_items / gpu)

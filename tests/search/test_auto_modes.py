@@ -1,6 +1,7 @@
 """Whatever is asked for with --engine auto: the bytes of the CPU, with a stand-in for the GPUs that start."""
 
 import io
+from dataclasses import replace
 from functools import partial
 
 import cases
@@ -18,11 +19,12 @@ from fmx.output.formats import tsv
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import mappers
 from fmx.search.hits import ALL, Near, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import MapOptions, RunSizes
 from fmx.search.pairs.proper import Pairing
 
 UNIT = random_letters(400, "auto")
 CONTIGS = numbered([UNIT, UNIT[:80] + "T" + UNIT[81:200]])
+SMALL = RunSizes(auto_chunk=300)
 READS = cases.fastq([(f"r{i}", UNIT[7 * i : 7 * i + 40]) for i in range(40)])
 MODES = {
     "all": MapOptions(SelectionPolicy(ALL)),
@@ -57,7 +59,6 @@ def gpus(monkeypatch):
 
     monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0, settle=0.0, trial=0.0))
     monkeypatch.setattr(places.Auto, "do", in_step)
-    monkeypatch.setattr(mappers, "AUTO_CHUNK", 300)
     for module in (mappers, pipeline):
         monkeypatch.setattr(module, "choose_place", lambda device, on_gpus, on_cpu, tell: on_cpu())
 
@@ -66,7 +67,7 @@ def gpus(monkeypatch):
 def test_the_bytes_and_counts_are_those_of_the_cpu(name, index_of, tmp_path):
     (tmp_path / "1.fq").write_bytes(READS)
     (tmp_path / "2.fq").write_bytes(READS)
-    opened, options = fm_index.load(index_of(CONTIGS), with_text=True), MODES[name]
+    opened, options = fm_index.load(index_of(CONTIGS), with_text=True), replace(MODES[name], sizes=SMALL)
     paths = [str(tmp_path / "1.fq")]
     paths = PairedFiles(tuple(paths), (str(tmp_path / "2.fq"),)) if options.pairing else paths
     found = []

@@ -38,12 +38,10 @@ if TYPE_CHECKING:
     from .. import FormatsHits, WritesHits
     from ..summary import Summary
 
-CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, fewer if memory is short
 BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer and larger pieces of work than on the CPU
 N_STREAMS = 16  # at most: this many host threads keep a GPU busy
 _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
-_SHORT, _LONG = 24, 1 << 13  # mean bytes per record of a chunk that suits one thread per read
-_ROOM, _HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
+_SHORT = 24  # least mean bytes per record of a chunk that suits one thread per read
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
 _OF_PAIRS = 8  # more for pairs: positions of their occurrences 2, hits 6
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
@@ -100,13 +98,13 @@ class GpuMapper(Mapper):
             super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))
             self.streams = there.streams
             return
-        self._per_byte = _BYTES + _OF_PAIRS * in_pairs
+        self._per_byte, self._sizes = _BYTES + _OF_PAIRS * in_pairs, options.sizes.gpu
 
         def streams_for(session: "GpuSession", resident: int) -> "GpuStreams":
             nonlocal options
-            n, size = min(options.n_threads, N_STREAMS), CHUNK_SIZE
-            room = memory_beside(session.memory, resident, self._n_bytes(LEAST_CHUNK))
-            while size > LEAST_CHUNK and n * self._n_bytes(size) > room:
+            n, size = min(options.n_threads, N_STREAMS), self._sizes.chunk
+            room = memory_beside(session.memory, resident, least)
+            while size > self._sizes.least_chunk and n * self._n_bytes(size) > room:
                 n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
             streams = session.streams(
                 n, resident, n_bytes=self._n_bytes(size), timed=clock is not None, at_once=_USUAL * size
@@ -115,7 +113,7 @@ class GpuMapper(Mapper):
             options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
             return streams
 
-        least = self._n_bytes(LEAST_CHUNK)
+        least = self._n_bytes(self._sizes.least_chunk)
         there = bring_parts(index, team, engine, streams_for, least, is_near=bool(options.near))
         super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
         self.streams = there.streams
@@ -160,7 +158,7 @@ class GpuMapper(Mapper):
 
     def _is_fit(self, chunk: "Chunk") -> bool:
         n, size = chunk.n_bound, chunk.data.size
-        return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
+        return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * self._sizes.long
 
     def _on_gpu(
         self, stream: "GpuStream", chunk: "Chunk", writer: "FormatsHits"
@@ -178,11 +176,12 @@ class GpuMapper(Mapper):
         chosen = gpu_hits.count(stream, counted, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         n_hits = n_keys = n_reads
-        n_bytes = maker.room_of(chunk) if self._rules.at_most_one else _ROOM * size + 1
-        if n_bytes > _ROOM * size:  # more than may be needed: look how much is
+        most = self._sizes.room * size
+        n_bytes = maker.room_of(chunk) if self._rules.at_most_one else most + 1
+        if n_bytes > most:  # more than may be needed: look how much is
             report.read()
             n_hits, n_keys, n_bytes = (report[slot] for slot in (gpu_hits.HITS, gpu_hits.KEYS, _RECORDS))
-            if report[PROBLEM] or n_bytes > _ROOM * size or max(n_hits, n_keys) > _HITS * size:
+            if report[PROBLEM] or n_bytes > most or max(n_hits, n_keys) > self._sizes.hits * size:
                 return None
         chosen = gpu_hits.with_room(stream, chosen, n_hits, n_keys)
         if self._gpu_tally:
@@ -235,12 +234,13 @@ class GpuNearMapper(GpuMapper, NearMapper):
         self._stages = self.sessions[0].run(NearStages, self.parts[0], self.options)
 
     def _n_bytes(self, size: int) -> int:
-        return super()._n_bytes(size) + gpu_near.BYTES * size + gpu_near.BYTES_OF_STREAM
+        of_runs = 64 * self._sizes.words + 8 * self._sizes.rows
+        return super()._n_bytes(size) + gpu_near.BYTES * size + of_runs
 
     def _find(
         self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport
     ) -> tuple[Any, Any] | None:
-        found = self._stages.find(stream, batch, patterns, n_reads, int(_HITS * size), report)
+        found = self._stages.find(stream, batch, patterns, n_reads, int(self._sizes.hits * size), report)
         if found and self._rules.lengths:
             self._stages.count_strata(stream, found[1], self._rules.at_most)
         return found

@@ -61,9 +61,6 @@ if TYPE_CHECKING:
     from ..mapping import MapOptions, TextPart
     from .gpu_hits import SelectedHits, SelectionRules
 
-N_WORDS, N_ROWS = 1 << 20, 1 << 22  # that are looked up, and compared, together; a read is never split
-MOST_ROWS = 1 << 27  # of a read
-BYTES_OF_STREAM = 64 * N_WORDS + 8 * N_ROWS  # besides those per byte of a chunk
 BYTES = 20  # of a stream, per byte of a chunk: pieces 16, keys and changes 4
 _THREADS, _COUNTERS, N_STRATA = 128, 1 << 13, 3
 _WORDS, _ROWS, _MATCHES = range(SLOTS - 3, SLOTS)  # of the report
@@ -233,7 +230,7 @@ class NearStages:
     """The stages of a TextPart on a GPU, for MapOptions with ``near``."""
 
     def __init__(self, part: "TextPart", options: "MapOptions") -> None:
-        near = options.near
+        near, self._sizes = options.near, options.sizes.gpu
         assert near is not None
         assert part.device is not None
         self._device, self._text, most = part.device, part.verify.text, near.mismatches
@@ -295,7 +292,7 @@ class NearStages:
             return False
         return all(
             self._find_words(stream, found, pieces, most, reads, n_words, report)
-            for *reads, n_words in _runs(stream, pieces.words, n_reads, 2 * report[_WORDS])
+            for *reads, n_words in _runs(stream, pieces.words, n_reads, 2 * report[_WORDS], self._sizes.words)
         )
 
     def _find_words(
@@ -321,8 +318,10 @@ class NearStages:
         add_up(stream, rows, n, report, _ROWS)
         report.read()
         sought, strata = WordBatch(found.sets, pieces, most, pattern, piece), self._rules.strata
-        for a, b, begin, n_rows in _runs_of_rows(stream, pieces.words, reads, rows, report[_ROWS]):
-            if n_rows > MOST_ROWS:
+        for a, b, begin, n_rows in _runs_of_rows(
+            stream, pieces.words, reads, rows, report[_ROWS], self._sizes.rows
+        ):
+            if n_rows > self._sizes.rows_of_read:
                 return False
             keys = there("keys of rows", n_rows, np.int64)[:n_rows]
             stream.begin("compare")
@@ -372,26 +371,28 @@ def _here(stream: "GpuStream", name: str, array: Any, n: int) -> np.ndarray:
     return here
 
 
-def _runs(stream: "GpuStream", words: Any, n_reads: int, n_words: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, stop, words of both strands) of runs of reads with up to N_WORDS; ``words``: sums."""
-    if n_words <= N_WORDS:
+def _runs(
+    stream: "GpuStream", words: Any, n_reads: int, n_words: int, most: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, stop, words of both strands) of runs of reads with ``most`` words; ``words``: sums."""
+    if n_words <= most:
         yield from [(0, n_reads, n_words)] * (n_words > 0)
         return
     before = 2 * _here(stream, "words of reads", words, n_reads + 1)
-    for start, stop in runs(np.diff(before), N_WORDS):
+    for start, stop in runs(np.diff(before), most):
         if before[start] < before[stop]:
             yield start, stop, int(before[stop] - before[start])
 
 
 def _runs_of_rows(
-    stream: "GpuStream", words: Any, reads: Sequence[int], rows: Any, n_rows: int
+    stream: "GpuStream", words: Any, reads: Sequence[int], rows: Any, n_rows: int, most: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield (start, stop, rows before, rows) of runs of ``reads`` (from, to); ``words``, ``rows``: sums."""
     start, stop = reads
-    if n_rows <= N_ROWS:
+    if n_rows <= most:
         yield start, stop, 0, n_rows
         return
     before = 2 * _here(stream, "words of reads", words, stop + 1)[start:]
     borders = _here(stream, "rows of words", rows, rows.size)[before - before[0]]
-    for a, b in runs(np.diff(borders), N_ROWS):
+    for a, b in runs(np.diff(borders), most):
         yield start + a, start + b, int(borders[a]), int(borders[b] - borders[a])

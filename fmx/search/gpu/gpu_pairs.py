@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from .gpu_mapper import GpuMapper
 
 _THREADS, _COUNTERS = 128, 1 << 13
-_SHORT, _LONG = 24, 1 << 12  # mean bytes per mate that suit a thread per pair
-_LONGEST_ROOM, _MOST_HITS = 8, 1 / 8  # bytes of loose records, and hits, per byte of a chunk
+_SHORT = 24  # least mean bytes per mate that suit a thread per pair
 _USUAL_HITS = 2  # occurrences to locate per mate: room for these is made at once
 _LOCATED, _PROPER, _ALONE, _KEYS, _BASES = range(FREE, FREE + 5)  # of the report
 _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _APART, _HOPELESS, _ROOM = range(FREE + 5, FREE + 12)
@@ -214,6 +213,7 @@ class GpuPairMapper(PairMapper):
         super().__init__(mapper, reference)
         ((session, self._streams),) = mapper.streams.items()
         self._device: Any = mapper.parts[0].device
+        self._sizes = mapper.options.sizes.gpu
         self._there = session.run(gpu.take, self._blocks)
         self._makers: dict = {}
         self._buffers = PinnedBuffers()
@@ -245,13 +245,14 @@ class GpuPairMapper(PairMapper):
     def _is_fit(self, pairs: "PairChunks") -> bool:
         n, size = 2 * pairs.n, _n_bytes(pairs)
         is_alike = len({chunk.is_fastq for chunk in (*pairs.one, *pairs.two)}) == 1
-        return is_alike and 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
+        is_fit = 0 < n <= max(size, self.options.chunk_size) // _SHORT and 2 * size <= n * self._sizes.long
+        return is_alike and is_fit
 
     def _on_gpu(
         self, stream: "GpuStream", pairs: "PairChunks", writer: Any
     ) -> tuple[PairSummary, np.ndarray] | None:
         """Return (PairSummary, records) of pairs; None if they do not suit a GPU."""
-        most = int(_MOST_HITS * max(_n_bytes(pairs), self.options.chunk_size))
+        most = int(self._sizes.hits * max(_n_bytes(pairs), self.options.chunk_size))
         room = max(2 * _USUAL_HITS * pairs.n, 1)
         while True:
             report = KernelReport(stream)
@@ -289,10 +290,10 @@ class GpuPairMapper(PairMapper):
         add_up(stream, tables.first_key, 2 * n, report, _KEYS)
         begins = maker.measure(stream, batch, tables, report, _ROOM)
         n_hits, n_bytes = (n, 2 * n, 2 * n), maker.room_of(data.size, is_fastq, n)
-        if not rules.at_most_one or n_bytes > _LONGEST_ROOM * size:  # look how much is needed
+        if not rules.at_most_one or n_bytes > self._sizes.room * size:  # look how much is needed
             report.read()
             n_hits, n_bytes = (report[_PROPER], report[_ALONE], report[_KEYS]), report[_ROOM]
-            is_too_much = max(n_hits) > _MOST_HITS * size or n_bytes > _LONGEST_ROOM * size
+            is_too_much = max(n_hits) > self._sizes.hits * size or n_bytes > self._sizes.room * size
             if report[PROBLEM] or report[_LOCATED] > room or is_too_much:
                 return None
         tables = _with_room(stream, tables, *n_hits)
