@@ -298,6 +298,19 @@ def forward(key):
     return key - (key & 1)
 
 
+@inlined
+def position_in_text(blocks, key):
+    """Return the text position of a place_key, which is in a block."""
+    block, end = np.int64(0), np.int64(blocks.contig.size)
+    while end - block > 1:
+        middle = (block + end) >> 1
+        if place_key(at(blocks.contig, middle), at(blocks.contig_start, middle), False) <= key:
+            block = middle
+        else:
+            end = middle
+    return position_of_key(key) - at(blocks.contig_start, block) + at(blocks.text_start, block)
+
+
 # Bases of the reference, from the packed text; everything but A, C, G, T reads as N.
 
 _BASES = np.frombuffer(b"ACGT", np.uint8)

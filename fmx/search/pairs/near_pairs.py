@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
-from ...index.reference import is_reverse, place_key, position_of_key, text_key
+from ...index.reference import is_reverse, position_in_text, text_key
 from ...input.reads import subset
 from ..counts.owners import placed_matches
 from ..hits import Located
@@ -46,8 +46,6 @@ class NearPairMapper(PairMapper):
         near = mapper.options.near
         assert near is not None
         self._near_mapper, self.n_strata, self.best_only = mapper, near.mismatches + 1, near.strata
-        blocks = reference.blocks
-        self._block_keys = place_key(blocks.contig, blocks.contig_start, 0)
 
     def _runs(self, mates: "Mates", found: "Sequence[SearchedBatch]") -> Iterator[PairRun]:
         """Yield the pairs as runs, and fill in the totals of ``found``, mates 1 and mates 2."""
@@ -144,11 +142,17 @@ class NearPairMapper(PairMapper):
         needed = chosen.reported > strata[:, 0]
         both = (chosen.one, chosen.changes1), (chosen.two, chosen.changes2)
         for batch, (keys, changes) in zip(mates[:2], both, strict=True):
-            block = np.searchsorted(self._block_keys, keys, "right") - 1
-            in_block = position_of_key(keys) - self._blocks.contig_start[block]
-            positions = self._blocks.text_start[block] + in_block
+            positions = np.empty(keys.size, np.int64)
+            _find_in_text(self._blocks, keys, positions)
             hits = NearHits(chosen.first, positions, is_reverse(keys), chosen.total, changes, chosen.total)
             self._fill(batch, start, hits, needed)
+
+
+@compiled
+def _find_in_text(blocks, keys, positions):
+    """Write the text position of each place_key."""
+    for hit in range(keys.size):
+        positions[hit] = position_in_text(blocks, keys[hit])
 
 
 def _in_step(ones: "Iterator[NearRun]", twos: "Iterator[NearRun]") -> Iterator[tuple[int, Both]]:
@@ -200,7 +204,7 @@ def _lists_of(matches: NearMatches, wanted: np.ndarray, n_strata: int) -> Locate
 
     They are lists of the matches with 0, 1, ... mismatches.
     """
-    lo, hi = np.zeros((2, 2 * n_strata * wanted.size), np.int64)
+    lo, hi = np.empty((2, 2 * n_strata * wanted.size), np.int64)
     positions = np.empty(int((np.diff(matches.first) * wanted).sum()), np.int64)
     _distribute(matches, wanted, n_strata, Located(positions, lo, hi))
     return Located(positions, lo, hi)
@@ -211,16 +215,25 @@ def _distribute(matches, wanted, n_strata, lists):
     to = np.int64(0)
     for r in range(wanted.size):
         begin, end = matches.first[r], matches.first[r + 1] if wanted[r] else matches.first[r]
-        for j in range(begin, end):
-            lists.hi[_list_of_key(r, matches.keys[j], n_strata)] += 1
-        for i in range(2 * n_strata * r, 2 * n_strata * (r + 1)):
-            n = lists.hi[i]
-            lists.lo[i] = lists.hi[i] = to
-            to += n
-        for j in range(begin, end):
-            i = _list_of_key(r, matches.keys[j], n_strata)
-            lists.positions[lists.hi[i]] = position_in(matches.keys[j])
-            lists.hi[i] += 1
+        distribute(matches.keys[begin:end], r, n_strata, lists, to)
+        to += end - begin
+
+
+@inlined
+def distribute(keys, r, n_strata, lists, to):
+    """Fill the lists of read r, and their positions from ``to`` on, by the keys of its matches."""
+    for i in range(2 * n_strata * r, 2 * n_strata * (r + 1)):
+        lists.hi[i] = 0
+    for key in keys:
+        lists.hi[_list_of_key(r, key, n_strata)] += 1
+    for i in range(2 * n_strata * r, 2 * n_strata * (r + 1)):
+        n = lists.hi[i]
+        lists.lo[i] = lists.hi[i] = to
+        to += n
+    for key in keys:
+        i = _list_of_key(r, key, n_strata)
+        lists.positions[lists.hi[i]] = position_in(key)
+        lists.hi[i] += 1
 
 
 @inlined

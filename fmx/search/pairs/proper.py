@@ -95,13 +95,9 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 
 
 def prepare(
-    mates: "Mates",
-    start: int,
-    located: "tuple[Located, Located]",
-    rule: Rule,
-    blocks: "Blocks",
+    mates: "Mates", start: int, located: "tuple[Located, Located]", rule: Rule, blocks: "Blocks",
     n_strata: int,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Return the number of proper pairs of pairs ``start`` onwards by mismatches: int64[n, 2 * n_strata - 1].
 
     ``located``: Located (search/hits.py) of mates 1 and of mates 2. For each strand of a mate there are
@@ -252,12 +248,19 @@ def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]
 @compiled
 def _totals(strata, best_only, total, fewest):
     for r in range(total.size):
-        total[r] = fewest[r] = np.int64(0)
-        for stratum in range(strata.shape[1]):
-            if total[r] == 0 and strata[r, stratum] > 0:
-                fewest[r] = stratum
-            if total[r] == 0 or not best_only:
-                total[r] += strata[r, stratum]
+        total[r], fewest[r] = total_of(strata[r], best_only)
+
+
+@inlined
+def total_of(counts, best_only):
+    """Return what ``totals`` returns for one pair, with ``counts`` int64[2 * n_strata - 1]."""
+    total = fewest = np.int64(0)
+    for stratum in range(counts.size):
+        if total == 0 and counts[stratum] > 0:
+            fewest = np.int64(stratum)
+        if total == 0 or not best_only:
+            total += counts[stratum]
+    return total, fewest
 
 
 def choose(
@@ -301,7 +304,7 @@ def _lay_out(total, at_most, limit, window, reported, first):
 
 @compiled
 def _choose(mates, start, located, rule, seed, tables, found):
-    """Fill in ``found``. ``tables``: result of ``prepare``, and scratch int64[2, 2, n_strata]."""
+    """Fill in ``found``. ``tables``: result of ``prepare``, and scratch int64[2, 2, n_strata or more]."""
     strata, heads = tables
     for i in range(found.total.size):
         if found.first[i] < found.first[i + 1]:
@@ -319,7 +322,7 @@ def choose_pair(mates, r, located, rule, seed, tables, which):
         total = counts[stratum]
         limits = min(total, found.reported[i] - taken), total, stop - taken
         if limits[0] > 0 and limits[2] > 0:
-            of_stratum = stratum, heads
+            of_stratum = stratum, (counts.size + 1) // 2, heads
             x = _choose_of_stratum((located, lengths, rule), of_stratum, (x, seed), limits, found, i, taken)
             taken += limits[0]
 
@@ -328,13 +331,12 @@ def choose_pair(mates, r, located, rule, seed, tables, which):
 def _choose_of_stratum(pairs, of_stratum, random, limits, found, i, taken):
     """Select proper pairs of pair i in a stratum: the first ones, or a sample (Knuth's algorithm S).
 
-    ``of_stratum``: mismatches of both mates, and scratch. ``random``: state, and seed. ``limits``: how many
-    to select, out of how many, and how many of those selected are needed. ``taken``: number selected in
-    strata before. Returns the state.
+    ``of_stratum``: mismatches of both mates, n_strata, and scratch. ``random``: state, and seed. ``limits``:
+    how many to select, out of how many, and how many of those selected are needed. ``taken``: number selected
+    in strata before. Returns the state.
     """
-    (located, lengths, rule), (stratum, heads) = pairs, of_stratum
+    (located, lengths, rule), (stratum, n, heads) = pairs, of_stratum
     (x, seed), (limit, total, needed) = random, limits
-    n = heads.shape[2]
     least, most = max(0, stratum - n + 1), min(stratum, n - 1)  # mismatches of a left mate
     for swapped in range(2):
         lists = first_lists(rule, i, swapped, n)
@@ -354,10 +356,8 @@ def _choose_of_stratum(pairs, of_stratum, random, limits, found, i, taken):
         heads[0, side, own] += 1
         # Its partners.
         low, high = reach(rule, lengths[side], lengths[1 - side])
-        others, stop = (
-            located[1 - side].positions,
-            located[1 - side].hi[first_lists(rule, i, side, n)[1] + stratum - own],
-        )
+        others = located[1 - side].positions
+        stop = located[1 - side].hi[first_lists(rule, i, side, n)[1] + stratum - own]
         right = heads[1, side, own]
         while right < stop and others[right] < key + STEP * low:
             right += 1
