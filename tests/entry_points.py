@@ -144,6 +144,10 @@ ON_GPU = [
     "search -x t.fmx few.fq --mismatches 1 --strata -o out.bam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.sam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.bam",
+    *(
+        f"search -x t.fmx -1 few.fq -2 few.fq.gz --mismatches 1 --strata -o out.{kind}"
+        for kind in ("sam", "bam")
+    ),
     "search -x many.fmx few.fq -o out.sam",
     "search -x many.fmx --layout sampled few.fq -o out.bam",
     "search -x minimizers.fmx few.fq -o out.sam",

@@ -140,7 +140,12 @@ class GpuMateWriter:
 
 def pairs_of(batch: "ReadBatch", tables: Any) -> Pairs:
     """Return the Pairs of mates 1 and then mates 2 with PairTables."""
-    n, first, total = tables.proper.total.size, tables.hits.first, tables.hits.total
-    one = Side(batch, tables.hits._replace(first=first[: n + 1], total=total[:n]), FIRST, 0)
-    two = Side(batch, tables.hits._replace(first=first[n : 2 * n + 1], total=total[n:]), SECOND, n)
-    return Pairs(one, two, tables.proper, 0, ALL)
+    n, hits = tables.proper.total.size, tables.hits
+    one, two = (
+        hits._replace(**{
+            name: getattr(hits, name)[start : start + n + (name == "first")]
+            for name in ("first", "total", "best") if name in hits._fields
+        })
+        for start in (0, n)
+    )  # fmt: skip
+    return Pairs(Side(batch, one, FIRST, 0), Side(batch, two, SECOND, n), tables.proper, 0, ALL)

@@ -64,20 +64,11 @@ def goes_all_the_way(
 ) -> bool:  # fmt: skip
     """Return whether one GPU can do all stages, from bytes to records."""
     has_sets = options.near is not None and options.near.iupac
-    reads_alone = not (has_sets or options.pairing or options.collapse)
     can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
-    return len(index.parts) == 1 and reads_alone and can_write and can_count
-
-
-def pairs_go_all_the_way(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "WritesHits | None",
-    tally: "ReadCounter | None",
-) -> bool:  # fmt: skip
-    """Return whether one GPU can do all stages of pairs, from bytes to records."""
-    are_exact = options.pairing is not None and options.near is None
-    is_counted = tally is not None or options.counts_lengths
-    has_records = writer is not None and writer.on_gpu and not writer.takers
-    return len(index.parts) == 1 and are_exact and has_records and not is_counted
+    if writer is not None and options.pairing:
+        can_write = can_write and not writer.takers
+        can_count = tally is None and not options.counts_lengths
+    return len(index.parts) == 1 and not (has_sets or options.collapse) and can_write and can_count
 
 
 class Mapper:

@@ -18,7 +18,7 @@ from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, is_much, teams
 from ..machines.progress import Progress
 from .hits import SelectionPolicy
-from .mapper import Mapper, pairs_go_all_the_way, part_on_cpu
+from .mapper import Mapper, goes_all_the_way, part_on_cpu
 from .mapping import BOTH, UNOBSERVED, MapOptions, Observers, least_bases, make_query, shortest
 from .summary import PairSummary, Summary
 
@@ -95,11 +95,10 @@ def make_mappers(
         def make(team: "Sequence[GpuSession]", n_threads: int) -> "MapsSpans":
             own = replace(options, n_threads=n_threads)
             made = gpu_mapper.make_mapper(index, own, team, engine, writer, observers)
-            if pairs_go_all_the_way(index, own, writer, observers.tally):
-                from .gpu.gpu_pairs import GpuPairMapper
+            if own.pairing and goes_all_the_way(index, own, writer, observers.tally):
+                from .gpu.gpu_near_pairs import make_pair_mapper
 
-                assert isinstance(made, gpu_mapper.GpuMapper)
-                return GpuPairMapper(made, index.reference)
+                return make_pair_mapper(made, index.reference)
             return of_pairs(made, index)
 
         return run_all(make, found, len(found))

@@ -8,6 +8,7 @@ import naive
 import naive_pairs
 import pytest
 from output_of import bgzf
+from search.test_near_pairs import PAIRS, REPEATS
 from texts import numbered, random_letters
 
 from fmx import workflow
@@ -18,7 +19,7 @@ from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.search.gpu import gpu_pairs
-from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
@@ -51,6 +52,24 @@ MODES = {
     "forward": MapOptions(SelectionPolicy(ALL), pairing=FR, strands=FORWARD),
     "trimmed": MapOptions(SelectionPolicy(ALL), pairing=FR, trim=Trim(1, 2, 18, 4)),
 }
+NEAR_MATES = [(one, two) for _, (one, _), (two, _) in PAIRS]
+NEAR_MATES += [(two, two) for _, two in NEAR_MATES[::3]]
+NEAR_FR = Pairing("fr", 0, 90)
+NEAR_MODES = {
+    "one": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1)),
+    "two": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2)),
+    "one, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1, strata=True)),
+    "two, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2, strata=True)),
+    "first": MapOptions(pairing=NEAR_FR, near=Near(2)),
+    "first, strata": MapOptions(pairing=NEAR_FR, near=Near(1, strata=True)),
+    "drawn": MapOptions(SelectionPolicy(3, 40, 7), pairing=NEAR_FR, near=Near(2)),
+    "drawn, strata": MapOptions(SOME, pairing=NEAR_FR, near=Near(2, strata=True)),
+    "limited": MapOptions(SelectionPolicy(3, 4), pairing=NEAR_FR, near=Near(2, strata=True)),
+    "rf": MapOptions(SelectionPolicy(ALL), pairing=Pairing("rf", 10, 200), near=Near(2, strata=True)),
+    "ff": MapOptions(SelectionPolicy(ALL), pairing=Pairing("ff", 0, 60), near=Near(1)),
+    "forward": MapOptions(pairing=Pairing("ff"), near=Near(2, strata=True), strands=FORWARD),
+    "trimmed": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1), trim=Trim(1, 2, 18, 8)),
+}
 OUTPUTS = {
     "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
     "no unmapped": {"unmapped": False},
@@ -67,6 +86,12 @@ def opened(tmp_path):
 
 
 @pytest.fixture
+def with_text(tmp_path):
+    cases.build(tmp_path / "near.fmx", REPEATS)
+    return fm_index.load(tmp_path / "near.fmx", method="verify", with_text=True)
+
+
+@pytest.fixture
 def on_cpu(monkeypatch):
     """The pairs that the CPU maps."""
     found, map_mates = [], PairMapper.map_mates
@@ -79,12 +104,12 @@ def on_cpu(monkeypatch):
     return found
 
 
-def files_of(folder, is_named=True):
+def files_of(folder, is_named=True, mates=MATES):
     """Two files of mates, the second with longer names."""
     files = []
     for i in (0, 1):
-        names = [f"r{r}/{i + 1}{' more' * (1 + 3 * i)}" if is_named else "" for r in range(len(MATES))]
-        data = cases.fastq(zip(names, (pair[i] for pair in MATES), strict=True))
+        names = [f"r{r}/{i + 1}{' more' * (1 + 3 * i)}" if is_named else "" for r in range(len(mates))]
+        data = cases.fastq(zip(names, (pair[i] for pair in mates), strict=True))
         (folder / f"{i}.fq").write_bytes(data)
         files.append((str(folder / f"{i}.fq"),))
     return PairedFiles(*files)
@@ -177,6 +202,40 @@ def test_errors_are_those_of_the_cpu(fault, opened, tmp_path):
 def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
     options = replace(MODES["all"], sizes=RunSizes(gpu=TOO_MUCH[name]))
     assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] >= len(MATES)
+
+
+@pytest.mark.parametrize("mode", NEAR_MODES)
+def test_near_pairs_are_those_of_the_cpu(mode, with_text, tmp_path, on_cpu):
+    options, files = NEAR_MODES[mode], files_of(tmp_path, mates=NEAR_MATES)
+    (_, summary), n = both(with_text, files, tmp_path, on_cpu, options, mismatches=2)
+    assert n == 0
+    if options.policy == SelectionPolicy(ALL) and options.pairing == NEAR_FR and mode != "trimmed":
+        rule = "fr", 0, 90, options.near.mismatches, options.near.strata
+        proper = [len(naive_pairs.proper_pairs(REPEATS, *pair, *rule)) for pair in NEAR_MATES]
+        assert (summary.proper, summary.hits) == (sum(map(bool, proper)), sum(proper))
+        assert summary.alone > 2
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_format_has_the_bytes_of_the_cpu_for_near_pairs(name, with_text, tmp_path, on_cpu):
+    files = files_of(tmp_path, name in ("BAM", "no unmapped"), NEAR_MATES)
+    how = {"mismatches": 2, **OUTPUTS[name]}
+    assert both(with_text, files, tmp_path, on_cpu, NEAR_MODES["two, strata"], **how)[1] == 0
+
+
+def test_near_pairs_in_runs_and_small_spans_give_the_same(with_text, tmp_path, on_cpu):
+    sizes = RunSizes(gpu=GpuSizes(chunk=600, least_chunk=600, words=15, rows=4, hits=1000, room=1000))
+    for mode in ("two", "two, strata"):
+        options, files = replace(NEAR_MODES[mode], sizes=sizes), files_of(tmp_path, mates=NEAR_MATES)
+        assert both(with_text, files, tmp_path, on_cpu, options, mismatches=2)[1] == 0
+
+
+@pytest.mark.parametrize("sizes", [GpuSizes(hits=0), GpuSizes(rows_of_read=1, rows=4)], ids=["hits", "rows"])
+@pytest.mark.parametrize("mode", ["two", "two, strata"])
+def test_near_pairs_with_too_much_go_the_way_of_the_cpu(sizes, mode, with_text, tmp_path, on_cpu):
+    options = replace(NEAR_MODES[mode], sizes=RunSizes(gpu=sizes))
+    files = files_of(tmp_path, mates=NEAR_MATES)
+    assert both(with_text, files, tmp_path, on_cpu, options, mismatches=2)[1] >= len(NEAR_MATES)
 
 
 def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace, sort
 from ...compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ...index.reference import place_of, position_of_text_key
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
-_READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FREE = range(FIRST, FIRST + 10)
+_READS, _N_SUMS = FIRST, 7  # the sums of a Summary
+HITS, KEYS, FREE = range(_READS + _N_SUMS, _READS + _N_SUMS + 3)
 
 
 class SelectionRules(NamedTuple):
@@ -55,6 +57,13 @@ class SelectedHits(NamedTuple):
     hits: Any
     first_key: np.ndarray
     keys: np.ndarray
+
+
+@inlined
+def add_sums(report, slot, sums):
+    """Add ``sums``, a tuple of int64, to ``report`` from ``slot`` on."""
+    for j in range(len(sums)):
+        atomic_add(report, slot + j, sums[j])
 
 
 @kernel
@@ -102,13 +111,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         atomic_add(seen, N_CLASSES + last_times, n_times)
         atomic_add(seen, 2 * N_CLASSES, forward)
         atomic_add(seen, 2 * N_CLASSES + 1, found - forward)
-    atomic_add(report, _READS, n_reads)
-    atomic_add(report, _BASES, bases)
-    atomic_add(report, _MAPPED, mapped)
-    atomic_add(report, _UNIQUE, unique)
-    atomic_add(report, _SUPPRESSED, suppressed)
-    atomic_add(report, _FOUND, found)
-    atomic_add(report, _HOPELESS, hopeless)
+    add_sums(report, _READS, (n_reads, bases, mapped, unique, suppressed, found, hopeless))
 
 
 @kernel
@@ -225,7 +228,7 @@ class GpuTally:
 
 def summary_of(stream: "GpuStream", rules: SelectionRules, report: "KernelReport") -> Summary:
     """Return the Summary of the reads in a KernelReport."""
-    summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
+    summary = Summary(*(report[_READS + j] for j in range(_N_SUMS)))
     if rules.lengths:
         summary.lengths, summary.multiplicity, summary.strands = np.split(
             _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)

@@ -23,7 +23,7 @@ from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
-from ..mapper import Mapper, goes_all_the_way, pairs_go_all_the_way
+from ..mapper import Mapper, goes_all_the_way
 from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
 from ..near.near_mapper import NearMapper
 from . import gpu_hits, gpu_near, gpu_search
@@ -43,7 +43,7 @@ N_STREAMS = 16  # at most: this many host threads keep a GPU busy
 _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
 _SHORT = 24  # least mean bytes per record of a chunk that suits one thread per read
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
-_OF_PAIRS = 8  # more for pairs: positions of their occurrences 2, hits 6
+_OF_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, lists of near matches 4
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
 _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
@@ -77,7 +77,7 @@ class GpuMapper(Mapper):
     """A Mapper on GPUs, which search and locate what the host has parsed.
 
     One GPU that holds the whole index does all stages, from bytes to records, if the ``writer`` and the
-    ReadCounter can work ``on_gpu``; those of pairs by gpu_pairs.GpuPairMapper, on the streams of this mapper.
+    ReadCounter can work ``on_gpu``; those of pairs by a GpuPairMapper, on the streams of this mapper.
     Chunks that do not suit a GPU are left to the host.
     """
 
@@ -91,8 +91,8 @@ class GpuMapper(Mapper):
         observers: Observers = UNOBSERVED,
     ) -> None:
         tally, clock = observers
-        in_pairs = pairs_go_all_the_way(index, options, writer, tally)
-        self._goes_all_the_way = in_pairs or goes_all_the_way(index, options, writer, tally)
+        in_pairs = options.pairing is not None
+        self._goes_all_the_way = goes_all_the_way(index, options, writer, tally)
         if not self._goes_all_the_way:
             there = bring_parts(index, team, engine, partial(_streams_for_batches, options))
             super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))

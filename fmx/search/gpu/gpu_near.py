@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace
 from ...compiler.warp import (
     WARP,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 BYTES = 20  # of a stream, per byte of a chunk: pieces 16, keys and changes 4
 _THREADS, _COUNTERS, N_STRATA = 128, 1 << 13, 3
-_WORDS, _ROWS, _MATCHES = range(SLOTS - 3, SLOTS)  # of the report
+_WORDS, _ROWS, MATCHES = range(SLOTS - 3, SLOTS)  # of the report
 
 
 class NearRules(NamedTuple):
@@ -154,7 +155,7 @@ def collect_kernel(words, run, first_row, keys, strata, found, report):
 
     ``run``: the first read of those with words here, the first to do, and the end. ``words``: prefix sums of
     words of reads. ``first_row``: prefix sums of their rows. ``keys``: keys of the rows from the first read
-    on. If found.keys has too little room, report[_MATCHES] becomes larger than it.
+    on. If found.keys has too little room, report[MATCHES] becomes larger than it.
     """
     (start, first_read, end), lane = run, thread_in_block() % WARP
     r = first_read + thread_index() // WARP
@@ -167,7 +168,7 @@ def collect_kernel(words, run, first_row, keys, strata, found, report):
             n += n_bits(ballot(i + lane < stop and keys[i + lane] >= 0))
         if n > 0:
             if lane == 0:
-                first = atomic_add(report, _MATCHES, n)
+                first = atomic_add(report, MATCHES, n)
             first = take(first, 0)
             if first + n <= found.keys.size:
                 to = first
@@ -203,12 +204,17 @@ def choose_kernel(batch, found, text, rules, seed, chosen):
             for hit in range(hits.first[r], hits.first[r + 1]):
                 hits.changes[hit] = 0
         else:
-            hits.best[r] = found.best[r]
-            own = found.keys[found.first[r] :]
-            choose_matches(own, batch, 0, hits, r, seed, rules.best_first)
-            for hit in range(hits.first[r], hits.first[r + 1]):
-                i, position = 2 * r + hits.reverse[hit], hits.position[hit] - text.start
-                hits.changes[hit] = changes_at(text.words, position, found.sets, i, rules.mismatches)
+            choose_near(batch, found, text, rules, seed, hits, r)
+
+
+@inlined
+def choose_near(batch, found, text, rules, seed, hits, r):
+    """Select the hits of read r, which has matches, with their changes."""
+    hits.best[r] = found.best[r]
+    choose_matches(found.keys[found.first[r] :], batch, 0, hits, r, seed, rules.best_first)
+    for hit in range(hits.first[r], hits.first[r + 1]):
+        i, position = 2 * r + hits.reverse[hit], hits.position[hit] - text.start
+        hits.changes[hit] = changes_at(text.words, position, found.sets, i, rules.mismatches)
 
 
 @kernel
@@ -258,13 +264,9 @@ class NearStages:
         keys = there("keys of matches", room, np.int64)[:room]
         found = NearFound(exact, exact.lo, exact.hi, first, n[:n_reads], best, keys, sets)
         gpu.fill_zero(found.n, stream.handle)
-        for most in self._ways:
-            if not self._find(stream, batch, found, most, report):
-                return None
+        is_done = all(self._find(stream, batch, found, most, report) for most in self._ways)
         report.read()
-        if report[_MATCHES] > room:
-            return None
-        return batch._replace(searchable=sought), found
+        return (batch._replace(searchable=sought), found) if is_done and report[MATCHES] <= room else None
 
     def _exact(self, stream: "GpuStream", patterns: Patterns, report: "KernelReport") -> SARows:
         """Launch the exact search, with strata; return the rows, otherwise none."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace
-from ...compiler.warp import INT64, atomic_add, cuda, grid_size, kernel, thread_index
+from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
 from ...input.mates import common_name
 from ...input.reads import ReadBatch
@@ -31,10 +31,10 @@ from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, eligible_of, select_of_read
 from ..pairs.pair_mapper import PairMapper
-from ..pairs.proper import ProperPairs, choose_pair, prepare_pair
+from ..pairs.proper import ProperPairs, choose_pair, prepare_pair, total_of
 from ..summary import PairSummary
 from . import gpu_search
-from .gpu_hits import SelectionRules
+from .gpu_hits import SelectionRules, add_sums
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
@@ -43,23 +43,25 @@ if TYPE_CHECKING:
     from ...machines.gpu_session import GpuStream
     from .gpu_mapper import GpuMapper
 
-_THREADS, _COUNTERS = 128, 1 << 13
+THREADS, _COUNTERS = 128, 1 << 13
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
 _USUAL_HITS = 2  # occurrences to locate per mate: room for these is made at once
-_LOCATED, _PROPER, _ALONE, _KEYS, _BASES = range(FREE, FREE + 5)  # of the report
-_MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _APART, _HOPELESS, _ROOM = range(FREE + 5, FREE + 12)
+_LOCATED, _PROPER, _ALONE, _KEYS, _SUMS = range(FREE, FREE + 5)  # of the report
+_N_SUMS, _ROOM = 7, _SUMS + 7  # sums of a PairSummary; the slots from _ROOM on are the writer's
 
 
 class PairTables(NamedTuple):
     """What is known of n pairs, as mates 1 and then mates 2.
 
-    ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs. ``hits``: Hits of mates in no
-    proper pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
+    ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs, and ``strata`` int64[n, 2 *
+    n_strata - 1], flat: how many there are by mismatches. ``hits``: Hits or NearHits of mates in no proper
+    pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
     """
 
     total: np.ndarray
+    strata: np.ndarray
     proper: ProperPairs
-    hits: Hits
+    hits: Any
     first_key: np.ndarray
     keys: np.ndarray
 
@@ -77,7 +79,7 @@ def names_kernel(batches, report):
 
 
 @inlined
-def _n_of(occurrences, r):
+def n_of(occurrences, r):
     """Return the number of occurrences of read r."""
     lo, hi = occurrences.lo, occurrences.hi
     return np.int64(hi[2 * r]) - lo[2 * r] + hi[2 * r + 1] - lo[2 * r + 1]
@@ -88,8 +90,8 @@ def occur_kernel(occurrences, total, to_locate):
     """Write the occurrences of each read to ``total``, and to ``to_locate`` if its mate has any, too."""
     r, n = thread_index(), total.size >> 1
     if r < total.size:
-        total[r], mate = _n_of(occurrences, r), r + n if r < n else r - n
-        to_locate[r] = total[r] if _n_of(occurrences, mate) > 0 else 0
+        total[r], mate = n_of(occurrences, r), r + n if r < n else r - n
+        to_locate[r] = total[r] if n_of(occurrences, mate) > 0 else 0
 
 
 @kernel
@@ -118,15 +120,25 @@ def locate_kernel(occurrences, first, keys, located):
                 begin += 1
 
 
+@inlined
+def count_proper(batches, located, rule, blocks, i, strata, best_only):
+    """Count the proper pairs of pair i by mismatches in its row of ``strata``; return its total_of."""
+    size = strata.size // batches[0].length.size
+    counts = strata[size * i : size * i + size]
+    for stratum in range(size):
+        counts[stratum] = 0
+    prepare_pair((batches[0].length[i], batches[1].length[i]), located, rule, blocks, i, counts)
+    return total_of(counts, best_only)
+
+
 @kernel
-def pair_kernel(batches, located, rule, blocks, rules, tables):
+def pair_kernel(batches, located, rule, blocks, rules, best_only, tables):
     """Count the proper pairs of each pair, or else its other hits, and those to report."""
     i, n = thread_index(), tables.proper.total.size
     if i < n:
-        proper, hits, counts = tables.proper, tables.hits, tables.proper.total[i : i + 1]
-        counts[0] = 0
-        prepare_pair((batches[0].length[i], batches[1].length[i]), located, rule, blocks, i, counts)
-        total = counts[0]
+        proper, hits = tables.proper, tables.hits
+        total, _ = count_proper(batches, located, rule, blocks, i, tables.strata, best_only)
+        proper.total[i] = total
         proper.first[i] = proper.reported[i] = min(eligible_of(total, rules.at_most), rules.limit)
         for r in range(i, 2 * n, n):
             alone = tables.total[r] if total == 0 else np.int64(0)
@@ -152,13 +164,7 @@ def sum_kernel(batch, at_most, tables, report):
             bases += batch.length[r]
             hopeless += not batch.searchable[r]
             apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
-    atomic_add(report, _BASES, bases)
-    atomic_add(report, _MAPPED, mapped)
-    atomic_add(report, _UNIQUE, unique)
-    atomic_add(report, _SUPPRESSED, suppressed)
-    atomic_add(report, _FOUND, found)
-    atomic_add(report, _APART, apart)
-    atomic_add(report, _HOPELESS, hopeless)
+    add_sums(report, _SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
 
 
 @kernel
@@ -169,7 +175,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         proper, hits = tables.proper, tables.hits
         if proper.first[i] < proper.first[i + 1]:
             heads = cuda.local.array((2, 2, 1), INT64)
-            choose_pair(batches, i, located, rule, seed, (proper.total[i : i + 1], heads), (proper, i))
+            choose_pair(batches, i, located, rule, seed, (tables.strata[i : i + 1], heads), (proper, i))
             for hit in range(proper.first[i], proper.first[i + 1]):
                 proper.changes1[hit] = proper.changes2[hit] = 0
         else:
@@ -198,9 +204,16 @@ def _n_bytes(pairs: "PairChunks") -> int:
     return sum(chunk.data.size for chunk in (*pairs.one, *pairs.two))
 
 
-def _side(batch: ReadBatch, n: int, side: int) -> ReadBatch:
-    """Return mates 1 (``side`` 0) or mates 2 of n pairs."""
-    return ReadBatch(batch.data, *(column[side * n : (side + 1) * n] for column in batch[1:]))
+def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
+    """Return mates 1 and mates 2 of n pairs."""
+    one, two = (ReadBatch(batch.data, *(x[a : a + n] for x in batch[1:])) for a in (0, n))
+    return one, two
+
+
+def sides_of(located: Located) -> tuple[Located, Located]:
+    """Return the lists of mates 1 and of mates 2, from ``located`` ones of mates 1 and then mates 2."""
+    positions, (lo, hi), n = located.positions, located[1:], located.lo.size // 2
+    return Located(positions, lo[:n], hi[:n]), Located(positions, lo[n:], hi[n:])
 
 
 class GpuPairMapper(PairMapper):
@@ -258,8 +271,7 @@ class GpuPairMapper(PairMapper):
             report = KernelReport(stream)
             records = self._records(stream, pairs, writer, room, report)
             if records is not None:
-                slots = (_BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _APART, _HOPELESS)
-                return PairSummary(pairs.n, *(report[slot] for slot in slots)), records
+                return PairSummary(pairs.n, *(report[_SUMS + j] for j in range(_N_SUMS))), records
             if report[PROBLEM] or not room < report[_LOCATED] <= most:
                 return None
             room = report[_LOCATED]
@@ -274,17 +286,17 @@ class GpuPairMapper(PairMapper):
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam, pairs.in_turn)
         data, is_fastq = _bring(stream, pairs, self._buffers), pairs.one[0].is_fastq
         batch, patterns = parse_there(stream, data, is_fastq, 2 * n, reading, report)
-        both = tuple(_side(batch, n, side) for side in (0, 1))
-        launch(names_kernel, n, _THREADS, both, report.there)
+        both = mates_of(batch, n)
+        launch(names_kernel, n, THREADS, both, report.there)
         stream.begin("search")
-        query, held, search = self._device
-        occurrences = gpu_search.search(query, held, search, stream, patterns, report.there)
-        total, (positions, lo, hi) = _locate(stream, occurrences, n, room, report)
-        sides = Located(positions, lo[: 2 * n], hi[: 2 * n]), Located(positions, lo[2 * n :], hi[2 * n :])
-        tables = _tables(stream, total, n)
+        found = self._find(stream, batch, patterns, n, room, report)
+        if found is None:
+            return None
+        counted, occurrences, total, sides = found
+        tables = _tables(stream, total, n, 2 * self.n_strata - 1)
         stream.begin("pair")
-        launch(pair_kernel, n, _THREADS, both, sides, rule, self._there, rules, tables)
-        launch(sum_kernel, min(n, _COUNTERS), _THREADS, batch, policy.at_most, tables, report.there)
+        launch(pair_kernel, n, THREADS, both, sides, rule, self._there, rules, self.best_only, tables)
+        launch(sum_kernel, min(n, _COUNTERS), THREADS, counted, policy.at_most, tables, report.there)
         add_up(stream, tables.proper.first, n, report, _PROPER)
         add_up(stream, tables.hits.first, 2 * n, report, _ALONE)
         add_up(stream, tables.first_key, 2 * n, report, _KEYS)
@@ -298,7 +310,7 @@ class GpuPairMapper(PairMapper):
                 return None
         tables = _with_room(stream, tables, *n_hits)
         stream.begin("choose")
-        launch(choose_kernel, n, _THREADS, batch, both, sides, rule, policy.seed, occurrences, tables)
+        tables = self._choose(stream, batch, sides, occurrences, tables)
         out = maker.write(stream, batch, tables, begins, n_bytes, report, _ROOM)
         report.read()
         if report[PROBLEM] or report[_LOCATED] > room:
@@ -306,6 +318,28 @@ class GpuPairMapper(PairMapper):
         records = maker.fetch(stream, out, report, _ROOM)
         stream.wait()
         return records
+
+    def _find(
+        self, stream: "GpuStream", batch: ReadBatch, patterns: Any, n: int, room: int, report: KernelReport
+    ) -> tuple[ReadBatch, Any, Any, tuple[Located, Located]] | None:
+        """Find the occurrences of n pairs, up to ``room`` of them to locate.
+
+        Return (batch to count with, occurrences, occurrences of each mate, lists of both mates); None: the
+        host must do it.
+        """
+        query, held, search = self._device
+        occurrences = gpu_search.search(query, held, search, stream, patterns, report.there)
+        total, located = _locate(stream, occurrences, n, room, report)
+        return batch, occurrences, total, sides_of(located)
+
+    def _choose(
+        self, stream: "GpuStream", batch: ReadBatch, sides: tuple[Located, Located], occurrences: Any,
+        tables: PairTables,
+    ) -> PairTables:  # fmt: skip
+        """Launch the selection of proper pairs and hits; return the tables that get them."""
+        n, how = tables.proper.total.size, (self._rule, self.options.policy.seed, occurrences, tables)
+        stream.launch(choose_kernel, n, THREADS, batch, mates_of(batch, n), sides, *how)
+        return tables
 
     def _maker_of(self, writer: Any) -> Any:
         """Return the object that formats the records of ``writer`` on this GPU."""
@@ -322,17 +356,21 @@ def _locate(
     total, first = (there(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
     total = total[:n_reads]
     stream.begin("locate")
-    stream.launch(occur_kernel, n_reads, _THREADS, occurrences, total, first)
+    stream.launch(occur_kernel, n_reads, THREADS, occurrences, total, first)
     add_up(stream, first, n_reads, report, _LOCATED)
-    positions, keys = (there(name, room, np.int64)[:room] for name in ("located", "keys of located"))
-    n_lists, names = 2 * n_reads, ("lo of located", "hi of located")
-    located = Located(positions, *(there(name, n_lists, np.int64)[:n_lists] for name in names))
-    stream.launch(locate_kernel, n_reads, _THREADS, occurrences, first, keys, located)
+    keys, located = there("keys of located", room, np.int64)[:room], room_for(stream, room, 2 * n_reads)
+    stream.launch(locate_kernel, n_reads, THREADS, occurrences, first, keys, located)
     return total, located
 
 
-def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
-    """Return PairTables of n pairs without room for hits."""
+def room_for(stream: "GpuStream", n: int, n_lists: int) -> Located:
+    """Return Located with room for n occurrences in ``n_lists``."""
+    sizes = {"located": n, "lo of located": n_lists, "hi of located": n_lists}
+    return Located(*(stream.there(name, size, np.int64)[:size] for name, size in sizes.items()))
+
+
+def _tables(stream: "GpuStream", total: Any, n: int, n_sums: int) -> PairTables:
+    """Return PairTables of n pairs, with ``n_sums`` different sums of mismatches, without room for hits."""
 
     def there(name: str, n: int) -> Any:
         return stream.there(f"{name} of pairs", n, np.int64)
@@ -344,7 +382,8 @@ def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
         there("reported", n), 0, there("lead 1", n), there("lead 2", n),
     )  # fmt: skip
     hits = Hits(there("first alone", 2 * n + 1), none, flags, there("total alone", 2 * n)[: 2 * n])
-    return PairTables(total, proper, hits, there("first key", 2 * n + 1), none)
+    strata = stream.there("strata of pairs", n * n_sums, np.int64)[: n * n_sums]
+    return PairTables(total, strata, proper, hits, there("first key", 2 * n + 1), none)
 
 
 def _with_room(
