@@ -290,7 +290,7 @@ def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):
 
     fake_cuda.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "cuda.bindings.nvml", None)
-    gpu_timing._counts_energy.cache_clear()
+    gpu_timing.counts_energy.cache_clear()
     assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
     assert capsys.readouterr().err.count(REMEDY) == 1
-    gpu_timing._counts_energy.cache_clear()
+    gpu_timing.counts_energy.cache_clear()

@@ -26,7 +26,7 @@ def seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
 
 
 @functools.cache
-def _counts_energy() -> bool:
+def counts_energy() -> bool:
     """Return whether NVML measures the GPU's energy; if not, print the reason once."""
     try:
         gpu.millijoules()
@@ -43,7 +43,7 @@ def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] 
 
     NVML updates its counter about once per second: the measurement lasts from one update to another.
     """
-    if not _counts_energy():
+    if not counts_energy():
         return None, None
 
     def work_until_moved() -> tuple[int, float, float]:

@@ -224,7 +224,7 @@ def sync_names(folder: Path | str) -> None:
 
 def _replace(new: Path, final: Path) -> None:
     """Move the folder ``new`` to the name of the folder ``final``, and remove the old one."""
-    if _exchange(new, final):
+    if exchange(new, final):
         shutil.rmtree(new, ignore_errors=True)
         return
     old = _beside(final, "replaced")
@@ -242,7 +242,7 @@ def _replace(new: Path, final: Path) -> None:
         os.close(descriptor)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Exchange two names atomically; return False if the C library or file system cannot.  Raises OSError."""
     import ctypes
 

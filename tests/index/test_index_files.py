@@ -157,8 +157,8 @@ def work(step, how, way, job):
             return function(*arguments, **named)
         return stopping
     if way == "aside":
-        files._exchange = lambda *names: False
-    for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "_exchange"),
+        files.exchange = lambda *names: False
+    for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "exchange"),
                          (files.shutil, "rmtree")]:
         setattr(module, name, counted(getattr(module, name)))
     pathlib.Path.replace = lambda self, other: os.replace(self, other)

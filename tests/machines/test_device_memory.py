@@ -136,7 +136,7 @@ def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
 def test_a_device_without_a_counter_of_energy_is_said_once(monkeypatch, capsys):
     fake_cuda.install(monkeypatch)
     monkeypatch.setattr(cuda_driver, "nvml", lambda: fake_nvml({}))
-    gpu_timing._counts_energy.cache_clear()
+    gpu_timing.counts_energy.cache_clear()
     assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
     assert capsys.readouterr().err == "energy is not measured: NVML reports for this GPU: '0000:00:00.0'\n"
-    gpu_timing._counts_energy.cache_clear()
+    gpu_timing.counts_energy.cache_clear()

@@ -1,5 +1,6 @@
 """Drafts: beside the final place, locked while their owner lives, swept when it is dead."""
 
+import ctypes
 import errno
 import itertools
 import os
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -188,15 +190,19 @@ def old_and_new(tmp_path):
     return DraftFolder(tmp_path / "x")
 
 
-def test_where_names_cannot_be_exchanged_the_old_folder_is_set_aside(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+@pytest.fixture
+def old_library(monkeypatch):
+    """A C library without renameat2."""
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
+
+
+def test_where_names_cannot_be_exchanged_the_old_folder_is_set_aside(tmp_path, old_library):
     with old_and_new(tmp_path) as draft:
         assert make(draft) == "new"
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, old_library, monkeypatch):
     rename = os.rename
 
     def failing(one, other):
@@ -229,8 +235,8 @@ def test_names_are_exchanged_at_once(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).write_text("")
-    if not files._exchange(tmp_path / "one", tmp_path / "other"):
+    if not files.exchange(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange names")
     assert os.listdir(tmp_path / "one") == ["other"]
     with pytest.raises(FileNotFoundError):
-        files._exchange(tmp_path / "one", tmp_path / "none")
+        files.exchange(tmp_path / "one", tmp_path / "none")
