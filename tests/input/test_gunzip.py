@@ -16,7 +16,6 @@ from test_spans import are_same, by_threads, outcome
 from fmx.codecs import inflate, parallel_gzip
 from fmx.codecs.readers import GzipStream
 from fmx.errors import InputError
-from fmx.input import spans
 from fmx.input.spans import plan
 from fmx.input.streams import Source
 
@@ -44,8 +43,7 @@ def fastq(n, seed=1) -> bytes:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Ranges of small files, whose blocks often end behind what is read at first."""
-    monkeypatch.setattr(spans, "RANGES_FROM", 2)
+    """Blocks often end behind what is read at first."""
     monkeypatch.setattr(parallel_gzip, "BEHIND", 300)
 
 
@@ -143,7 +141,7 @@ def test_what_is_rare_is_left_to_igzip(name, tmp_path):
     assert found == expected[: len(found)]
     everything = outcome(plan([tmp_path / "x"]))
     assert everything[1] == ""
-    assert by_threads(tmp_path / "x", 20_000, 3, 3) == everything
+    assert by_threads(tmp_path / "x", 20_000, 4, 4) == everything
 
 
 def test_a_stream_within_a_stored_one_misleads_nobody(tmp_path):
@@ -169,7 +167,7 @@ def test_damage_is_told_as_igzip_tells_it(seed, level, size, tmp_path_factory):
     else:
         data = data[: -4 - rng.randrange(4)] + bytes([rng.randrange(256)]) + data[-3:]
     path.write_bytes(data)
-    assert are_same(by_threads(path, size, 3, 3), outcome(plan([path])))
+    assert are_same(by_threads(path, size, 4, 4), outcome(plan([path])))
 
 
 @pytest.mark.parametrize("size", [100, 3000, 20_000])
@@ -178,7 +176,7 @@ def test_records_are_those_of_one_stream(data, size, tmp_path):
     (tmp_path / "x").write_bytes(packed(data))
     expected = outcome(plan([tmp_path / "x"]))
     assert len(expected[0]) >= 900 or expected[1]
-    assert are_same(by_threads(tmp_path / "x", size, 3, 3), expected)
+    assert are_same(by_threads(tmp_path / "x", size, 4, 4), expected)
 
 
 def test_a_long_read_is_read_to_its_end(tmp_path):
@@ -187,4 +185,4 @@ def test_a_long_read_is_read_to_its_end(tmp_path):
     expected = outcome(plan([tmp_path / "x"]))
     assert (len(expected[0]), expected[1]) == (401, "")
     for size in (500, 5000, 50_000):
-        assert by_threads(tmp_path / "x", size, 3, 3) == expected
+        assert by_threads(tmp_path / "x", size, 4, 4) == expected

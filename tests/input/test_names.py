@@ -3,8 +3,12 @@
 import subprocess
 
 import cases
+import numpy as np
 import pytest
 from texts import numbered, random_letters
+
+from fmx.errors import InputError
+from fmx.input import reads, spans
 
 GENOME = numbered([random_letters(700, "names"), random_letters(300, "of reads")])
 LETTERS = GENOME[0][1][10:60]
@@ -173,18 +177,9 @@ def test_digests_are_those_of_samtools(folder, command, peer):
     assert found == [line.split("\t")[1:4] for line in dictionary.splitlines() if line.startswith("@SQ")]
 
 
-def test_a_sequence_that_a_cigar_cannot_hold_is_refused_for_sam_and_bam_only(
-    folder, index_of, command, monkeypatch
-):
-    from fmx.input import reads
-
-    assert reads.LONGEST_READ == (1 << 28) - 1
-    monkeypatch.setattr(reads, "LONGEST_READ", 49)
-    (folder / "in").write_bytes(cases.fasta([("a", LETTERS[:49]), ("b", LETTERS)]))
-    for arguments in FORMATS:
-        result = run(command, index_of(GENOME), arguments, "in")
-        if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
-            assert result.code == 1
-            assert "in: record 2: its sequence is longer than 49 bases, the limit of SAM" in result.err
-        else:
-            assert (result.code, result.err) == (0, "")
+def test_a_sequence_that_a_cigar_cannot_hold_is_refused_as_long_names_are():
+    (chunk,) = spans.read_chunks([cases.fasta([("a", "ACGT"), ("b", "ACGT")])])
+    batch = reads.parse(chunk)
+    reads.check_sam(chunk, batch._replace(length=np.array([4, 2**28 - 1])))
+    with pytest.raises(InputError, match="record 2: its sequence is longer than 268435455 bases, the limit"):
+        reads.check_sam(chunk, batch._replace(length=np.array([4, 2**28])))
