@@ -16,7 +16,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.simd import LANES, load, maximum, minus, store
-from .band import make_work
+from .band import Work, make_work
 from .bounds import BLOCK, Q, count_grams, distance, least_score, most_differing_grams, most_gaps
 from .records import Records, align_list, by_pair, empty_records, first_of, joined
 from .sequences import Scoring, Sequences, Weights, extent
@@ -201,10 +201,10 @@ def plan(job: "AlignmentJob", pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Worker:
-    """Scratch of one CPU thread, and the steps that it does."""
+    """Scratch of one CPU thread, and the steps that it does; ``work`` is that of paths, made when needed."""
 
-    def __init__(self, job: "AlignmentJob") -> None:
-        self.job, self._task, self._work = job, job.task, None
+    def __init__(self, job: "AlignmentJob", work: Work | None = None) -> None:
+        self.job, self._task, self._work = job, job.task, work
         self._longest = job.queries.longest, job.targets.longest
         self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
 
@@ -234,7 +234,7 @@ class Worker:
         Only pairs whose score (of H, if known) is at least ``least``, int64[n], are aligned.
         """
         if self._work is None:
-            self._work = make_work(*self._longest, self.job.scoring.dtype)  # type: ignore[assignment]
+            self._work = make_work(*self._longest, self.job.scoring.dtype)
         known = np.empty(0, np.int64) if h is None else h, least
         start, parts = 0, []  # type: ignore[var-annotated]
         while start < pairs.query.size or not parts:

@@ -6,7 +6,7 @@ Workers find the distinct reads of a span. The caller's thread adds them to the 
 a sequence keeps the name of its first read, whichever worker parsed it. Bases are compared, not only hashes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 ALL_READS = "reads, collapsed"  # what messages call them
 _WIDEST = 24  # bytes of a FASTA record besides its name and bases
 _LOADED = 2  # minimum number of slots per read
-_SMALL = 1 << 24  # bytes that are allocated without a check of the free memory
 
 
 class Distinct(NamedTuple):
@@ -74,10 +73,13 @@ def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") 
 
 
 class Collection:
-    """A growing set of distinct reads: ``n`` of them, which stand for ``total`` reads."""
+    """A growing set of distinct reads: ``n`` of them, which stand for ``total`` reads.
 
-    def __init__(self) -> None:
-        self.n, self.total = 0, 0
+    ``memory()``: the bytes that are free, checked before more than ``small`` bytes are allocated.
+    """
+
+    def __init__(self, memory: Callable[[], float] = available_memory, small: int = 1 << 24) -> None:
+        self.n, self.total, self._memory, self._small = 0, 0, memory, small
         self._used = [0] * len(Distinct._fields)
         types = [np.int64] * 5 + [np.uint64] + [np.uint8] * 2
         self._arrays = Distinct(*(np.empty(0, kind) for kind in types))
@@ -117,7 +119,7 @@ class Collection:
 
     def _check_memory(self, n_bytes: int) -> None:
         """Raise InputError if fewer than ``n_bytes`` bytes are free."""
-        if n_bytes > _SMALL and n_bytes > available_memory():
+        if n_bytes > self._small and n_bytes > self._memory():
             size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
             what = f"{self.n:,} distinct reads take {bytes_of(size)}, and no memory is left for more"
             raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")

@@ -32,8 +32,7 @@ def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=No
     n = len(sequences)
     both = np.array(only or [(i, j) for i in range(n) for j in range(n)])
     pairs = PairList(both[:, 0].copy(), both[:, 1].copy())
-    worker = Worker(job)
-    worker._work = work
+    worker = Worker(job, work)
     least, _ = plan(job, pairs)
     records = worker.align(pairs, least, worker.score(pairs) if known else None)
     totals = job.scoring.score(records.h, s.lengths()[records.query] + s.lengths()[records.target])

@@ -49,10 +49,10 @@ def test_repeats_are_sorted_by_ranks(unit, n):
     check(np.resize(codes(unit), n), c=2)
 
 
-@pytest.mark.parametrize("n_copies", [2, 3, in_bucket._FEW + 1, in_bucket._FEW_ITEMS + 1])
+@pytest.mark.parametrize("n_copies", [2, 3, 25, 61])
 @pytest.mark.parametrize("m", [in_bucket.LIMIT - 20, in_bucket.LIMIT + 20, 1000])
 def test_copies_with_some_other_symbols(n_copies, m):
-    """Groups of every kind: sorted by insertion, by comparing items, by radix; tied in the end, or not."""
+    """Groups of every kind: sorted by insertion, by comparing items (25), by radix (61); tied, or not."""
     rng = np.random.default_rng(m)
     unit = np.append(rng.integers(1, 5, m), 0).astype(np.uint8)
     copies = [unit.copy() for _ in range(n_copies)]

@@ -15,7 +15,9 @@ from validate import written
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
+from fmx.input import spans
 from fmx.input.reads import Trim
+from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import collapse
 from fmx.search.hits import ALL, Near, SelectionPolicy
@@ -92,19 +94,20 @@ def test_what_is_collapsed_is_collapsed_again(run):
     assert again[1:] == first[1:]
 
 
-def test_no_memory_and_no_number_for_them_are_told(run, monkeypatch):
+def test_no_memory_and_no_number_for_them_are_told(run):
     heavy = [(f"r{i}_x999999999999", "ACAC") for i in range(10)]
     with pytest.raises(
         InputError, match=r"reads, collapsed: the counts .* add up to more than 9,000,000,000,000"
     ):
         run(heavy, collapse=Trim())
     assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999
-    monkeypatch.setattr(collapse, "_SMALL", 0)
-    monkeypatch.setattr(collapse, "available_memory", lambda: 100)
+    source = spans.plan([cases.fastq(heavy[:9])])
+    found = collapse.collect(source, MapOptions(collapse=Trim()), Progress(quiet=True))
+    kept = collapse.Collection(memory=lambda: 0, small=0)
     with pytest.raises(
         InputError, match=r"\d+ distinct reads take [0-9.]+ (bytes|kB), and no memory is left"
     ):
-        run(heavy[:9], collapse=Trim())
+        kept.add(found.distinct())
 
 
 REFUSED = {
