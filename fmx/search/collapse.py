@@ -98,24 +98,17 @@ class Collection:
         self._used = [self.n] * 6 + ends.tolist()
 
     def _make_room(self, found: Distinct) -> None:
-        fields = zip(self._arrays, self._used, found, strict=True)
-        self._arrays = Distinct(
-            *(self._with_room(array, used, used + more.size) for array, used, more in fields)
-        )
+        for array, used, more in zip(self._arrays, self._used, found, strict=True):
+            wanted = used + more.size
+            if wanted > array.size:
+                size = max(wanted, array.size * 3 // 2)
+                self._check_memory(size * array.itemsize)
+                array.resize(size, refcheck=False)  # moves pages, where a copy would take new ones
         wanted = _LOADED * (self.n + found.weight.size)
         if wanted > self._slots.size:
             self._check_memory(4 * wanted)
             self._slots = np.zeros(1 << int(wanted).bit_length(), np.uint32)
             _fill_slots(self._arrays.key, self.n, self._slots)
-
-    def _with_room(self, array: np.ndarray, used: int, wanted: int) -> np.ndarray:
-        if wanted <= array.size:
-            return array
-        size = max(wanted, array.size * 3 // 2)
-        self._check_memory(size * array.itemsize)
-        grown = np.empty(size, array.dtype)
-        grown[:used] = array[:used]
-        return grown
 
     def _check_memory(self, n_bytes: int) -> None:
         """Raise InputError if fewer than ``n_bytes`` bytes are free."""
