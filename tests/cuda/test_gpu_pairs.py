@@ -10,9 +10,13 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import PairedFiles
+from fmx.machines.gpu_session import GpuSession
+from fmx.machines.progress import Clock
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.hits import ALL, Near, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.gpu import gpu_mapper
+from fmx.search.gpu.gpu_parts import GpuLocator
+from fmx.search.hits import ALL, Locator, Near, SelectionPolicy
+from fmx.search.mapping import MapOptions, Observers
 from fmx.search.pairs.proper import Pairing
 
 UNIT = random_letters(90, "pairs on a GPU")
@@ -46,11 +50,11 @@ def files_of(folder, mates):
 
 
 def opened(folder, **how):
-    """The index in one part, and in several."""
+    """The index in one part, in several, and with a sampled suffix array, which GPUs locate with."""
     cases.build(folder / "one.fmx", CONTIGS)
-    options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
-    workflow.build_index(cases.fasta(CONTIGS), folder / "parts.fmx", options)
-    return [fm_index.load(folder / f"{name}.fmx", **how) for name in ("one", "parts")]
+    for name, own in ("parts", {"part_size": part_size_of(CONTIGS)}), ("sampled", {"sa_rate": 3}):
+        workflow.build_index(cases.fasta(CONTIGS), folder / f"{name}.fmx", workflow.IndexOptions(**own))
+    return [fm_index.load(folder / f"{name}.fmx", **how) for name in ("one", "parts", "sampled")]
 
 
 @pytest.mark.parametrize("near", [Near(1), Near(2, strata=True)], ids=["all", "strata"])
@@ -74,3 +78,20 @@ def test_the_bytes_are_those_of_the_cpu(tmp_path):
         assert (expected[1].pairs, expected[1].proper) == (5, 3)
         for index in indexes:
             assert mapped(index, files, tmp_path / "gpu", policy, workflow.Device("cuda")) == expected
+
+
+def test_the_host_locates_by_a_whole_suffix_array(tmp_path):
+    kinds = []
+    for index in opened(tmp_path):
+        made = gpu_mapper.make_mapper(index, MapOptions(), len(index.parts) * [GpuSession()], None)
+        kinds.append({type(part.locator) for part in made.parts})
+    assert kinds == [{Locator}, {Locator}, {GpuLocator}]
+
+
+@pytest.mark.parametrize("clock", [None, Clock()], ids=["no report", "report"])
+def test_streams_are_timed_for_a_report_only(clock, tmp_path):
+    session, observers = GpuSession(), Observers(clock=clock)
+    index = opened(tmp_path)[0]
+    made = gpu_mapper.make_mapper(index, MapOptions(), [session], None, None, observers)
+    made.search(cases.chunk_of([UNIT[:20]]))
+    assert ("search" in session.clock.seconds) == (clock is not None)

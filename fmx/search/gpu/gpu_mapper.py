@@ -61,7 +61,8 @@ def make_mapper(
         return GpuMapper(index, options, team, engine, writer, observers)
     if goes_all_the_way(index, options, writer, observers.tally):
         return GpuNearMapper(index, options, team, engine, writer, observers)
-    there = bring_parts(index, team, engine, partial(_streams_for_batches, options), is_near=True)
+    streams_for = partial(_streams_for_batches, options, observers.clock is not None)
+    there = bring_parts(index, team, engine, streams_for, is_near=True)
     return NearMapper(there.parts, _for_batches(options), observers, tuple(there.streams))
 
 
@@ -69,8 +70,10 @@ def _for_batches(options: MapOptions) -> MapOptions:
     return replace(options, chunk_size=max(options.chunk_size, BATCH_SIZE))
 
 
-def _streams_for_batches(options: MapOptions, session: "GpuSession", resident: int) -> "GpuStreams":
-    return session.streams(options.n_threads, resident, ROOMS)
+def _streams_for_batches(
+    options: MapOptions, timed: bool, session: "GpuSession", resident: int
+) -> "GpuStreams":
+    return session.streams(options.n_threads, resident, ROOMS, timed=timed)
 
 
 class GpuMapper(Mapper):
@@ -94,7 +97,8 @@ class GpuMapper(Mapper):
         in_pairs = options.pairing is not None
         self._goes_all_the_way = goes_all_the_way(index, options, writer, tally)
         if not self._goes_all_the_way:
-            there = bring_parts(index, team, engine, partial(_streams_for_batches, options))
+            streams_for_batches = partial(_streams_for_batches, options, clock is not None)
+            there = bring_parts(index, team, engine, streams_for_batches)
             super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))
             self.streams = there.streams
             return

@@ -18,6 +18,7 @@ from ...compiler.warp import kernel, thread_index
 from ...index import contracts
 from ...index.arrays import part_span
 from ...index.contracts import position_of, units
+from ...index.positions import FullSA
 from ...index.reference import position_of_text_key
 from ...input.reads import Patterns
 from ...machines import gpu
@@ -36,7 +37,6 @@ from .gpu_sparse_kernels import NOWHERE
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
-    from ...index.positions import FullSA
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
     from ..near.matches import WordBatch
     from .gpu_search import VerifyForm
@@ -122,7 +122,7 @@ class GpuLocator:
 
     at_hand = False
 
-    def __init__(self, searcher: GpuSearcher, sa: "FullSA", start: int) -> None:
+    def __init__(self, searcher: GpuSearcher, sa: FullSA, start: int) -> None:
         self.start, self.streams, held = start, searcher.streams, gpu_search.suffix_array(searcher.query)
         with gpu.errors():
             self.sa = held if held is not None else gpu_search.upload(sa)
@@ -263,10 +263,13 @@ def bring_parts(
             there = GpuSparse(streams[session], device)
             return part._replace(search=replace(part.search, search=there), device=device)
         search = GpuSearcher(streams[session], queries[number], engine, forms[session])
-        locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])
+        sa = index.parts[number].sa
+        locator = GpuLocator(search, sa, part_span(index.meta, number)[0])
+        # The host takes less time to read rows of a whole suffix array than to send them and wait.
+        at_host = part_on_cpu(index, number).locator if isinstance(sa, FullSA) else locator
         text = text_of(index, number) if is_near else None
-        device = DevicePart(search.query, (locate.sa, locate.layout), search.launch)
-        return TextPart(search, locate, text, text and GpuVerifier(search, locate, text), device)
+        device = DevicePart(search.query, (locator.sa, locator.layout), search.launch)
+        return TextPart(search, at_host, text, text and GpuVerifier(search, locator, text), device)
 
     return OnGpus([session.run(bring, number) for number, session in enumerate(team)], streams)
 
