@@ -28,7 +28,12 @@ def take_signals():
 
 def feed_until(process, data, done) -> None:
     """Write ``data`` to a command's standard input, again and again, until done() is true."""
-    deadline = time.monotonic() + 120
     while not done():
-        process.stdin.write(data)
-        assert time.monotonic() < deadline
+        process.stdin.write(data)  # which fails once the command has ended
+
+
+def wait_until(happens, *processes) -> None:
+    """Wait, however long, for what processes do that run until then."""
+    while not happens():
+        assert all(process.poll() is None for process in processes) or happens()
+        time.sleep(0.01)

@@ -25,7 +25,6 @@ from ..measure import tables, timing
 from . import files
 from .options import output, runs
 
-PATIENCE = 60  # seconds to wait until the scheduler and the workers have started
 PERIOD = 0.2  # seconds; a slow worker is stopped for a fraction of each period
 
 
@@ -63,13 +62,14 @@ def started(
     kinds: Sequence[WorkerKind],
     variables: Iterable[tuple[str, str]] = (),
     before: Sequence[str] = (),
+    patience: float = 60,
 ) -> Iterator[DaskCluster]:
     """Start a scheduler and a worker of each WorkerKind in ``folder``.
 
     Yield the DaskCluster when all are ready.
 
     ``variables``: for their environment. ``before``: words before the commands of workers, such as taskset.
-    Raises FmxError.
+    Raises FmxError if they are not ready in ``patience`` seconds.
     """
     file, environment = folder / "scheduler.json", {**os.environ, **dict(variables)}
     processes: list[subprocess.Popen] = []
@@ -81,7 +81,7 @@ def started(
         processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder))
 
     def wait(what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while not what():
             if time.monotonic() > deadline or processes[-1].poll() is not None:
                 raise FmxError(f"the Dask cluster did not start: see {log.name}")

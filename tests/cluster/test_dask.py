@@ -1,6 +1,7 @@
 """A Dask cluster of real processes writes the bytes of a single run, even if workers die."""
 
 import json
+import math
 import os
 import re
 import resource
@@ -15,6 +16,7 @@ import cases
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 from cover import nightly
+from runs import wait_until
 from texts import random_letters
 
 from fmx.bench import dask as bench
@@ -33,15 +35,8 @@ PYTHON = [sys.executable, "-m"]
 @contextmanager
 def cluster(folder, n_workers, variables=()):
     """A scheduler and its workers, one thread each: (the file that names it, all processes)."""
-    with workers.started(folder, [workers.WorkerKind(1)] * n_workers, variables) as made:
+    with workers.started(folder, [workers.WorkerKind(1)] * n_workers, variables, (), math.inf) as made:
         yield made.file, [made.scheduler, *made.workers]
-
-
-def wait_for(what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def started(folder, *arguments):
@@ -210,7 +205,7 @@ def test_a_scheduler_that_is_not_there_is_told_within_ten_seconds(home):
 def test_an_interrupt_tells_what_is_kept_and_the_next_run_how_much_it_found(home, shared, expected):
     """As soon as a shard is done."""
     process = started(home, *SEARCH, "--scheduler-file", shared[0], "-o", "stopped.sam")
-    wait_for(lambda: list(home.glob("stopped.sam.shards/0*")) or process.poll() is not None)
+    wait_until(lambda: list(home.glob("stopped.sam.shards/0*")) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -243,7 +238,7 @@ def test_where_the_scheduler_is_killed_another_one_does_the_rest(home, shared, e
 def kill(home, file, name, how) -> tuple:
     """(exit code, messages) of a search to NAME.sam, for which ``how(client)`` was called in a shard."""
     process = started(home, *SEARCH, "--scheduler-file", file, "-o", f"{name}.sam")
-    wait_for(lambda: list(home.glob(f"{name}.sam.shards/.*.partial/body")) or process.poll() is not None)
+    wait_until(lambda: list(home.glob(f"{name}.sam.shards/.*.partial/body")) or process.poll() is not None)
     assert process.poll() is None
     how(process)
     _, err = process.communicate(timeout=120)
@@ -269,7 +264,7 @@ def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, e
         assert "full.sam.shards: cannot write: File too large" in done.err
         assert done.err.count("\n") == 2, done.err
         assert not target.exists()
-        wait_for(lambda: not list(home.glob("full.sam.shards/.*")))
+        wait_until(lambda: not list(home.glob("full.sam.shards/.*")), weak)
         resource.prlimit(weak.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         process = started(home, *arguments)
         while process.poll() is None:

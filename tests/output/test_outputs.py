@@ -7,11 +7,10 @@ import os
 import resource
 import signal
 import subprocess
-import time
 
 import cases
 import pytest
-from runs import MAIN, feed_until, started
+from runs import MAIN, feed_until, started, wait_until
 
 from fmx.input import streams
 
@@ -116,11 +115,9 @@ def test_of_two_runs_at_once_one_wins_whole(indexed):
     ):
         for process, name in ((one, b"one"), (two, b"two")):
             process.stdin.write(GOOD.replace(b"@r", b"@" + name) * 2000)
-        deadline = time.monotonic() + 120
-        while len(list(indexed.glob(".*.partial"))) < 2:
-            assert time.monotonic() < deadline
+        wait_until(lambda: len(list(indexed.glob(".*.partial"))) == 2, one, two)
         for process in (one, two):
-            process.communicate(timeout=120)
+            process.communicate()
             assert process.returncode == 0
     found = [
         line.split(b"\t")[0][:3] for line in (indexed / "x.sam").read_bytes().splitlines() if line[:1] != b"@"
@@ -158,10 +155,8 @@ def test_an_ended_pairwise_keeps_its_checkpoint(name, folder):
         "kept",
     ]
     with started(arguments, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 120
-        while not (folder / "kept").exists() or (folder / "kept").stat().st_size < 1000:
-            assert time.monotonic() < deadline
-            assert process.poll() is None, process.stderr.read()
+        kept = folder / "kept"
+        wait_until(lambda: kept.exists() and kept.stat().st_size >= 1000, process)
         process.send_signal(getattr(signal, f"SIG{name}"))
         process.communicate(timeout=60)
     assert process.returncode == (-9 if name == "KILL" else ENDINGS[name][0])
