@@ -23,7 +23,7 @@ from . import commands
 
 _ELSEWHERE = {  # names of commands in other programs
     "map": "search", "align": "search", "build": "index", "find": "locate", "grep": "locate",
-    "mummer": "mem", "info": "inspect", "stats": "inspect",
+    "mummer": "mem", "info": "inspect", "stats": "inspect", "help": "--help", "version": "--version",
 }  # fmt: skip
 
 
@@ -58,9 +58,10 @@ class Modules(click.Group):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches  # only for errors
 
-        other = _ELSEWHERE.get(word)
-        meant = [other] if other in names else get_close_matches(word, names, 1)
-        advice = f": did you mean {meant[0]}?" if meant else f"; the commands are {', '.join(names)}"
+        known = dict(zip(names, names, strict=True))
+        known |= {name: its for name, its in _ELSEWHERE.items() if its in names or its[0] == "-"}
+        meant = [word] if word in known else get_close_matches(word, known, 1)
+        advice = f": did you mean {known[meant[0]]}?" if meant else f"; the commands are {', '.join(names)}"
         raise click.UsageError(f"no command {word}{advice}", ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -150,7 +151,12 @@ def _usage(error: click.ClickException) -> str:
     text = re.sub("^(Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
     text = re.sub("^Invalid value for (.*?):", lambda name: f"{name[1].replace(chr(39), '')}:", text)
     text = re.sub(r"(?<=argument )'\[?([A-Z.]+?)\]?(\.\.\.)?\]?'", r"\1", text.removesuffix("."))
-    if isinstance(error, click.MissingParameter) and error.ctx:
+    is_extra = text.startswith("got unexpected extra")
+    if (
+        isinstance(error, click.UsageError)
+        and error.ctx
+        and (is_extra or isinstance(error, click.MissingParameter))
+    ):
         return f"{text}; see '{error.ctx.command_path} --help'"
     return text
 

@@ -15,6 +15,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     **dict.fromkeys(("-p", "-j", "-@", "--cores", "--cpus", "--jobs", "--nthreads"), ("--threads",)),
     "--num-threads": ("--threads",),
     "-v": ("--mismatches", "--version"),
+    "-n": ("--mismatches",),
+    "-N": ("--mismatches",),
     "-S": ("--format sam",),
     "--sam": ("--format sam",),
     "-b": ("--format bam",),
@@ -35,22 +37,33 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     "--rg-id": ("--rg",),
     "--sam-RG": ("--rg",),
     "--sample-label": ("--names",),
+    "-F": ("--no-unmapped",),
+    "--gapopen": ("--gap",),
+    **dict.fromkeys(("--un-gz", "--un-conc", "--un-conc-gz"), ("--un",)),
+    **dict.fromkeys(("--al-gz", "--al-conc", "--al-conc-gz"), ("--al",)),
 }
 
 _TOLD_APART = "FASTA and FASTQ are recognized by their first byte"
 NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a command does not need, and why
     "search": {
-        "-S": "the output is SAM",
+        "-S": "the output is SAM; -o FILE writes it to a file",
         "--sam": "the output is SAM",
         "-f": _TOLD_APART,
+        "-c": "'fmx locate -p SEQUENCE' searches for sequences that are given as arguments",
         "-U": "reads are given without an option",
         "-y": "every occurrence is always found",
+        "--end-to-end": "a hit is always as long as the read",
         "--best": "hits with the fewest mismatches always come first",
         "--reorder": "records are always in the order of the reads",
         "--mm": "processes always share the memory of an index",
         "--phred33-quals": "qualities are written unchanged",
         "--phred64-quals": "qualities are written unchanged",
     },
+    "count": {
+        "-n": "-o FILE names the output",
+        "--fastq": "reads are given without an option",
+    },
+    "locate": dict.fromkeys(("-a", "-k", "--all"), "every occurrence is always listed"),
     "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART},
     "index": {"-f": "a reference is always FASTA"},
 }

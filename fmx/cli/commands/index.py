@@ -98,6 +98,9 @@ def command(given: SimpleNamespace) -> None:
     if given.output is None and first == "-":
         raise click.UsageError("a reference from standard input needs -o NAME.fmx")
     if given.output is None and given.references[1:]:
+        *others, last = given.references
+        if all(map(os.path.exists, others)) and not os.path.lexists(last):
+            raise click.UsageError(f"no file {last}; to give the index this name, use -o {last}")
         raise click.UsageError("several references need -o NAME.fmx")
     from ...index import layouts
     from ...index.disk import META, default_index_path, index_at

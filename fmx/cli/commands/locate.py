@@ -121,6 +121,7 @@ def command(given: SimpleNamespace) -> None:
         return amplify(given)
     if given.kind == "fasta":
         raise click.UsageError("FASTA is for products of primers: give --pairs with it")
+    from ...index.disk import META
     from ...input.chunks import bytes_of
     from ...input.dna import LETTERS
 
@@ -130,6 +131,8 @@ def command(given: SimpleNamespace) -> None:
         if other := bytes_of(pattern).translate(None, LETTERS):
             raise click.UsageError(f"-p {pattern}: {escaped(other[:1])} is not a base")
     for name in given.patterns:
+        if os.path.isfile(os.path.join(name, META)):
+            raise click.UsageError(f"{name} is an index: give it with -x")
         if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(given.patterns) == bool(given.literal):

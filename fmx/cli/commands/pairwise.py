@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
+from ...machines.progress import Progress
 from ...output import kinds_of
 
 _MATRIX = "npz", "phylip"
@@ -75,6 +76,10 @@ def command(given: SimpleNamespace) -> None:
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     kind, formats = _format(given)
+    for name in ("gap", "mismatch"):
+        if (score := vars(given)[name]) > 0:
+            reward = f"--{name} {score} raises the score of an alignment"
+            Progress(given.quiet).say(f"warning: {reward}; a penalty is --{name} -{score}")
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob

@@ -1,6 +1,7 @@
 """fmx search: map reads to an index.  Its options for files of reads, trimming and pairs."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -234,6 +235,16 @@ def command(given: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x ref.fmx -a --mismatches 1 --strata reads.fq.gz > hits.sam
     """
+    for name in given.reads:
+        if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
+            raise click.UsageError(f"no file {name}; to search for a sequence, use 'fmx locate -p {name}'")
+    named = (given.output, given.counts, given.screen, given.al, given.un, *given.reports)
+    for path in filter(None, named):
+        if found := re.search(r"\{\w*\}", path):
+            if not given.samples:
+                raise click.UsageError(f"{path}: {found[0]} in the name of an output needs --samples")
+            if found[0] != "{sample}":
+                raise click.UsageError(f"{path}: the place for the name of the sample is {{sample}}")
     files = (*given.reads, *given.mates1, *given.mates2)
     if given.engine == "auto" and given.first is None and is_much(files, given.threads):
         wake(given.device or 0)

@@ -1,5 +1,7 @@
 """fmx tune: find the fastest index and engine for this machine."""
 
+import os
+import re
 from types import SimpleNamespace
 
 import click
@@ -46,6 +48,14 @@ def command(given: SimpleNamespace) -> None:
     fmx tune --bases 3G --max-memory 8G
     """
     index_path = one_index(given)
+    if (
+        index_path
+        and re.fullmatch(r"[0-9.]+[KMGT]?B?", index_path.upper())
+        and not os.path.lexists(index_path)
+    ):
+        raise click.UsageError(
+            f"no index {index_path}; for a reference of this size, use --bases {index_path}"
+        )
     if bool(index_path) == bool(given.bases):
         raise click.UsageError("give either INDEX or --bases, the size of a reference")
     from ...compiler import object_cache
