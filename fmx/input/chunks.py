@@ -94,7 +94,7 @@ def _told(byte: int, usual: str = "") -> str:
 
 _OTHER = "is this a file of reads?"
 _FOREIGN = {
-    ord("@"): "this looks like FASTQ",
+    ord("@"): "this looks like FASTQ or SAM",
     ord("P"): "a zip archive? unpack it",
     0x1F: "compressed twice? decompress it once",
     0xEF: "a byte order mark? save the file without one",
@@ -114,6 +114,8 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
         if not os.access(path, os.R_OK):
             raise InputError(path, "", os.strerror(errno.EACCES))
         return
+    if "," in path and not os.path.lexists(path) and all(map(os.path.isfile, path.split(","))):
+        raise InputError(path, "", "No such file or directory: separate files by spaces, not by commas")
     if os.path.isfile(os.path.join(path, "meta.json")):
         advice = ": give it with -x" if check is begins_fastq else ""
         raise InputError(path, "", f"this is an index, not a file of sequences{advice}")
@@ -159,7 +161,10 @@ _HEAD = 1 << 14  # bytes that are looked at
 
 
 def advice(paths: tuple[str, ...]) -> str:
-    """Advice if files given as single reads look like mates, or ""; pipes are not checked."""
+    """Advice if files given as single reads look like mates, or repeat, or ""; pipes are not checked."""
+    for path in paths:
+        if os.path.isfile(path) and paths.count(path) > 1:
+            return f"{path} is given more than once, so its reads are mapped several times"
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
         if len(found) > 1 and _are_mates(*found[:2]):

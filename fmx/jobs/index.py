@@ -80,7 +80,8 @@ class AddingJob:
         return added
 
     def say(self, opened: None, summary: list, context: JobContext) -> None:
-        added = f": added {', '.join(summary)}" if summary else " already has them"
+        has = [*self.layouts, *(["the LCP array"] if self.with_lcp else [])]
+        added = f": added {', '.join(summary)}" if summary else f" already has {', '.join(has)}"
         context.progress.say(f"{self.path}{added}")
 
 

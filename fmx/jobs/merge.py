@@ -20,7 +20,7 @@ from ..output.search_output import Taker
 from ..report.facts import Report, added
 from ..report.page import rendered
 from ..system.process import available_cores
-from .identity import BODY, FACTS, Manifest, differing, name_of, read_manifest
+from .identity import BODY, FACTS, MANIFEST, Manifest, differing, name_of, read_manifest
 from .shard import FRAME
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ def manifests(folder: str | Path) -> list:
     folder = Path(folder)
     try:
         names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
+    except NotADirectoryError as error:
+        raise OutputError(f"{folder}: this is a file, not a folder of shards") from error
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
+    if (folder / MANIFEST).is_file():
+        raise OutputError(f"{folder}: this is one shard: name the folder of all shards, {folder.parent}")
     if (folder / META).is_file():
         raise OutputError(f"{folder} is an index, not a folder of shards")
     if not names:

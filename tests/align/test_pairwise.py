@@ -267,3 +267,12 @@ def test_the_summary_counts_the_reported_pairs(options, said, tmp_path, capfd):
     fasta = write(tmp_path / "in.fa", [("a", "ACGTTGCAACG"), ("b", "ACGTTGCAACG"), ("c", "GGGGGGCCCC")])
     assert run(["pairwise", str(fasta), *options, "-o", os.devnull]) == 0
     assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["gap", "mismatch"])
+def test_a_penalty_that_is_given_as_a_reward_is_warned_of(name, tmp_path, capfd):
+    fasta = str(write(tmp_path / "in.fa", [("a", "ACGT"), ("b", "ACGT")]))
+    assert run(["pairwise", fasta, f"--{name}", "10", "-o", os.devnull]) == 0
+    assert f"; a penalty is --{name} -10\n" in capfd.readouterr().err
+    assert run(["pairwise", fasta, f"--{name}", "-10", "-o", os.devnull]) == 0
+    assert "warning" not in capfd.readouterr().err

@@ -45,6 +45,10 @@ def test_reads_that_are_not_there(indexed, command):
     assert "ref.fmx: this is an index, not a file of sequences: give it with -x" in complaint(
         command("search", "ref.fmx")
     )
+    (indexed / "r.fq").write_bytes(GOOD)
+    assert "r.fq,r.fq: No such file or directory: separate files by spaces" in complaint(
+        command("search", "r.fq,r.fq")
+    )
     (indexed / "folder").mkdir()
     assert "folder: Is a directory: name the files in it" in complaint(command("search", "folder"))
 
@@ -367,6 +371,12 @@ def test_what_a_foreign_file_may_be_is_told(begin, said, indexed, command):
         assert said in complaint(command(*arguments))
 
 
+def test_sam_that_should_be_fasta_is_named(indexed, command):
+    (indexed / "x").write_text("@HD\tVN:1.6\n")
+    for arguments in (["index", "x"], ["pairwise", "x"]):
+        assert "found '@' (this looks like FASTQ or SAM)" in complaint(command(*arguments))
+
+
 def test_a_tar_archive_is_named(indexed, command):
     (indexed / "reads.fq").write_bytes(GOOD)
     for name, mode in (("x.tar", "w"), ("x.tgz", "w:gz")):
@@ -388,6 +398,8 @@ def test_an_index_in_the_place_of_sequences_is_named(indexed, command):
     assert (done.code, done.err) == (
         2, "fmx: error: ref.fmx is an index already; to add a layout or groups, use --add\n"
     )  # fmt: skip
+    done = command("locate", "ref.fmx", "-p", "ACGT")
+    assert (done.code, done.err) == (2, "fmx: error: ref.fmx is an index: give it with -x\n")
     assert complaint(command("pairwise", "ref.fmx")).endswith("this is an index, not a file of sequences")
 
 

@@ -120,6 +120,13 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
 
 
+def test_a_file_of_reads_that_is_given_twice_is_warned_of(home, command):
+    warning = "fmx: warning: R1.fq is given more than once, so its reads are mapped several times\n"
+    (home / "R1.fq").write_bytes(cases.fastq([("r", "ACGT")]))
+    assert warning in command("search", "-x", "yeast", "R1.fq", "R1.fq").err
+    assert "warning" not in command("search", "-x", "yeast", "R1.fq").err
+
+
 THIS = "first line: reads must be FASTA or FASTQ, but this "
 TABLE = f"{THIS}looks like a table of guides: count them in reads with 'fmx count -l TABLE READS'"
 RAW = f"{THIS}has sequences without names: write a line '>NAME' before each"

@@ -206,7 +206,7 @@ def test_a_missing_or_odd_mate_ends_the_command(there, command):
         (["1.fq", "2.fq"], "1.fq and 2.fq look like mates: map them as pairs with -1 1.fq -2 2.fq"),
         (["both.fq"], "both.fq looks like interleaved mates: map them as pairs with --interleaved"),
         (["1.fq"], ""),
-        (["1.fq", "1.fq"], ""),
+        (["1.fq", "1.fq"], "1.fq is given more than once, so its reads are mapped several times"),
     ],
 )
 def test_mates_as_single_reads_are_warned_of(files, words, there, command):

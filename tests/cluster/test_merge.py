@@ -251,3 +251,12 @@ def test_an_incomplete_piece_is_damage(rest, tmp_path, monkeypatch):
     shard = made(tmp_path / "d", 1, 1, {BODY: framed(b"a") + rest}, container=run.as_fields(Pieces()))
     with said(f"{tmp_path / 'd' / name_of(1, 1) / BODY}: damaged; delete its folder and run shard 1 again"):
         merge(tmp_path / "d", [shard], str(tmp_path / "out"))
+
+
+def test_what_is_no_folder_of_shards_is_named(command, tmp_path):
+    (tmp_path / "hits.sam").write_text("@HD\n")
+    assert "hits.sam: this is a file, not a folder of shards" in command("merge", tmp_path / "hits.sam").err
+    (tmp_path / "1-of-2").mkdir()
+    (tmp_path / "1-of-2" / "manifest.json").write_text("{}")
+    refused = command("merge", tmp_path / "1-of-2")
+    assert refused.err.endswith(f"1-of-2: this is one shard: name the folder of all shards, {tmp_path}\n")

@@ -92,7 +92,7 @@ def test_an_index_has_them_when_built_or_added(reference, tmp_path, capsys):
     assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
     assert "added lcp" in capsys.readouterr().err
     assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
-    assert "already has them" in capsys.readouterr().err
+    assert "already has the LCP array" in capsys.readouterr().err
     inspected = workflow.inspect(extended, verify=True)
     assert inspected["arrays"] == workflow.inspect(built, verify=True)["arrays"]
     assert inspected["search"]["bytes"] == workflow.inspect(built)["search"]["bytes"]
@@ -127,7 +127,7 @@ def test_every_part_has_its_own(reference, tmp_path, capsys):
     assert "has no LCP array; add it with" in capsys.readouterr().err
     assert run(["index", "-q", "--add", "--with-lcp", str(extended)]) == 0
     assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
-    assert "already has them" in capsys.readouterr().err
+    assert "already has the LCP array" in capsys.readouterr().err
     arrays = workflow.inspect(extended, verify=True)["arrays"]
     assert arrays == workflow.inspect(built, verify=True)["arrays"]
     text = naive.text_of(LONG)

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
-from ...machines.progress import Progress
 from ...output import kinds_of
 
 _MATRIX = "npz", "phylip"
@@ -76,6 +75,8 @@ def command(given: SimpleNamespace) -> None:
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     kind, formats = _format(given)
+    from ...machines.progress import Progress
+
     for name in ("gap", "mismatch"):
         if (score := vars(given)[name]) > 0:
             reward = f"--{name} {score} raises the score of an alignment"
