@@ -7,8 +7,8 @@ copied in, searched and formatted, and copied out:
 
 BGZF blocks are sent compressed and inflated on the GPU; BAM is deflated there. Device code calls the same
 functions as the CPU. For everything that a GPU cannot do, or does slowly, the host runs the stages of Mapper,
-and the GPU searches and locates: long reads, reads with very many hits, damaged records (the host reports the
-error), an index in parts, reads with weights, and other outputs.
+and the GPU searches: long reads, reads with very many hits, damaged records (the host reports the error), an
+index in parts, reads with weights, and other outputs.
 """
 
 from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ def _streams_for_batches(
 
 
 class GpuMapper(Mapper):
-    """A Mapper on GPUs, which search and locate what the host has parsed.
+    """A Mapper on GPUs, which search what the host has parsed.
 
     One GPU that holds the whole index does all stages, from bytes to records, if the ``writer`` and the
     ReadCounter can work ``on_gpu``; those of pairs by a GpuPairMapper, on the streams of this mapper.
