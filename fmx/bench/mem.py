@@ -27,7 +27,7 @@ from ..input.spans import read_chunks
 from ..machines.jobs import run_all, spans
 from ..measure import gpu_timing, tables, timing
 from ..measure.texts import random_fasta
-from ..mem.matching import ALGORITHMS, LARGE_TASK
+from ..mem.matching import ALGORITHMS, TaskSizes
 from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
 from ..mem.strands import Matches, Strands, collected, make_strands, seek, some_strands
 from ..mem.windows import Seeds
@@ -57,7 +57,9 @@ def make_matchers(index: FMIndex, algorithm: str, least: int, n_gpus: int, given
     return [session.run(gpu_matcher, host, session, n_threads) for session in sessions], in_words(sessions)
 
 
-def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> list:
+def stage_rows(
+    path: Path, work: list, ways: list, given: dict[str, Any], task_size: int = TaskSizes().gpu
+) -> list:
     """Return a row for each (initial row, file of queries, their number) and (algorithm, (engine, n_gpus)).
 
     ``path``: an index with LCP array. ``given`` {option of the command: value}.
@@ -70,19 +72,21 @@ def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> lis
             matchers, where = make_matchers(index, algorithm, about["least"], n_gpus, given)
             row = about | {"algorithm": algorithm, "engine": where}
             sums = expected.setdefault(queries, {})
-            row |= measure(matchers, strands, n_queries, given["threads"], given["n_runs"], sums)
+            row |= measure(matchers, strands, n_queries, given["threads"], given["n_runs"], sums, task_size)
             rows.append(tables.tell(row))
     return rows
 
 
 def measure(
-    matchers: list, strands: Strands, n_queries: int, n_threads: int, n_runs: int, expected: dict
-) -> dict:
+    matchers: list, strands: Strands, n_queries: int, n_threads: int, n_runs: int, expected: dict,
+    task_size: int = TaskSizes().gpu,
+) -> dict:  # fmt: skip
     """Return seconds of each stage in the fastest run, rates, energy, and the number of matches.
 
     There are n_runs on a CPU. On a GPU there are as many as fit into the time of an energy measurement, or
     one; each uses one thread of the host and the first of the ``matchers``, so that nothing overlaps. "wall"
-    is the time of all stages with n_threads threads, which share the queries among all matchers, one per GPU.
+    is the time of all stages with n_threads threads, which share the queries among all matchers, one per GPU,
+    in tasks of ``task_size``.
     ``expected`` {least: sums of the matches} is filled by the first matcher for a least length. Raises
     FmxError if another one finds other matches.
     """
@@ -92,7 +96,7 @@ def measure(
         runs: list = []
         joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
         runs = runs or [_on_device(matcher, strands)[0]]  # no NVML
-        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # both strands, as in fmx mem
+        n_parts = -(-int(strands.stop.sum()) // (2 * task_size))  # both strands, as in fmx mem
         parts, walls = _parts(strands, n_parts), []
         for _ in range(n_runs + 1):
             wall, found = _together(matchers, parts, n_threads)

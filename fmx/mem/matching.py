@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -131,10 +131,6 @@ def _places(matches: Matches) -> np.ndarray:
 #
 # bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 
-TASK = 1 << 20  # starts of matches per task; longer queries are split
-LARGE_TASK = 1 << 24  # for a GPU
-AUTO_TASK = 1 << 22  # for either, with engine auto
-
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 
@@ -151,6 +147,14 @@ def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
+class TaskSizes(NamedTuple):
+    """Starts of matches per task, on the CPU, a GPU, or either with engine auto; longer queries are split."""
+
+    cpu: int = 1 << 20
+    gpu: int = 1 << 24
+    auto: int = 1 << 22
+
+
 @dataclass(frozen=True)
 class MemOptions:
     """Options of matching: ``least`` symbols; strands as in reads.pack; ALL, IN_REFERENCE or IN_BOTH."""
@@ -161,6 +165,7 @@ class MemOptions:
     n_threads: int = 1
     algorithm: str = "seeds"
     counts_lengths: bool = False  # whether to count lengths of queries and of matches
+    tasks: TaskSizes = field(default_factory=TaskSizes)
 
 
 @dataclass
@@ -230,7 +235,7 @@ class Finder:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.flood: Flood | None = None  # the command's, if it has one
-        self.task_size = TASK if matcher is None else LARGE_TASK
+        self.task_size = options.tasks.cpu if matcher is None else options.tasks.gpu
         parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
         self.matcher: Matcher = matcher or join(index, parts)
         numbers = range(len(index.parts)) if options.unique else ()

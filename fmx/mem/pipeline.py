@@ -25,7 +25,6 @@ from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
 from .matching import (
-    AUTO_TASK,
     Finder,
     Flood,
     MemOptions,
@@ -234,7 +233,7 @@ def make_finders(
     if device.engine != "auto":
         return choose_place(device, on_gpus, on_cpu, tell)
     (finder,) = on_cpu()
-    finder.task_size = AUTO_TASK
+    finder.task_size = options.tasks.auto
     return [Auto(finder, start, "bases")]
 
 

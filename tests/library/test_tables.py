@@ -13,11 +13,12 @@ import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import TEXTS, reads_of
+from texts import TEXTS, random_letters, reads_of
 
 import fmx
 from fmx.library import arrow
 from fmx.machines.progress import Progress
+from fmx.mem.matching import TaskSizes
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -208,12 +209,12 @@ def test_names_are_a_sequence_of_str(wanted, data):
         names[len(wanted)]
 
 
-def test_names_of_queries(opened, fastq, monkeypatch):
-    monkeypatch.setattr("fmx.mem.matching.TASK", 40)  # so that queries are shared out
-    queries = {"x": CONTIGS[0][1], "none": "", "y": CONTIGS[1][1] + "N" + CONTIGS[0][1]}
-    matches = opened.mem(queries, min_length=3, strands="both")
+def test_names_of_queries(opened, fastq):
+    long = random_letters(2 * TaskSizes().cpu, "long")  # it is shared out
+    queries = {"x": CONTIGS[0][1] + long, "none": "", "y": CONTIGS[1][1] + "N" + CONTIGS[0][1]}
+    matches = opened.mem(queries, min_length=12, strands="both")
     assert list(matches.names["query"]) == list(queries)
-    wanted = opened.mem(list(queries.values()), min_length=3, strands="both")
+    wanted = opened.mem(list(queries.values()), min_length=12, strands="both")
     assert "query" not in wanted.names
     assert matches.tolist() == wanted.tolist()
     assert set(matches.names["query"][matches["query"]]) == {"x", "y"}

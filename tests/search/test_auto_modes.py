@@ -81,9 +81,9 @@ def test_the_bytes_and_counts_are_those_of_the_cpu(name, index_of, tmp_path):
     assert said.lines[-1].startswith("searched on GPUs for ")
 
 
-def test_matches_are_those_of_the_cpu(index_of, monkeypatch):
-    monkeypatch.setattr(pipeline, "AUTO_TASK", 300)
-    opened, options = fm_index.load(index_of(CONTIGS), method="verify"), matching.MemOptions(12)
+def test_matches_are_those_of_the_cpu(index_of):
+    options = matching.MemOptions(12, tasks=matching.TaskSizes(auto=300))
+    opened = fm_index.load(index_of(CONTIGS), method="verify")
     writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
     make, written = partial(matching.Finder, opened, writer=writer), []
     for device in (workflow.Device(), workflow.Device("auto")):
