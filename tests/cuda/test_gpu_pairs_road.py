@@ -8,7 +8,8 @@ import naive
 import naive_pairs
 import pytest
 from output_of import bgzf
-from search.test_near_pairs import PAIRS, REPEATS
+from search.test_near_pairs import PAIRS, REPEATS, change
+from search.test_near_pairs import UNIT as COPIED
 from texts import numbered, random_letters
 
 from fmx import workflow
@@ -54,12 +55,15 @@ MODES = {
 }
 NEAR_MATES = [(one, two) for _, (one, _), (two, _) in PAIRS]
 NEAR_MATES += [(two, two) for _, two in NEAR_MATES[::3]]
+# Of the copies, one has a mismatch in each mate of this pair, and another has two in mate 2.
+NEAR_MATES += [(change(COPIED[:18], 3), naive.reverse_complement(change(COPIED[30:52], 5)))]
 NEAR_FR = Pairing("fr", 0, 90)
 NEAR_MODES = {
     "one": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1)),
     "two": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2)),
     "one, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1, strata=True)),
     "two, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2, strata=True)),
+    "by position": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1, best_first=False)),
     "first": MapOptions(pairing=NEAR_FR, near=Near(2)),
     "first, strata": MapOptions(pairing=NEAR_FR, near=Near(1, strata=True)),
     "drawn": MapOptions(SelectionPolicy(3, 40, 7), pairing=NEAR_FR, near=Near(2)),
