@@ -158,8 +158,6 @@ def run_seeds(given: dict[str, Any]) -> None:
 
 # The search stage on several GPUs at a time: each has the whole index, and a part of the patterns.
 
-AT_LEAST = 1.0  # seconds that one GPU searches
-
 
 class Searcher:
     """Searches patterns on the GPU of a session; query and patterns are copied there as in fmx search."""
@@ -204,8 +202,13 @@ class RandomIndex:
         return self._drawn.n_wrong(upload(found))
 
 
-def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name: str) -> None:
-    """Run fmx bench gpus: a row for each layout and number of GPUs; ``given``: options of the command."""
+def run_several(
+    given: SimpleNamespace, sessions: list[GpuSession], device_name: str, at_least: float = 1
+) -> None:
+    """Run fmx bench gpus: a row for each layout and number of GPUs; ``given``: options of the command.
+
+    One GPU searches for ``at_least`` seconds.
+    """
     made = sessions[0].run(RandomIndex, sessions[0], given)
     rows, counts = [], steps_to(len(sessions))
     for name in given.names:
@@ -213,7 +216,7 @@ def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name:
         members = [(session, session.run(Searcher, *arrays, session)) for session in sessions]
         found = [session.run(download, searcher.found) for session, searcher in members]
         wrong = sum(sessions[0].run(made.n_wrong, intervals) for intervals in found)
-        n_times = max(1, round(AT_LEAST / _seconds(members[:1], given.queries, 1)))
+        n_times = max(1, round(at_least / _seconds(members[:1], given.queries, 1)))
         seconds = [_seconds(members[:n], given.queries, n_times) for n in counts]
         bases = given.queries * given.length * n_times / 1e9
         for n, s in zip(counts, seconds, strict=True):

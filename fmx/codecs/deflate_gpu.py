@@ -238,19 +238,20 @@ class GpuDeflater:
         self._same = gpu.take(np.concatenate([HEADER, ORDER.astype(np.uint8)]))
 
     def deflate(
-        self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int
-    ) -> "DeviceArray":
+        self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int,
+        at_once: int = AT_ONCE,
+    ) -> "DeviceArray":  # fmt: skip
         """Return ``data`` (uint8[n > 0] on the device) as BGZF blocks in one device array.
 
-        Waits for the result.  Uses number ``slot`` of the KernelReport.
+        Waits for the result.  Uses number ``slot`` of the KernelReport.  Makes ``at_once`` blocks at a time.
         """
         n_blocks, plain, done = -(-data.size // BLOCK), PlainBytes(data, gpu.words_of(data)), 0
         out = stream.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
         gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
-        words, at_once = gpu.words_of(out), -(-n_blocks // -(-n_blocks // AT_ONCE))  # batches of similar size
-        for first in range(0, n_blocks, at_once):
+        words, size = gpu.words_of(out), -(-n_blocks // -(-n_blocks // at_once))  # batches of similar size
+        for first in range(0, n_blocks, size):
             stream.begin("deflate")
-            n = min(at_once, n_blocks - first)
+            n = min(size, n_blocks - first)
             tokens, codes = self._room(stream, n)
             for_tokens, for_codes, for_bits = map(gpu.block_size, _N_THREADS)
             how = n, for_tokens, stream.handle, lz77_gpu.SHARED

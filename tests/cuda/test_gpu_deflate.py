@@ -45,11 +45,11 @@ def device(monkeypatch):
     return session.run(deflate_gpu.GpuDeflater), session.stream(timed=False)
 
 
-def deflated(device, data) -> bytes:
+def deflated(device, data, **how) -> bytes:
     """The blocks."""
     deflater, stream = device
     there = gpu.take(np.frombuffer(data, np.uint8))
-    return gpu.to_host(deflater.deflate(stream, there, KernelReport(stream), 20)).tobytes()
+    return gpu.to_host(deflater.deflate(stream, there, KernelReport(stream), 20, **how)).tobytes()
 
 
 def held_by(blocks) -> list:
@@ -62,10 +62,9 @@ def held_by(blocks) -> list:
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_blocks_hold_the_data(name, device, monkeypatch):
-    monkeypatch.setattr(deflate_gpu, "AT_ONCE", 1)
+def test_blocks_hold_the_data(name, device):
     data, share = DATA[name]
-    blocks = deflated(device, data)
+    blocks = deflated(device, data, at_once=1)
     assert gzip.decompress(blocks + BGZF_END) == data
     n_whole, rest = divmod(len(data), BLOCK)
     assert held_by(blocks) == [BLOCK] * n_whole + [rest] * (rest > 0)
