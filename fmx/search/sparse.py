@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from ..input.reads import Patterns
 
 MANY = 64  # most rows of a read whose positions are kept
-ROOM_A_READ, SPARE = 8, 64  # room for kept positions: per read, and in addition
 _GROUP = 2 * LANES  # reads that are searched together
 _RECENT = 64
 _ANCHORED, _NEXT, _LATE = -1, -2, -3  # instead of a number of candidates
@@ -101,10 +100,13 @@ def make_sparse(index: "FMIndex") -> Sparse:
     return Sparse(index.sparse, index.text_words, index.reference.blocks, index.reference.n_text, n_bits)
 
 
-def search(query: Sparse, patterns: "Patterns") -> Numbered:
-    """Search Patterns of both strands (input/reads.py); none is shorter than k + w - 1."""
+def search(query: Sparse, patterns: "Patterns", per_read: int = 8, spare: int = 64) -> Numbered:
+    """Search Patterns of both strands (input/reads.py); none is shorter than k + w - 1.
+
+    There is room for ``per_read`` positions per read, and ``spare`` more, that are kept.
+    """
     n = patterns.length.size // 2
-    found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
+    found = Found(patterns, np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64))
     numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
     _search(query, numbered, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
     return numbered

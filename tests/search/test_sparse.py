@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 
 import cases
@@ -22,8 +23,9 @@ from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.search import sparse
 from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import BOTH, MapOptions
+from fmx.search.mapping import BOTH, MapOptions, make_query
 
 NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 
@@ -35,9 +37,12 @@ def in_memory(contigs, k, w, *others, part_size=2**32 - 2):
     return take(held)
 
 
-def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL)):  # noqa: B008
-    """(places of hits, number of occurrences) of each sequence."""
+def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL), room=None):  # noqa: B008
+    """(places of hits, number of occurrences) of each sequence; ``room`` for positions, per read."""
     mapper = make_mapper(index, MapOptions(policy, strands))
+    if room is not None:
+        search = partial(sparse.search, make_query(index), per_read=room, spare=room)
+        mapper = Mapper([mapper.parts[0]._replace(search=search)], mapper.options)
     found, listed = mapper.search(cases.chunk_of(sequences)), []
     for _, hits in mapper.hits_of(found):
         listed += [cases.places(index, hits, r) for r in range(hits.first.size - 1)]
@@ -200,17 +205,15 @@ def test_its_stages_are_timed(folders, command, monkeypatch):
     assert {"read", "parse", "search", "format", "write"} <= stages.keys()
 
 
-def test_more_positions_than_are_kept(monkeypatch):
+def test_more_positions_than_are_kept():
     """Where there is no room for positions, occurrences are told from rows again."""
     unit = random_letters(90, "room")
     contigs = numbered([unit * 30, naive.reverse_complement(unit) * 20 + "N" + unit[40:] * 3])
     reads = [(unit * 2)[start : start + 60] for start in range(0, 90, 7)]
     expected = expect(contigs, reads)
     for n in (0, 1, 8):
-        monkeypatch.setattr(sparse, "ROOM_A_READ", n)
-        monkeypatch.setattr(sparse, "SPARE", n)
         for policy in (SelectionPolicy(ALL), SelectionPolicy(1), SelectionPolicy(3)):
-            found = ask(in_memory(contigs, 21, 16), reads, policy=policy)
+            found = ask(in_memory(contigs, 21, 16), reads, policy=policy, room=n)
             assert found == [(places[: policy.limit], total) for places, total in expected]
 
 
