@@ -39,7 +39,7 @@ def _count(sequences, counts):
         start, length = extent(sequences, s)
         for i in range(start, start + length):
             code = sequences.codes[i]
-            gram = ((gram << 2) | (code & 3)) & (N_GRAMS - 1)
+            gram = ((gram << 2) | np.int64(code & 3)) & (N_GRAMS - 1)
             known = known + 1 if code < 4 else 0
             if known >= Q and counts[s * N_GRAMS + gram] < 255:
                 counts[s * N_GRAMS + gram] += 1

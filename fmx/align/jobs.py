@@ -286,7 +286,7 @@ def _fill_profile(targets, chosen, column, gains, profile):
         for j in range(min(SLICE, length - column)):
             code = targets.codes[start + column + j]
             if code < 4:
-                profile[(code * SLICE + j) * LANES + lane] = gains[0]
+                profile[(np.intp(code) * SLICE + j) * LANES + lane] = gains[0]
 
 
 @inlined

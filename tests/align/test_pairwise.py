@@ -70,6 +70,12 @@ def test_table_is_the_definitions(tmp_path, threads):
     assert got.decode() == HEADER + "".join(naive_rows(half(SMALL)))
 
 
+@pytest.mark.parametrize("p", [0.6, 0.9, 1.0])
+def test_table_of_an_identity_is_the_definitions(tmp_path, p):
+    got = pairwise(tmp_path, write(tmp_path / "s.fa", SMALL), "--cigar", "--id", p)
+    assert got.decode() == HEADER + "".join(naive_rows(half(SMALL), p))
+
+
 def test_two_files_are_multiplied(tmp_path):
     one, two = write(tmp_path / "one.fa", SMALL[:4]), tmp_path / "two.fa.gz"
     with gzip.open(two, "wt") as file:

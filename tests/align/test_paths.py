@@ -76,6 +76,16 @@ def test_paths_scores_and_identities_are_those_of_the_definition(scoring, defini
         )
 
 
+@pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
+def test_a_few_sequences_of_each_kind_are_aligned_as_defined(scoring):
+    few = ["", "TTTT", "ACGTNACGTTAC", "ACGTNCGTTA", *family(8, 1, 3, 40, 0.1)]
+    small = make_work(60, 60, scoring.dtype, step=32, n_bits=1)
+    for definition in range(5):
+        for known, work in ((False, None), (True, None), (False, small)):
+            found = align_all(few, scoring, definition, 0.9, known, work)
+            assert found == wanted(few, scoring, definition, 0.9)
+
+
 @examples(100)
 @given(
     st.randoms(use_true_random=False),
