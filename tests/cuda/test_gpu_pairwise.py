@@ -203,3 +203,25 @@ def test_the_bench_scores_on_one_and_on_two(tmp_path):
     n = sum(piece.query.size for piece in records([genes], options, Progress(quiet=True), CPU)[2])
     assert [(row["GPUs"], row["kept"]) for row in rows] == [(1, n), (2, n)]
     assert n == 1
+
+
+def test_the_bench_of_ways_to_filter_finds_the_same_by_each(tmp_path):
+    genes = tmp_path / "genes.fa"
+    genes.write_text(">a\nACGTACGTTA\n>b\nTTGACG\n>c\nACGTACGTTA\n>d\nACGTACGTTA\n")
+    rows = pairwise_gpu.table_5(genes)
+    assert [(row["name"], row["traced"], row["kept"]) for row in rows] == [
+        ("CPU, every pair traced", 6, 3), ("CPU lanes", 3, 3), ("DScan", 3, 3), ("LazyRScan", 3, 3),
+        ("LazyRScan packed", 3, 3),
+    ]  # fmt: skip
+
+
+def test_the_bench_times_batches_and_copies_of_matrices(monkeypatch):
+    monkeypatch.setattr(pairwise_gpu, "LENGTH", 7)
+    monkeypatch.setattr(pairwise_gpu, "SIZES", (1, 3))
+    rows = pairwise_gpu.batches()
+    assert [(row["name"], row["pairs"]) for row in rows] == [
+        (name, n) for n in (1, 3) for name in ("tiled", "dscan", "rscan")
+    ]
+    rows = pairwise_gpu.copies(4, 2)
+    assert [row["name"] for row in rows] == ["pageable", "pinned", "double-buffered"]
+    assert all(row["pairs_per_s"] > 0 for row in rows)
