@@ -82,16 +82,26 @@ nightly: $(DEV)
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
 # taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.
 # Functions that are compiled for CPUs alone are run as Python by a few quick tests. It fails if fewer are run than
-# pyproject.toml asks for, unless some packages alone are tested.
+# pyproject.toml asks for, unless some packages alone are tested. Data of killed processes is ignored if it is damaged.
 PACKAGES ?= .
-COVERED := $(BIN)/python -m coverage
-COVER := $(COVERED) run -m pytest -n auto --dist loadgroup
+COVERED := $(BIN)/python -W ignore -m coverage
+COVER := $(BIN)/python -m coverage run -m pytest -n auto --dist loadgroup
 UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol.py search/test_on_device.py \
-	guides/test_assign.py
+	guides/test_assign.py guides/test_count_mates.py::test_pairs_of_a_library_and_pairs_of_others \
+	align/test_paths.py::test_a_few_sequences_of_each_kind_are_aligned_as_defined \
+	align/test_pairwise.py::test_table_is_the_definitions align/test_pairwise.py::test_matrices_hold_all_values \
+	align/test_pairwise.py::test_table_of_an_identity_is_the_definitions \
+	index/test_add_layouts.py::test_added_layouts_are_those_built index/test_contracts.py \
+	index/test_buckets.py::test_repeats_are_sorted_by_ranks[AC-1000] \
+	index/test_groups.py::test_groups_of_a_table_may_come_later \
+	index/test_layouts.py::test_the_law_holds_uncompiled input/test_gunzip.py::test_small_streams_are_read \
+	mem/test_mem_sparse.py::test_matches_are_the_naive_ones[palindromes] mem/test_mem_sparse.py::test_the_command
 coverage: $(DEV)
+	bash tests/install_peers.sh
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
 	$(COVER) --ignore tests/packaging $(addprefix tests/,$(PACKAGES))
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(COVER) tests/cuda
+	$(SIMULATED) $(COVER) tests/cuda/test_gpu_pairwise.py
 	NUMBA_DISABLE_JIT=1 $(COVER) -W ignore::RuntimeWarning $(addprefix tests/,$(UNCOMPILED))
 	$(COVERED) combine --quiet
 	$(COVERED) report $(if $(filter-out .,$(PACKAGES)),--fail-under=0)
