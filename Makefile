@@ -92,10 +92,12 @@ UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol
 	align/test_pairwise.py::test_table_is_the_definitions align/test_pairwise.py::test_matrices_hold_all_values \
 	align/test_pairwise.py::test_table_of_an_identity_is_the_definitions \
 	index/test_add_layouts.py::test_added_layouts_are_those_built index/test_contracts.py \
+	index/test_adding.py::test_commands_know_it index/test_adding.py::test_a_search_over_it \
 	index/test_buckets.py::test_repeats_are_sorted_by_ranks[AC-1000] \
 	index/test_groups.py::test_groups_of_a_table_may_come_later \
 	index/test_layouts.py::test_the_law_holds_uncompiled input/test_gunzip.py::test_small_streams_are_read \
-	mem/test_mem_sparse.py::test_matches_are_the_naive_ones[palindromes] mem/test_mem_sparse.py::test_the_command
+	mem/test_mem_sparse.py::test_matches_are_the_naive_ones[palindromes] mem/test_mem_sparse.py::test_the_command \
+	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0]
 coverage: $(DEV)
 	bash tests/install_peers.sh
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
