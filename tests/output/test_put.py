@@ -21,6 +21,7 @@ from fmx.output.records import (
     MateRecord,
     Record,
     put_group,
+    put_head,
     put_mate,
     put_md,
     put_own_group,
@@ -99,27 +100,40 @@ def read_of(head, letters) -> ReadBatch:
 
 
 class _Tagged(NamedTuple):
-    """A form whose records are as long as they are made."""
+    """A form whose heads of one row, or records of one strand and number, are as long as they are made."""
 
     names: Any
     blocks: Any
     tags: Any
+    reverse: bool
+    number: int
+    row: int = -1
 
 
 @put_record.register(_Tagged)
 def _put_tagged(form, out, at, batch, record):
     at = put.name(out, put.query(out, at, batch, record.query), form.names, record.contig)
-    at = put.field(out, put.text(out, at, form.tags), record.start)
-    return put.padded(out, at, record.total)
+    if record.reverse == form.reverse and record.number == form.number:
+        at = put.text(out, at, form.tags)
+    return put.padded(out, put.field(out, at, record.start), record.total)
 
 
+@put_head.register(_Tagged)
+def _put_head(form, out, at, batch, row):
+    return put.text(out, at, form.tags) if row == form.row else at
+
+
+@pytest.mark.parametrize(
+    "where", [(False, 1), (False, 2), (True, 1), (True, 2), (False, 0, 0), (False, 0, 1)]
+)
 @pytest.mark.parametrize("n", [0, 3, 500])
-def test_a_new_tag_makes_its_own_room(n):
+def test_a_new_tag_makes_its_own_room(n, where):
     one = np.array([0])
     blocks = make_blocks(one, one, one, np.array([9]))
     names = put.make_names(["a", "longest", "long"])
-    form = _Tagged(names, blocks, put.as_bytes("t" * n))
-    assert widest(form) == len("*") + len("longest") + n + len("\t") + 2 * put.DIGITS
+    form = _Tagged(names, blocks, put.as_bytes("t" * n), *where)
+    rest = len("*") + len("longest") + len("\t") + 2 * put.DIGITS
+    assert widest(form) == (max(n, rest) if form.number == 0 else n + rest)
     assert max(len(str(x)) for x in (2**64 - 1, -(2**63))) == put.DIGITS
 
 
@@ -131,7 +145,9 @@ def _write_mate(form, batch, mate, out):
 @pytest.mark.parametrize("flag", [0, 1, 2, 8, 16, 32, 64, 128, 256, 4, 4 + 64])
 def test_a_mate_is_a_single_read_to_a_form_without_mates(flag):
     one = np.array([0])
-    form = _Tagged(put.make_names(["a"]), make_blocks(one, one, one, np.array([9])), put.as_bytes("t"))
+    form = _Tagged(
+        put.make_names(["a"]), make_blocks(one, one, one, np.array([9])), put.as_bytes("t"), False, 1
+    )
     record = Record(0, 0, 4, False, 0, 5, 1, 7, 1, 1, 0)
     out = np.zeros(99, np.uint8)
     n = _write_mate(form, read_of("r", "ACGT"), MateRecord(record, flag, 0, 4, 4), out)
@@ -183,7 +199,7 @@ def _write_group(batch, most, out):
         ("r\tRG:Z:abc", "abc"),
         ("r\tRG:Z:abcd", ""),  # longer than any of the header
         ("r\tRG:Z:a b", "a"),
-        ("r\tRG:Z:!~", "!~"),
+        ("r\tRG:Z:!~\x7f", "!~"),
         ("r\tRG:Z:", ""),
         ("r\tCB:Z:x\tRG:Z:ab", ""),  # not right behind the name
         ("r RG:Z:ab", ""),
