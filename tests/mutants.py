@@ -24,23 +24,35 @@ ROOT = Path(__file__).parent.parent
 TABLE = "tests/output/test_table.py::test_patterns_of_the_command_line_are_their_own_names"
 OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
 QUERIES = "tests/search/test_on_device.py tests/search/test_engines.py"
+SAM = (
+    "tests/output/test_writer_protocol.py tests/output/test_tags.py tests/output/test_sam.py "
+    "tests/search/test_pairs.py tests/mem/test_mem_command.py "
+    "-k 'gaps or tags or palindromes or fasta or documents or rule1 or all.sam'"
+)
+SELECTION = (
+    "tests/search/test_hits.py tests/search/test_near.py tests/index/test_parts.py tests/search/test_pairs.py "
+    "tests/report/test_report.py tests/cli/test_golden.py"
+)
 NEAR_PAIRS = "tests/search/test_near_pairs.py"
 PAIRS = (
-    "tests/index/test_reference.py tests/search/test_screen.py tests/report/test_report.py "
-    f"tests/output/test_reads_out.py {NEAR_PAIRS} tests/search/test_pairs.py "
-    "-k 'for_pairs or mates_does or inserts or together or counts_are or strata or test_pairs and not within'"
+    f"{NEAR_PAIRS} tests/search/test_pairs.py tests/index/test_reference.py tests/search/test_screen.py "
+    "tests/report/test_report.py tests/output/test_reads_out.py -k 'counts_are or runs_of or by_strata or "
+    "test_pairs and not within or for_pairs or mates_does or inserts or together'"
 )
 # A file, and the arguments of pytest for tests that hold it: few and quick ones.
 TESTS = {
     "fmx/output/put.py": OUTPUT,
     "fmx/output/records.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
+    "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
+    "fmx/search/hits.py": f"{SELECTION} -k 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
+    "fmx/search/near/selection.py": f"{SELECTION} -k 'runs_of or strata or limited or listed or mismatches'",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
     "fmx/search/pairs/proper.py": PAIRS,
     "fmx/search/pairs/pair_mapper.py": PAIRS,
-    "fmx/search/pairs/near_pairs.py": f"{NEAR_PAIRS} -k 'oracle or runs_of or by_strata or counts_are'",
+    "fmx/search/pairs/near_pairs.py": f"{NEAR_PAIRS} -k 'runs_of or by_strata or counts_are'",
 }
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"

@@ -118,7 +118,7 @@ class Near:
     otherwise by position.
     """
 
-    mismatches: int = 0
+    mismatches: int
     iupac: bool = False
     strata: bool = False
     best_first: bool = True

@@ -14,6 +14,7 @@ from fmx.output import FORMATS, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
 from fmx.output.hits import BatchWriter, Buffers, HitWriter, RecordWriter, Writers
 from fmx.output.mate_writer import MateWriter
+from fmx.output.records import Window, gap_byte, gap_of, put_read, with_gaps
 from fmx.output.search_output import RecordOutput
 from fmx.search.hits import Hits
 
@@ -104,6 +105,30 @@ def test_records_of_long_reads_and_names_fit(kind, n_name, n, reference):
     writer, _ = writer_of(kind, reference)
     room = writer.format(batch, hits, 0, 30, n_hits).base.size  # of ten records, and one of each other read
     assert room <= 1.125 * (2 * (n + 2) + 12 * (n_name + writer.widest))
+
+
+@pytest.mark.parametrize("head", [b"@", b">"])
+def test_gaps_of_records_are_their_bases_and_qualities(head, reference):
+    """As a GPU makes SAM: what is left out of a record is put into its gap, byte by byte."""
+    writer, _ = writer_of("sam", reference)
+    reads = [(b"r1", b"ACGTN", b"abcde"), (b"r2", b"", b""), (b"r3", b"TGa", b"!~K"), (b"r4", b"G", b"#")]
+    data = b"".join(head + b"%b\n%b\n" % read[:2] + b"+\n%b\n" % read[2] * (head == b"@") for read in reads)
+    batch = parse(Chunk("reads", np.frombuffer(bytearray(data), np.uint8), head == b"@", 1, 4))
+    hits = Hits(
+        np.array([0, 2, 2, 3, 3]), np.array([0, 13, 12]), np.array([True, False, False]),
+        np.array([2, 0, 1, 9]),
+    )  # fmt: skip
+    expected = bytes(writer.format(batch, hits, 0, 0, 3))
+    form, out = with_gaps(writer.form, np.zeros(4, np.int64)), np.zeros(len(expected), np.uint8)
+    n = np.int64(0)
+    for r in range(4):
+        n = put_read(form, out, n, batch, hits, r, Window(0, 0, 3))
+    assert (n, bytes(out) == expected) == (len(expected), False)
+    for r, reverse in enumerate((True, False, False, False)):
+        start, size = gap_of(form, batch, r)
+        for j in range(size):
+            out[start + j] = gap_byte(form, batch, r, reverse, j)
+    assert bytes(out) == expected
 
 
 def test_a_read_without_a_name_goes_by_its_letters(reference):

@@ -33,6 +33,7 @@ def test_drawn_hits_are_some_of_all_in_order_and_depend_on_the_seed(limit, opene
     answers = [cases.ask(opened, READS, policy=SelectionPolicy(limit, seed=seed)).hits for seed in (0, 0, 1)]
     assert answers[0] == answers[1]
     assert answers[0] != answers[2]
+    assert cases.ask(opened, READS, policy=SelectionPolicy(limit)).hits not in answers
     for read, hits in zip(READS, answers[0], strict=True):
         every = naive.locate(CONTIGS, read)
         assert len(hits) == len(set(hits)) == min(limit, len(every))

@@ -247,6 +247,19 @@ def test_hits_are_limited_and_drawn_by_strata(reads, index_of, command, tmp_path
     assert {(x[0], int(x[1]) & 16, x[2], x[3]) for records in drawn for x in records} <= best
 
 
+def test_draws_are_even_within_the_last_stratum(index_of):
+    """Of 12 near matches, two are drawn beside the two exact ones."""
+    unit, n = random_letters(25, "even"), 200
+    contigs = numbered([unit + "T" + unit, *(change(unit, i) for i in range(3, 15))])
+    found = ask(opened(index_of(contigs)), [unit] * n, Near(1), hits.SelectionPolicy(4, seed=3))
+    every = naive.near(contigs, unit, 1)
+    assert [hit[0] for hit in every] == [0] * 2 + [1] * 12
+    assert all(own[:2] == every[:2] and own[2] < own[3] for own in found)
+    times = [sum(hit in own for own in found) for hit in every[2:]]
+    assert sum(times) == 2 * n
+    assert n / 12 < min(times) <= max(times) < 3 * n / 12
+
+
 def test_occurrences_of_patterns_are_listed_with_mismatches(index_of, command):
     pattern, how = UNIT[40:56], ["locate", "-q", "-x", index_of(CONTIGS), "--mismatches", 2]
     found = sorted((contig, start, strand, n) for n, contig, start, strand in naive.near(CONTIGS, pattern, 2))

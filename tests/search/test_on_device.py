@@ -65,7 +65,7 @@ def _step_back(query, patterns, sizes):
             sizes[i] = hi - lo
 
 
-@pytest.mark.parametrize("layout", ["bvsfm-k2-d96", "cofi-k5"])
+@pytest.mark.parametrize("layout", ["bvsfm-k2-d96", "cofi-k5", "cofi-k7"])
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_find_what_a_scan_finds(name, layout, index_of):
     contigs = TEXTS[name]

@@ -13,7 +13,7 @@ import numpy as np
 from ...input import sets
 from ...input.reads import subset
 from ...machines.jobs import runs
-from ..hits import Intervals, Near
+from ..hits import Intervals
 from ..mapper import Mapper
 from ..mapping import (
     UNOBSERVED,
@@ -76,7 +76,8 @@ class NearMapper(Mapper):
         super().__init__(parts, options, observers, sessions, least)
         self._verifiers: list[ComparesRows] = [part.verify for part in parts]
         self._texts = [part.text for part in parts]
-        self._near = options.near or Near()
+        assert options.near is not None
+        self._near = options.near
         self.by_strata = self._near.strata and not self._near.iupac
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(text.n for text in self._texts)
