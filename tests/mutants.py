@@ -30,8 +30,8 @@ SAM = (
     "-k 'gaps or tags or palindromes or fasta or documents or rule1 or all.sam'"
 )
 SELECTION = (
-    "tests/search/test_hits.py tests/search/test_near.py tests/index/test_parts.py tests/search/test_pairs.py "
-    "tests/report/test_report.py tests/cli/test_golden.py"
+    "tests/search/test_hits.py tests/search/test_near.py tests/search/test_pairs.py "
+    "tests/index/test_parts.py tests/report/test_report.py tests/cli/test_golden.py -k"
 )
 NEAR_PAIRS = "tests/search/test_near_pairs.py"
 PAIRS = (
@@ -46,8 +46,8 @@ TESTS = {
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
-    "fmx/search/hits.py": f"{SELECTION} -k 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
-    "fmx/search/near/selection.py": f"{SELECTION} -k 'runs_of or strata or limited or listed or mismatches'",
+    "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
+    "fmx/search/near/selection.py": f"{SELECTION} 'runs_of or strata or limited or listed or mismatches'",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
     "fmx/search/pairs/proper.py": PAIRS,
