@@ -33,6 +33,7 @@ SELECTION = (
     "tests/search/test_hits.py tests/search/test_near.py tests/search/test_pairs.py "
     "tests/index/test_parts.py tests/report/test_report.py tests/cli/test_golden.py -k"
 )
+NEAR = "tests/search/test_near.py tests/search/test_near_sparse.py"
 NEAR_PAIRS = "tests/search/test_near_pairs.py"
 PAIRS = (
     f"{NEAR_PAIRS} tests/search/test_pairs.py tests/index/test_reference.py tests/search/test_screen.py "
@@ -48,6 +49,7 @@ TESTS = {
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
     "fmx/search/near/selection.py": f"{SELECTION} 'runs_of or strata or limited or listed or mismatches'",
+    "fmx/search/queries/near.py": f"{NEAR} -k 'runs_of or listed or even or all_widths'",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
     "fmx/search/pairs/proper.py": PAIRS,
