@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from output_of import without_program
-from test_near import ask
+from test_near import ask, change
 from test_sparse import in_memory, sequences_of_pieces
 from texts import TEXTS, numbered, random_letters, reads_of
 
@@ -77,7 +77,7 @@ def test_three_overlapping_pieces_catch_every_pair_of_mismatches():
     text = random_letters(60, "pieces")
     index, reads = in_memory(numbered([text]), 7, 6), []
     for length in (24, 29, 30, 35, 36):
-        reads += [changed(text[9 : 9 + length], i, j) for i in range(length) for j in range(i + 1)]
+        reads += [change(change(text[9 : 9 + length], i), j) for i in range(length) for j in range(i + 1)]
     assert ask(index, reads, Near(2)) == [naive.near(numbered([text]), read, 2) for read in reads]
 
 
