@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import copy_bytes, load_little_endian
+from ..compiler.primitives import copy_bytes, load_little_endian, prefetch
 from ..errors import InputError, bytes_of, n_of
 from ..index.plan import available_memory
 from ..input import reads
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ALL_READS = "reads, collapsed"  # what messages call them
 _WIDEST = 24  # bytes of a FASTA record besides its name and bases
 _LOADED = 2  # minimum number of slots per read
+_AHEAD = 8  # reads between the steps of prefetching
+_LINE = 64  # bytes of a cache line
 
 
 class Distinct(NamedTuple):
@@ -214,6 +216,24 @@ def _are_same(found, r, kept, other):
     return True
 
 
+@inlined
+def _prefetch(found, r, kept, slots):
+    """Prefetch what the reads after read r are compared with: slots, then numbers, then bases."""
+    last = found.weight.size - 1
+    prefetch(slots, _find_slot(slots, found.key[min(r + 3 * _AHEAD, last)]))
+    other = np.int64(slots[_find_slot(slots, found.key[min(r + 2 * _AHEAD, last)])]) - 1
+    if other >= 0:
+        prefetch(kept.key, other)
+        prefetch(kept.length, other)
+        prefetch(kept.start, other)
+        prefetch(kept.weight, other)
+    key = found.key[min(r + _AHEAD, last)]
+    other = np.int64(slots[_find_slot(slots, key)]) - 1
+    if other >= 0 and kept.key[other] == key:
+        for i in range(kept.start[other], kept.start[other] + kept.length[other], _LINE):
+            prefetch(kept.letters, i)
+
+
 @compiled
 def _add(found, kept, slots, n, ends):
     """Add reads to the n reads in ``kept`` and return their new number.
@@ -221,6 +241,7 @@ def _add(found, kept, slots, n, ends):
     ``ends`` int64[2]: ends of the kept bases and names. The arrays of ``kept`` have room for all.
     """
     for r in range(found.weight.size):
+        _prefetch(found, r, kept, slots)
         slot = _find_slot(slots, found.key[r])
         while slots[slot] and not _are_same(found, r, kept, np.int64(slots[slot]) - 1):
             slot = (slot + 1) & (slots.size - 1)
