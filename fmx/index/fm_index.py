@@ -336,14 +336,13 @@ def _ahead(sizes: Sequence[int]) -> np.ndarray:
     return np.cumsum(sizes) - sizes
 
 
-def refuse_same_names(index: JoinedIndex) -> None:
-    """Raise UnsupportedError if two joined indexes have a contig of the same name."""
+def refuse_same_names(index: JoinedIndex, remedy: str) -> None:
+    """Raise UnsupportedError, which ends with ``remedy``, if joined indexes have contigs of the same name."""
     seen: dict = {}
     groups = groups_of(index)
     for name, group in zip(index.reference.names, groups.of_contig, strict=True):
         if name in seen:
             raise UnsupportedError(
-                f"contig {name} is in both {groups.names[seen[name]]} and {groups.names[group]}: index with "
-                "--prefix-names, search without -o, or count per group"
+                f"contig {name} is in both {groups.names[seen[name]]} and {groups.names[group]}: {remedy}"
             )
         seen[name] = group

@@ -249,6 +249,9 @@ class Opened(NamedTuple):
         return replace(output, report=Report(output.report.paths, about))
 
 
+RENAME = "rebuild one of them with 'fmx index --prefix-names'"  # indexes with contigs of the same name
+
+
 @dataclass(frozen=True)
 class IndexChoice:
     """One index, or several searched as one; the other fields are arguments of load()."""
@@ -269,13 +272,16 @@ class IndexChoice:
 
         return replace(self, method=ANY_LENGTH) if self.method == "auto" else self
 
-    def open(self, context: JobContext, with_text: bool = False, has_names: bool = True) -> Opened:
-        """Open the index.  Raises UnsupportedError if two contigs share a name and names are written."""
-        make = partial(self._load, context.resources.threads, with_text, has_names)
+    def open(self, context: JobContext, with_text: bool = False, remedy: str = RENAME) -> Opened:
+        """Open the index.  Raises UnsupportedError if contigs of several indexes share a name.
+
+        ``remedy``: the end of that error; "" if no names are written.
+        """
+        make = partial(self._load, context.resources.threads, with_text, remedy)
         with context.progress.wall.spending("opening"):
             return context.cache.shared("index", make)
 
-    def _load(self, n_threads: int, with_text: bool, has_names: bool) -> Opened:
+    def _load(self, n_threads: int, with_text: bool, remedy: str) -> Opened:
         from ..index.fm_index import join, load, refuse_same_names
 
         wants = self.layout, self.method, n_threads, self.max_memory, self.verify
@@ -284,8 +290,8 @@ class IndexChoice:
         if not opened[1:]:
             return Opened(opened[0], indexes)
         joined = join(opened)
-        if has_names:
-            refuse_same_names(joined)
+        if remedy:
+            refuse_same_names(joined, remedy)
         return Opened(joined, indexes)
 
 

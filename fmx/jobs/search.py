@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from ..input import PairedFiles, ReadFiles
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
+from ..input.streams import STANDARD
 from ..machines.progress import Progress
 from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import IndexChoice, IndexedJob, JobContext, Opened, absolute
+from . import RENAME, IndexChoice, IndexedJob, JobContext, Opened, absolute
 from .run import say_run
 
 if TYPE_CHECKING:
@@ -78,17 +79,24 @@ class SearchJob(IndexedJob):
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
     def open(self, context: JobContext) -> Opened:
-        output, matrix = self.output, self.output.records.matrix
-        has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
-        index, near = self.index, self.mapping.near
+        index, near, matrix = self.index, self.mapping.near, self.output.records.matrix
         if near and near.needs_any_length(context.resources.engine):
             index = index.of_any_length()
-        opened = index.open(context, near is not None, has_names)
+        opened = index.open(context, near is not None, self._remedy())
         if matrix:
             from ..index.reference import groups_of
 
             groups_of(opened.fm_index)
         return opened
+
+    def _remedy(self) -> str:
+        """Return what to do if several indexes have contigs of the same name, "" if no names are written."""
+        output = self.output
+        has_hits = output.kind != "nothing" and not output.records.matrix
+        if output.counts and not output.by_group:
+            return RENAME if has_hits else f"add --counts-by group, or {RENAME}"
+        option = "--format" if output.path in (None, STANDARD) else "-o"
+        return (RENAME if self.name == "locate" else f"{RENAME}, or leave out {option}") if has_hits else ""
 
     def identity(self, opened: Opened) -> dict:
         options = {

@@ -129,12 +129,19 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
     assert found[2] == found[3]
 
 
+SAME = ["-x", "a.fmx", "-x", "b.fmx"]
+REBUILD = "rebuild one of them with 'fmx index --prefix-names'"
+IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["-x", "a.fmx", "-x", "./a.fmx"], 2, "error: ./a.fmx is given twice: give each index once"),
-        (["-x", "a.fmx", "-x", "b.fmx", "-o", "x.sam"], 1, "contig c0 is in both a and b: index with --"),
-        (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "search without -o, or count per group"),
+        ([*SAME, "-o", "x.sam"], 1, f"{IN_BOTH}, or leave out -o\n"),
+        ([*SAME, "--format", "sam"], 1, f"{IN_BOTH}, or leave out --format\n"),
+        ([*SAME, "-o", "x.sam", "--counts", "x.tsv"], 1, f"{IN_BOTH}\n"),
+        ([*SAME, "--counts", "x.tsv"], 1, f"a and b: add --counts-by group, or {REBUILD}\n"),
         (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory works with one index only"),
         (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
         (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
@@ -146,7 +153,10 @@ def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
         cases.build(folder / f"{name}.fmx", numbered([random_letters(50, name)]))
     result = command("search", "-q", *arguments, "r.fa")
     assert (result.code, message in result.err) == (code, True), result.err
-    assert command("search", "-q", "-x", "a.fmx", "-x", "b.fmx", "r.fa").code == 0
+    assert command("search", "-q", *SAME, "r.fa").code == 0
+    assert command("search", "-q", *SAME, "--counts", "x.tsv", "--counts-by", "group", "r.fa").code == 0
+    for arguments in (["locate", "-p", "ACGT"], ["mem", "r.fa"]):
+        assert command(*arguments, *SAME).err.endswith(f"error: {IN_BOTH}\n")
 
 
 def test_a_screen_has_room_for_63_groups(folder, command):
