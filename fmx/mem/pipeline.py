@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._version import __version__
 from ..compiler import object_cache
 from ..errors import UnsupportedError
-from ..index import layouts
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import ReadPath
 from ..input.read_range import InputRange, InputShare
@@ -226,8 +225,8 @@ def make_finders(
     if fm_index.parts[0].method == "sparse":
         if device.engine == "cuda":
             raise UnsupportedError(
-                "fmx mem searches a sparse index on the CPU only: omit --engine cuda, or build an "
-                f"index with --layout {fm_index.parts[0].layout_name},{layouts.DEFAULT}"
+                "fmx mem searches a sparse index on the CPU only: omit --engine cuda, or build a default "
+                "index with 'fmx index REFERENCE.fa'"
             )
         return on_cpu()
     if device.engine != "auto":

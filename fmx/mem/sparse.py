@@ -22,9 +22,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
 from ..compiler.sorting import N_DIGITS
-from ..errors import UnsupportedError
-from ..index import layouts
-from ..index.layouts import bucket_bits
+from ..index.layouts import bucket_bits, too_short
 from ..index.reference import Blocks
 from ..index.sparse.minimizers import ROOM, smallest_kmers
 from ..index.sparse.table import (
@@ -96,10 +94,7 @@ def make_sparse_seeds(index: "FMIndex", least: int) -> SparseSeeds:
     assert index.text_words is not None
     width = table.k + table.w - 1
     if least < width:
-        raise UnsupportedError(
-            f"this index finds matches of {width} bases or more, but -l is {least}: raise it, or build an "
-            f"index with --layout {index.layout_name},{layouts.DEFAULT}"
-        )
+        raise too_short(f"-l is {least}", width, "raise -l; ")
     n_bits = bucket_bits(n, table.w)
     return SparseSeeds(table, index.text_words, index.reference.blocks, n, n_bits, least, width)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import UnsupportedError, n_of, shown
+from ..errors import n_of, shown
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
 from .hits import LocatesRows, Near, SelectionPolicy
@@ -201,7 +201,6 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
     if short.size:
         r, start = short[0], batch.name_start[short[0]]
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
-        raise UnsupportedError(
-            f"{name} has {n_of(batch.length[r], 'base')}, but this index finds only sequences of {least} or "
-            "more: for shorter ones, build a default index with 'fmx index REFERENCE.fa'"
-        )
+        from ..index.layouts import too_short  # only for errors
+
+        raise too_short(f"{name} has {n_of(batch.length[r], 'base')}", least)

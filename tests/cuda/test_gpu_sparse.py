@@ -209,7 +209,7 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     assert (summary.mapped, on_cpu[-1].n_bound) == (4, 4)
     assert "reads shorter than 36 bases are searched on the CPU" in said
     with pytest.raises(
-        UnsupportedError, match="r1 has 9 bases, but this index finds only sequences of 36 or more"
+        UnsupportedError, match="r1 has 9 bases, but this index finds only sequences of 36 bases or more"
     ):
         workflow.search(in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=GPU)
 

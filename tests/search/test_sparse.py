@@ -185,8 +185,8 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
     (("search", "--method", "backward", "r.fq"), "but this command needs a suffix array and a layout"),
     (("search", "--layout", "bvsfm", "r.fq"), "but this command needs a suffix array and a layout"),
     (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
-    (("mem", "-l", "20", "r.fq"), "this index finds matches of 36 bases or more, but -l is 20"),
-    (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 or"),
+    (("mem", "-l", "20", "r.fq"), "finds only sequences of 36 bases or more: raise -l; for shorter ones, "),
+    (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 "),
 ])  # fmt: skip
 def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
     monkeypatch.chdir(folders)

@@ -91,7 +91,7 @@ def matching(name: str) -> list:
     if match is None or family is None:
         raise UnsupportedError(
             f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse; "
-            "'fmx index' also accepts auto, but not in a list"
+            "auto, which chooses one, cannot be combined with others"
         )
     found = [
         LayoutName(match[1], k, d)
@@ -188,6 +188,14 @@ def parse_sparse(name: str) -> SparseName | None:
     if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
         raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
     return SparseName(k, w)
+
+
+def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
+    """Return the error for ``what`` with fewer bases than the ``least`` that a sparse suffix array finds."""
+    return UnsupportedError(
+        f"{what}, but this index finds only sequences of {least} bases or more: {remedy}for shorter ones, "
+        "build a default index with 'fmx index REFERENCE.fa'"
+    )
 
 
 def sparse_named(name: str) -> SparseName:
