@@ -60,9 +60,8 @@ class Question:
     def key(self, meta: dict | None) -> str:
         """Return a key under which the result is kept."""
         what = meta["checksum"] if meta else f"{self.n_bases} bases"
-        return (
-            f"{what}, reads of {self.length}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
-        )
+        reads = f"reads of {self.length} bases"
+        return f"{what}, {reads}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,11 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
         found += [choice for choice in offered if _can_search(choice, question.length)]
     if not found:
         allowed = ", ".join(f"{bytes_of(place.memory)} ({place.kind})" for place in at)
-        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
+        raise UnsupportedError(f"no index of this reference fits into {allowed}: raise --max-memory")
     about = {
         "index": str(question.index) if question.index else None, "length": question.length,
-        "devices": [place.device for place in at], "n_text": sum(sizes),
+        "devices": [place.device for place in at],
+        "n_bases": meta["n_bases"] if meta else sum(sizes),
     }  # fmt: skip
     if not plan_only:
         n_tried = len(found) if meta else N_TRIED
@@ -165,7 +165,14 @@ def _places(question: Question, progress: Progress) -> list[SearchPlace]:
         found.append(SearchPlace("cuda", sessions[0].name, sessions[0].memory))
 
     where = Device(question.engine, memory=question.memory)
-    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"choosing for {place}"))
+
+    def tell(place: str) -> None:
+        _, _, why = place.partition("the CPU: ")
+        also = "the CPU and " if found[1:] else ""
+        what = f"only CPU settings are compared; {why}" if why else f"comparing settings for {also}{place}"
+        progress.say(what)
+
+    choose_place(where, on_gpu, lambda: None, tell)
     return found
 
 
@@ -298,12 +305,9 @@ def _checksum(results: dict) -> str:
 def text(answer: dict) -> str:
     """Format an answer."""
     lines = [f"machine     {device}" for device in answer["devices"]]
-    what = (
-        f"{answer['index']}, {answer['n_text']:,} symbols"
-        if answer["index"]
-        else f"{answer['n_text']:,} bases"
-    )
-    lines.append(f"reference   {what}; reads of {answer['length']} bases, one strand")
+    what = f"{answer['index']}, " if answer["index"] else ""
+    bases = f"{answer['n_bases']:,} bases"
+    lines.append(f"reference   {what}{bases}; reads of {answer['length']} bases, one strand")
     is_timed = any(row["speed"] for row in answer["rows"])
     lines += ["", _line("method", "engine", "sa-rate", "memory MB", "million reads/s" if is_timed else "")]
     for row in answer["rows"]:

@@ -131,7 +131,7 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
     assert set(plan.ways_to_search(index_store.read_meta(path))) == ways
     (row,) = (line.split() for line in text.splitlines()[4:] if line.startswith("bvsfm"))
     assert (row[:3], len(row)) == (["bvsfm-k2-d96", "cpu", "4"], 5)
-    assert "16,002 symbols" in text
+    assert f"{path}, 16,000 bases; reads of 40 bases" in text
     result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu")
     assert result.code == 1
     assert "use a smaller --length" in result.err

@@ -20,7 +20,11 @@ from ...options import find_index, one_index
     help="Instead of INDEX: size of the reference in bases, e.g. 3G.",
 )
 @click.option(
-    "--length", type=options.Number(1, 2**31), default=100, show_default=True, help="Length of the reads."
+    "--length",
+    type=options.Number(1, 2**31),
+    default=100,
+    show_default=True,
+    help="Length of the reads, in bases.",
 )
 @options.max_memory_of(
     "Consider only indexes whose searches fit in SIZE of memory, e.g. 8G.  "
@@ -28,7 +32,7 @@ from ...options import find_index, one_index
 )
 @options.former("--memory-limit", "--max-memory")
 @options.engine_of(
-    "Search on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto).", default="auto"
+    "Compare settings for the CPU (cpu), for a GPU (cuda), or for both (auto).", default="auto"
 )
 @click.option(
     "--plan",
@@ -40,8 +44,9 @@ from ...options import find_index, one_index
 def command(given: SimpleNamespace) -> None:
     """Find the fastest index and search method for this machine.
 
-    This command lists the search methods that fit into memory and times them: all that INDEX supports, or the
-    first four on a random reference. It prints the commands to use and stores the result for later runs.
+    This command lists the search methods that fit into memory, and times them: with INDEX all methods that it
+    supports, with --bases the first four of the list, on a random reference. It prints the commands to use,
+    and stores the result for later runs.
 
     Examples:
     fmx tune ref.fmx
