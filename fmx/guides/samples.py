@@ -1,12 +1,13 @@
 """Samples: their names and files, from arguments or a sample sheet."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, brief, n_of
-from ..input.streams import stem_of
+from ..input.streams import STANDARD, stem_of
 from ..input.tables import find_columns, read_rows, read_text
 
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0")
@@ -112,6 +113,9 @@ def read_sheet(path: str) -> list:
             raise InputError(path, f"line {number}", "sample without a name or a file of reads")
         files = found.setdefault(name, Sample(name, ()))
         more = Sample(name, _files(first), _files(second) if second else (), len(_files(first)) * (group,))
+        for file in more.paths:
+            if file != STANDARD and not os.path.exists(file):
+                raise InputError(path, f"line {number}", f"{file}: {os.strerror(errno.ENOENT)}")
         found[name] = Sample(
             name, files.first + more.first, files.second + more.second, files.groups + more.groups
         )

@@ -329,8 +329,11 @@ def test_samples_are_called_without_the_number_of_mates(files, names):
     assert [sample.name for sample in samples_of(files)] == names
 
 
-def test_a_sheet_has_a_line_for_each_file(tmp_path):
+def test_a_sheet_has_a_line_for_each_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     sheet = tmp_path / "sheet.csv"
+    for name in ("a_L1.fq", "a_L2.fq", "b.fq"):
+        (tmp_path / name).touch()
     sheet.write_text("sample,fastq_1,condition\nday0,a_L1.fq,x\nday14,b.fq,y\nday0,a_L2.fq,x\n")
     found = [(sample.name, sample.paths) for sample in read_sheet(sheet)]
     assert found == [("day0", ("a_L1.fq", "a_L2.fq")), ("day14", ("b.fq",))]
@@ -338,6 +341,8 @@ def test_a_sheet_has_a_line_for_each_file(tmp_path):
         ("a.fq,b.fq\n", "line 1: a sample sheet needs a header with columns sample and reads"),
         ("sample,reads\n", "the sample sheet has no samples"),
         ("sample,reads\nx,\n", "line 2: sample without a name or a file of reads"),
+        ("sample,reads\nx,b.fq\ny,c.fq\n", "line 3: c.fq: No such file or directory"),
+        ("sample,reads,reads2\nx,b.fq,c.fq\n", "line 2: c.fq: No such file or directory"),
     ):
         sheet.write_text(text)
         with pytest.raises(InputError) as error:
