@@ -144,8 +144,8 @@ NOT_FOUND = (
     "are with --offset, --after or --before, or search whole reads with --anywhere"
 )
 OTHER_STRAND = {
-    FORWARD: "the first {} contain guides as reverse complements: leave out --forward-only",
-    REVERSE: "the first {} contain guides as given, not as reverse complements: leave out --reverse-only",
+    FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
+    REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
 }
 
 
@@ -244,7 +244,7 @@ class Counter:
         is_either = self.targets.pairs is not None and self.targets.pairs.kind == EITHER
         if len(empty) > (1 if is_either else 0):
             what = self._why_none(empty[0], batches[empty[0]], n)
-            raise InputError(names[empty[0]], "", what.format(n_of(n, "read")))
+            raise InputError(names[empty[0]], "", what.format("read" if n == 1 else n_of(n, "read")))
         return tuple(where)
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:

@@ -99,13 +99,12 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.code == 1
     assert done.err.endswith(
-        "standard input: the first 3,000 reads contain guides as reverse complements: leave out "
+        "standard input: the guides in the first 3,000 reads are reverse complements: leave out "
         "--forward-only\n"
     )
     done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--reverse-only")
     assert done.err.endswith(
-        "a.fq: the first 3,000 reads contain guides as given, not as reverse complements: leave out "
-        "--reverse-only\n"
+        "a.fq: the guides in the first 3,000 reads are not reverse complements: leave out --reverse-only\n"
     )
     (folder / "other.csv").write_text(f"x,{20 * 'A'}\n")
     done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
@@ -189,7 +188,8 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
         assert (done.code, "--columns" in done.err) == (1 if wrong == "gene=7" else 2, True)
     for i, columns in enumerate(("gene=2", "gene=3"), 1):
         command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
-    assert "from another run than shard 1: with --columns " in command("merge", "out.d").err
+    differs = "with --columns gene=3 in shard 2; with --columns gene=2 in shard 1"
+    assert f"from another run than shard 1: {differs}" in command("merge", "out.d").err
 
 
 def test_few_reads_that_count_are_told(folder, command):

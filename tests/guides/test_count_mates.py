@@ -129,8 +129,8 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             "give values for mates with one slash each",
         ),
         (["-l", "l.csv", "-1", "r.fa", "-2", "t.fa"], 1, "both files must have the same number of reads"),
-        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide found in the first 1 read:"),
-        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide found in the first 1 read:"),
+        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide found in the first read:"),
+        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide found in the first read:"),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, folder, command):
