@@ -117,12 +117,12 @@ def shards_beside(places: Iterable[str | None]) -> str | None:
 
 
 def _options(given: SimpleNamespace) -> dict:
-    """Return {option: value} of the current command, as JSON types."""
+    """Return {option: value} of the current command, as JSON types; a parsed value as the user wrote it."""
     params, values = click.get_current_context().command.params, vars(given)
+    found = {each: values[each.name] for each in params if each.name in values and each.opts[0][0] == "-"}
     return {
-        each.opts[0]: plain(values[each.name])
-        for each in params
-        if each.name in values and each.opts[0][0] == "-"
+        each.opts[0]: each.type.written(value) if value and hasattr(each.type, "written") else plain(value)
+        for each, value in found.items()
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import xxhash
 
 from .._version import __version__
-from ..errors import InputError, OutputError, n_of, shown
+from ..errors import InputError, OutputError, brief, n_of, shown
 from ..input.streams import STANDARD
 
 # For the CPU and GPUs: number of shards before they get larger; smallest and largest shard, input bytes.
@@ -186,7 +186,10 @@ def other_options(one: dict, other: dict, places: tuple[str, str]) -> str:
 def _as_given(name: str, value: Any) -> str:
     if value is None or value is False or value == []:
         return f"without {name}"
-    return f"with {name}" if value is True else f"with {name} {_shortened(value)}".replace('"', "")
+    if value is True:
+        return f"with {name}"
+    each = value if isinstance(value, list) else [value]
+    return f"with {brief(' '.join(f'{name} {item}' for item in each))}"
 
 
 def differing(one: Manifest, run: dict, given: dict, places: tuple[str, str]) -> str:

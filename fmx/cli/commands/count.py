@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ... import options
+from ...errors import shown
 from ...report.facts import KINDS, Report
 from ..outputs import about, report_places, reporting
 
@@ -23,6 +24,10 @@ class Bases(click.ParamType):
         if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
             self.fail(f"{value!r} contains {other[0]!r}, which is not an IUPAC base", param, ctx)
         return tuple(value.upper().split("/"))
+
+    def written(self, value: tuple[str, ...]) -> str:
+        """Return a value as the user wrote it."""
+        return "/".join(value)
 
 
 class LibraryColumnNames(click.ParamType):
@@ -43,6 +48,10 @@ class LibraryColumnNames(click.ParamType):
             self.fail(f"{value!r} names a column twice", param, ctx)
         return pairs
 
+    def written(self, value: tuple[tuple[str, str], ...]) -> str:
+        """Return a value as the user wrote it."""
+        return shown(",".join(map("=".join, value)))
+
 
 class Offsets(click.ParamType):
     """Comma-separated whole numbers; those of mates 1 and mates 2 are separated by a slash."""
@@ -56,6 +65,10 @@ class Offsets(click.ParamType):
         if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
             self.fail(f"{value!r} is not a number of bases, nor a comma-separated list of them", param, ctx)
         return tuple(tuple(dict.fromkeys(map(int, each))) for each in words)
+
+    def written(self, value: tuple[tuple[int, ...], ...]) -> str:
+        """Return a value as the user wrote it."""
+        return "/".join(",".join(map(str, each)) for each in value)
 
 
 @options.command
