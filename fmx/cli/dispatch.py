@@ -223,7 +223,33 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     The format is ``kind``, the value of --format, if given; else the one of ``kinds`` that the suffix names;
     else ``usual``.
     """
-    return (kind, named([kind])) if kind else (kind_of(path, kinds) or usual, named(kinds))
+    if kind:
+        return kind, named([kind])
+    found = kind_of(path, kinds)
+    if not (found or suffix_of(path)):
+        _check_unknown(path, named(kinds), usual)
+    return found or usual, named(kinds)
+
+
+def _check_unknown(path: str, formats: Sequence[str], usual: str) -> None:
+    """Refuse a misspelled suffix, and warn that an output with another unknown suffix is SAM.
+
+    Folders of shards, devices, pipes, and suffixes that are not only letters are not checked.
+    Raises UsageError.
+    """
+    params, suffix = click.get_current_context().params, os.path.splitext(path)[1].lower()
+    is_special = os.path.exists(path) and not os.path.isfile(path)
+    if params.get("shard") or is_special or not suffix[1:].isalpha():
+        return
+    from difflib import get_close_matches  # only for unknown suffixes
+
+    known = list(chain(*(SUFFIXES.get(name, ()) for name in formats)))
+    if meant := get_close_matches(suffix, known, 1, 0.7):
+        advice = f"did you mean {meant[0]}?{' To keep this name, use --format' if 'kind' in params else ''}"
+        raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
+    if usual == "sam":
+        what = f"no format has the suffix {suffix}, so the output is SAM"
+        Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:

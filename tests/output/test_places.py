@@ -220,6 +220,39 @@ def test_a_refusal_lists_what_can_be_written(arguments, said, indexed, command):
     assert result.err.splitlines()[-1].endswith(f"rror: {said}; choose another name{or_format}")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("search q.fq -o out.bma", "suffix .bma: did you mean .bam? To keep this name, use --format"),
+        (
+            "search q.fq -o out.PARQET",
+            "suffix .parqet: did you mean .parquet? To keep this name, use --format",
+        ),
+        ("locate q.fq -o out.bde", "suffix .bde: did you mean .bed? To keep this name, use --format"),
+        ("count -l g.csv q.fq -o n.tvs", "suffix .tvs: did you mean .tsv? To keep this name, use --format"),
+    ],
+)
+def test_a_misspelled_suffix_is_refused(arguments, said, indexed, command):
+    before = contents(indexed)
+    refused(command(*arguments.split()), f"{arguments.split()[-1]}: no format has the {said}")
+    assert contents(indexed) == before
+
+
+def test_an_unknown_suffix_is_reported_if_the_output_is_sam(indexed, command):
+    warning = "warning: -o hits.txt: no format has the suffix .txt, so the output is SAM"
+    os.mkfifo("hits.bma")
+    reader = subprocess.Popen(["cat", "hits.bma"], stdout=subprocess.DEVNULL)
+    assert warning in command("search", "q.fq", "-o", "hits.txt").err
+    for name in ("hits", "hits.v2", "hits.sam", "hits.bma", os.devnull):
+        result = command("search", "q.fq", "-o", name)
+        assert (result.code, "suffix" in result.err) == (0, False)
+    reader.wait()
+    for arguments in (["search", "q.fq", "-o", "x.bma", "--format", "sam"], ["mem", "q.fq", "-o", "x.txt"]):
+        result = command(*arguments)
+        assert (result.code, "suffix" in result.err) == (0, False)
+    assert command("search", "q.fq", "-o", "hits.bmas", "--shard", "1/1").code == 0
+
+
 RIGHT = {
     "x.sam": ["search", "q.fq"],
     "x.SAM": ["search", "q.fq"],
