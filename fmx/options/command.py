@@ -39,6 +39,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     "--sample-label": ("--names",),
     "-F": ("--no-unmapped",),
     "--gapopen": ("--gap",),
+    **dict.fromkeys(("--gpu", "--cuda"), ("--for", "--engine cuda")),
     **dict.fromkeys(("--un-gz", "--un-conc", "--un-conc-gz"), ("--un",)),
     **dict.fromkeys(("--al-gz", "--al-conc", "--al-conc-gz"), ("--al",)),
 }

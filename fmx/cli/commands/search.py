@@ -36,6 +36,15 @@ def reading_of(given: SimpleNamespace) -> dict:
     return {**found, "trim": trim._replace(least=least)}
 
 
+class HitCount(options.Number):
+    """The number of hits to report per read."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "all":
+            self.fail("use -a to report all hits", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 # Options for pairs.
 
 _INSERT = options.Number(*limits.INSERT)
@@ -89,11 +98,11 @@ pairing = options.group(
     PAIRS,
     click.option(
         "--min-insert", "least", type=_INSERT, metavar="N",
-        help="Smallest insert size of a proper pair.  [default: 0]",
+        help="Smallest insert size of a proper pair, in bases.  [default: 0]",
     ),
     click.option(
         "--max-insert", "most", type=_INSERT, metavar="N",
-        help=f"Largest insert size of a proper pair.  [default: {MOST}]",
+        help=f"Largest insert size of a proper pair, in bases.  [default: {MOST}]",
     ),
     *(
         click.option(
@@ -195,7 +204,12 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
 @options.group(
     "Hits",
     click.option(
-        "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits per read."
+        "-k",
+        "limit",
+        type=HitCount(*limits.COUNT),
+        default=1,
+        show_default=True,
+        help="Report up to N hits per read.",
     ),
     click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
     click.option(
