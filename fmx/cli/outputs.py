@@ -141,7 +141,7 @@ writing = options.together(
             ),
             click.option(
                 "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
-                help="Let the tag NH count all occurrences, or only the reported hits.",
+                help="Set the tag NH to the number of all occurrences (total), or of the reported hits.",
             ),
         ),
         click.option(

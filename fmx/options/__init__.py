@@ -193,7 +193,7 @@ def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -
 COUNT = Number(*limits.COUNT)
 INDEX, CLUSTER, GPU = "Index and memory", "Cluster", "GPU"  # headings of --help
 _WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
-_USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder here]"
+_USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
 
 threads = click.option(
     "-t", "--threads", type=Number(*limits.THREADS), default=available_cores, show_default="all cores",
@@ -241,10 +241,13 @@ def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default:
     )
 
 
-engine = engine_of(f"{_WHERE} GPU engines can also be named (docs/engines.md).", (*limits.PROCESSORS, *CUDA))
+engine = engine_of(
+    f"{_WHERE} NAME can also be one of the GPU engines in docs/engines.md.", (*limits.PROCESSORS, *CUDA)
+)
 processor = engine_of(_WHERE)
 processors = engine_of(
-    "Compute scores on the CPU (cpu), on GPUs (cuda), on both, or on GPUs if there are any (auto).",
+    "Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), or on GPUs if "
+    "there are any, else on the CPU (auto).",
     limits.PAIRWISE_PROCESSORS,
 )
 _number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
@@ -258,13 +261,13 @@ all_gpus = together(rare(_first), _gpus(show_default="all; with --device, 1"))
 gpu_memory = rare(
     click.option(
         "--gpu-memory", type=Bytes(), metavar="SIZE", show_default="all that is free",
-        help="Use at most SIZE of a GPU's memory, e.g. 8G.",
+        help="Use at most SIZE of the memory of each GPU, e.g. 8G.",
     )
 )  # fmt: skip
-output = click.option(
-    "-o", "--output", type=click.Path(), default="-", show_default="standard output",
-    help="Output file; its suffix sets the format.",
-)  # fmt: skip
+output_option = functools.partial(
+    click.option, "-o", "--output", type=click.Path(), default="-", show_default="standard output"
+)
+output = output_option(help="Output file; its suffix sets the format.")
 strands = together(
     click.option("--forward-only", is_flag=True, help="Do not search for reverse complements."),
     click.option("--reverse-only", is_flag=True, help="Search only for reverse complements."),
@@ -281,17 +284,17 @@ verify = rare(
 )  # fmt: skip
 shard = click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Process only shard I of N, and write it to the folder -o; join all with 'fmx merge'. auto "
-    "takes both from a Slurm or Grid Engine array job; auto/N is for PBS.",
+    help="Process only shard I of N, and write it to the folder -o; join the shards with 'fmx merge'. auto "
+    "takes I and N from a Slurm or Grid Engine array job, auto/N takes I from a PBS array job.",
 )  # fmt: skip
 sharing = group(
     CLUSTER,
     shard,
-    click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
+    click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
     rare(
         click.option(
             "--scheduler-file", type=click.Path(), metavar="FILE",
-            help="Run on the Dask cluster of this scheduler file.",
+            help="Run on the Dask cluster whose scheduler wrote FILE.",
         )
     ),
 )  # fmt: skip

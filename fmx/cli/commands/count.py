@@ -97,10 +97,18 @@ class Offsets(click.ParamType):
 @options.group(
     "Samples",
     click.option(
-        "-1", "mates1", multiple=True, metavar="FILES", help="Mates 1 of a sample, instead of READS."
+        "-1",
+        "mates1",
+        multiple=True,
+        metavar="FILES",
+        help="Files with mates 1 of a sample, instead of READS; repeat for each sample.",
     ),
     click.option(
-        "-2", "mates2", multiple=True, metavar="FILES", help="Mates 2 of the same samples, in order."
+        "-2",
+        "mates2",
+        multiple=True,
+        metavar="FILES",
+        help="Files with mates 2 of the same sample, in the same order.",
     ),
     click.option(
         "--names",
@@ -122,8 +130,8 @@ class Offsets(click.ParamType):
         "offsets",
         type=Offsets(),
         metavar="N,M,...",
-        help="Number of bases before the guide; 22/3 for pairs: 22 in mates 1, 3 in mates 2.  "
-        "[default: found from the reads]",
+        help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 in mates "
+        "1 and 3 in mates 2.  [default: found from the reads]",
     ),
     click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
     click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
@@ -134,8 +142,8 @@ class Offsets(click.ParamType):
         type=options.Number(0, 1),
         default=0,
         show_default=True,
-        help="With 1, count a read without an exact guide for the only guide that it matches with one "
-        "mismatch.",
+        help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts for the "
+        "guide that it matches with one mismatch, if there is only one.",
     ),
     click.option(
         "--min-quality",

@@ -31,7 +31,9 @@ from ... import limits, options
         "[default: one group per file if there are several]",
     ),
     click.option(
-        "--prefix-names", is_flag=True, help="Prefix the names of contigs with their file: FILE#CONTIG."
+        "--prefix-names",
+        is_flag=True,
+        help="Prefix the names of contigs with the name of their file: FILE#CONTIG.",
     ),
 )
 @options.group(
@@ -61,7 +63,7 @@ from ... import limits, options
             "--prefix-length",
             type=options.Number(*limits.PREFIX_LENGTH),
             show_default="by size of the reference",
-            help="Longest string in the prefix table, 4 to 15 bases.",
+            help="Length of the longest strings in the prefix table, 4 to 15 bases.",
         ),
         click.option(
             "--with-lcp", is_flag=True, help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs."

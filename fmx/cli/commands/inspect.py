@@ -20,7 +20,7 @@ from ...options import find_indexes
 def command(given: SimpleNamespace) -> None:
     """Show the contents of indexes: contigs, layouts and sizes.
 
-    Without INDEX, fmx inspect uses $FMX_INDEX, else the only .fmx folder here.
+    Without INDEX, fmx inspect uses $FMX_INDEX, else the only .fmx folder in the current folder.
 
     Examples:
     fmx inspect ref.fmx

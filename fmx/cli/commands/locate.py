@@ -64,7 +64,9 @@ def amplify(given: SimpleNamespace) -> None:
         help="Pattern to search for; may be repeated.",
     ),
     click.option(
-        "--iupac", is_flag=True, help="Match IUPAC codes of patterns, such as N or R, to their bases."
+        "--iupac",
+        is_flag=True,
+        help="Let an IUPAC code in a pattern, such as N or R, match each of its bases.",
     ),
     options.mismatches,
     options.strands,
@@ -75,7 +77,8 @@ def amplify(given: SimpleNamespace) -> None:
         "--pairs",
         type=click.Path(),
         metavar="FILE",
-        help="List the products of primer pairs instead: lines of name, forward primer and reverse primer.",
+        help="List the products of the primer pairs in FILE instead; each line has a name, a forward primer "
+        "and a reverse primer.",
     ),
     click.option(
         "--max-size",
@@ -97,7 +100,8 @@ def amplify(given: SimpleNamespace) -> None:
     click.option(
         "--matrix",
         type=click.Choice(["presence", "counts"]),
-        help="Write a matrix of patterns by groups of contigs instead: presence or number of occurrences.",
+        help="Write a matrix instead, with a row per pattern and a column per group of contigs: whether the "
+        "pattern occurs in the group (presence), or how often (counts).",
     ),
     click.option(
         "--absent", is_flag=True, help="Also write a TSV line for each pattern or pair without a hit."

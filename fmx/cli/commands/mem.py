@@ -29,14 +29,16 @@ from ..outputs import report_of, report_places, reporting
     click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements."),
     click.option("--maxmatch", is_flag=True, help="Report all maximal matches (default)."),
     click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference."),
-    click.option("--mum", is_flag=True, help="Report matches that occur once in both reference and query."),
+    click.option(
+        "--mum", is_flag=True, help="Report matches that occur once in the reference and once in the query."
+    ),
     options.rare(
         click.option(
             "--algorithm",
             type=click.Choice(["seeds", "mummergpu"]),
             default="seeds",
             show_default=True,
-            help="seeds is the fastest; mummergpu, as in MUMmerGPU++, finds the same matches and needs an "
+            help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs an "
             "index built --with-lcp.",
         ),
     ),
@@ -49,7 +51,7 @@ from ..outputs import report_of, report_places, reporting
         "-c",
         "original",
         is_flag=True,
-        help="Report positions of reverse matches in the query as given, not in its reverse complement.",
+        help="Report positions of reverse matches in the query itself, not in its reverse complement.",
     ),
     click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
     click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),

@@ -25,7 +25,7 @@ _OF = {  # options, and the commands whose shards they work with
 @click.argument("folder", type=click.Path())
 @options.group(
     "Output",
-    options.output,
+    options.output_option(help="Output file."),
 )
 @options.group(
     "Tables and reports",
@@ -49,9 +49,9 @@ _OF = {  # options, and the commands whose shards they work with
 def command(given: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
-    FOLDER is the -o of fmx search, locate, mem, pairwise or count with --shard; it must contain all
-    shards of the run. The output equals that of a run without --shard, in the same format; the shards of fmx
-    count can also be merged into another format, by the suffix of -o.
+    FOLDER is what was given as -o to fmx search, locate, mem, pairwise or count with --shard. It must contain
+    all shards of the run. The output equals that of a run without --shard, in the same format; the shards
+    of fmx count can also be merged into another format, by the suffix of -o.
 
     Examples:
     fmx merge hits.d -o hits.bam
