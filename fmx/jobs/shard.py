@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
+import numpy as np
 import xxhash
 
 from ..errors import InputError, OutputError, cannot_write
@@ -149,7 +150,7 @@ class ShardRun:
     ) -> None:
         """Store the summary, tables and facts of the shard while it is open."""
         seen = asdict(summary) if summary else {}
-        self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
+        self._summary = {name: int(n) for name, n in seen.items() if isinstance(n, int | np.integer)}
         self._tables = {table.name: table.part() for table in tables}
         if facts:
             self._tables[FACTS] = as_json(facts())

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import xxhash
 
 from fmx.errors import OutputError
 from fmx.jobs.identity import BODY, FACTS, MANIFEST, Manifest, name_of
 from fmx.jobs.merge import bodies, check_beside, in_order, manifests, merge
-from fmx.jobs.shard import FRAME
+from fmx.jobs.shard import FRAME, ShardRun
+from fmx.machines.progress import Wall
+from fmx.mem.matching import MemSummary
 from fmx.output import run
 from fmx.report.facts import Report
 
@@ -36,6 +39,13 @@ def made(folder, number, count=3, files=None, **fields) -> Manifest:
     shard = Manifest(number=number, count=count, files=listed, **{**given, **fields})
     (own / MANIFEST).write_text(shard.to_json())
     return shard
+
+
+def test_sums_of_numpy_are_stored_in_the_manifest(tmp_path):
+    shard = ShardRun(tmp_path, (1, 1), RUN, Wall())
+    with shard.opened(b""):
+        shard.note(MemSummary(np.int64(3), 150, np.int64(7), lengths=np.ones(4, np.int64)))
+    assert manifests(tmp_path)[0].summary == {"queries": 3, "bases": 150, "matches": 7}
 
 
 def said(words):
