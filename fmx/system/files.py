@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from ..errors import InputError, named_input
+from .process import unfinished
 
 # f_type of statfs(2).  File systems where a user may set ctime are not listed: CIFS, FUSE, 9p, vfat.
 _TELLING = {
@@ -72,12 +73,17 @@ class _Draft:
         self.path = _beside(self.final, "partial")
 
     def __enter__(self) -> Self:
+        unfinished.add(self._remove)
         try:
             self._make()
         except BaseException:  # a signal, too, that arrives as soon as the draft exists
-            self._remove()
+            self._finish()
             raise
         return self
+
+    def _finish(self) -> None:
+        self._remove()
+        unfinished.discard(self._remove)
 
     def _make(self) -> None:
         """Create the draft and lock it.  Raises OSError."""
@@ -107,7 +113,7 @@ class DraftFile(_Draft):
         sync_names(self.final.parent)
 
     def __exit__(self, *_: object) -> None:
-        self._remove()
+        self._finish()
         with suppress(OSError):  # data that a full disk did not accept
             self.file.close()
 
@@ -137,7 +143,7 @@ class DraftFolder(_Draft):
             sync_names(self.final.parent)
 
     def __exit__(self, *_: object) -> None:
-        self._remove()
+        self._finish()
         os.close(self._descriptor)
 
 

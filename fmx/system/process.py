@@ -23,6 +23,10 @@ started: ContextVar[float | None] = ContextVar("started", default=None)
 PATIENCE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _came = (0, -PATIENCE)  # the last signal acted on, and its time
+# Removes unfinished outputs as the process ends: a signal may arrive after __enter__, but before an ExitStack
+# knows of it.  A fork does not remove those of its parent.
+unfinished: set[Callable[[], None]] = set()
+os.register_at_fork(after_in_child=unfinished.clear)
 
 
 class Stopped(KeyboardInterrupt):
@@ -46,6 +50,8 @@ def run(function: Callable[..., int | None], *arguments: Any) -> None:
 def _leave(code: int | None) -> NoReturn:
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)  # the process is ending
+    for remove in tuple(unfinished):
+        remove()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

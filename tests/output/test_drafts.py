@@ -184,6 +184,50 @@ def test_an_interrupt_while_a_draft_is_made_leaves_nothing(tmp_path, kind):
     assert n > 10
 
 
+# Opens a draft in a process that gets SIGINT at one call, or return of a function of C, after the other.
+INTERRUPTED = """
+import contextlib, itertools, os, signal, sys
+from fmx.index.disk import writer
+from fmx.jobs import shard
+from fmx.machines.progress import Wall
+from fmx.system import files, process
+signal.signal(signal.SIGINT, signal.default_int_handler)
+opened = {
+    "file": lambda: files.DraftFile("x"),
+    "folder": lambda: files.DraftFolder("x"),
+    "index": lambda: writer.IndexWriter("x"),
+    "shard": lambda: shard.ShardRun(".", (1, 2), {}, Wall()).opened(b""),
+}[sys.argv[1]]()
+watched = [module.__file__ for module in (contextlib, files, shard, writer)]
+def work():
+    events = itertools.count()
+    def count(frame, event, _):
+        if event in ("call", "c_return") and frame.f_code.co_filename in watched and next(events) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+    sys.setprofile(count)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(opened)
+        sys.setprofile(None)
+    return 0
+for at in itertools.count():
+    if os.fork() == 0:
+        process.run(work)
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    print(code, *os.listdir("."))
+    if code == 0:
+        break
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "index", "shard"])
+def test_a_process_that_is_interrupted_while_it_makes_a_draft_leaves_nothing(tmp_path, kind):
+    command = [sys.executable, "-c", INTERRUPTED, kind]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    *interrupted, last = done.stdout.splitlines()
+    assert (set(interrupted), last.split()[0], done.stderr) == ({"130"}, "0", "")
+    assert len(interrupted) > 10
+
+
 def old_and_new(tmp_path):
     with DraftFolder(tmp_path / "x") as draft:
         make(draft, "old")
