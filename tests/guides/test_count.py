@@ -258,7 +258,7 @@ def test_the_page_tells_the_truth(folder, command):
         name: sum(read.startswith(sequence) for read in reads) for sequence, (name, _) in library.items()
     }
     n = sum(exact.values())
-    assert f"{n} of {len(reads)} reads" in page
+    assert f"{len(reads)} reads: {n} assigned" in page
     commands = [
         shlex.split(line)[1:]
         for line in page.splitlines()
