@@ -185,7 +185,8 @@ class _Worker(click.ParamType):
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND ...")
 @click.option(
     "--worker", "kinds", type=_Worker(), multiple=True, default=["2"], show_default=True,
-    metavar="THREADS[@GPU]", help="Start a worker with THREADS threads that uses only GPU. May be repeated.",
+    metavar="THREADS[@GPU]",
+    help="Start a worker with THREADS threads that uses only GPU number GPU. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--slow", type=options.Number(0.0, 0.95, float), default=0.0, metavar="X",

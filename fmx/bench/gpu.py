@@ -30,11 +30,11 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
 @click.option(
     "--layout", "names", multiple=True, metavar="NAME",
-    help="Limit designs, blocks and threads to this layout. May be repeated.",
+    help="Limit the experiments designs, blocks and threads to this layout. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--engine", "engines", multiple=True, metavar="NAME",
-    help="Limit designs and blocks to this GPU engine. May be repeated.",
+    help="Limit the experiments designs and blocks to this GPU engine. May be repeated.",
 )  # fmt: skip
 @click.option("--energy/--no-energy", default=True, show_default=True, help="Measure energy, with NVML.")
 def gpu_command(**given: Any) -> None:
@@ -80,7 +80,7 @@ def gpus_command(given: SimpleNamespace) -> None:
 @click.command(cls=options.Command)
 @output("index")
 @options.device
-@counts("--symbols", default=("100M", "3G"), help="Length of the text. May be repeated.")
+@counts("--symbols", default=("100M", "3G"), help="Length of the text, in bases. May be repeated.")
 @click.option(
     "--layout", "layout_names", multiple=True, metavar="NAME",
     help="Layout to build. May be repeated.  [default: bvsfm-k2-d96, cofi]",
@@ -104,7 +104,7 @@ def index_command(**given: Any) -> None:
 @click.command(cls=options.Command)
 @output("verify")
 @options.device
-@count("--symbols", default="1G", help="Length of the text.")
+@count("--symbols", default="1G", help="Length of the text, in bases.")
 @only("--text", "kinds", gpu_index.TEXTS, "text")
 @queries
 @length

@@ -200,7 +200,9 @@ WORKLOADS = {
 
 @click.command(cls=options.Command)
 @click.argument("reference", required=False, type=click.Path(exists=True))
-@count("--size", default="30M", help="Length of the random reference that is used without REFERENCE.")
+@count(
+    "--size", default="30M", help="Length in bases of the random reference that is used without REFERENCE."
+)
 @count("--bases", default="10M", help="Number of bases in all queries of a workload.")
 @only("--workload", "names", tuple(WORKLOADS), "workload")
 @only("--experiment", "experiments", EXPERIMENTS, "experiment")

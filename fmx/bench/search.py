@@ -212,8 +212,9 @@ TABLES = {  # tables of each
 def search_command(**given: Any) -> None:
     """Time the search without reading and writing files, on the CPU.
 
-    Compares layouts, sizes of the reference, switches of the engine, and k and columns of COFI. Uses random
-    references, or REFERENCE, a FASTA file.
+    Compares layouts, sizes of the reference, optimizations of the search such as prefetching (switches), and
+    values of k (steps) and sizes of columns of the layout cofi. Uses random references, or REFERENCE, a FASTA
+    file.
     """
     asked, name = given["questions"] or TABLES, ""
     if given["reference"]:

@@ -77,7 +77,7 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
 @click.command(cls=options.Command)
 @output("sparse")
 @options.device
-@counts("--symbols", default=("100M", "1G", "3G"), help="Length of the text. May be repeated.")
+@counts("--symbols", default=("100M", "1G", "3G"), help="Length of the text, in bases. May be repeated.")
 @only("--text", "kinds", TEXTS, "text")
 @click.option(
     "--layout",

@@ -157,7 +157,7 @@ writing = options.together(
         options.rare(
             click.option(
                 "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
-                help="Count per contig, or per group of contigs.",
+                help="Let --counts count per contig, or per group of contigs.",
             )
         ),
         click.option(
@@ -168,11 +168,11 @@ writing = options.together(
         ),
         click.option(
             "--al", type=click.Path(), metavar="FILE",
-            help="Also write the mapped reads, unchanged; compressed if FILE ends with .gz.",
+            help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz.",
         ),
         click.option(
             "--un", type=click.Path(), metavar="FILE",
-            help="Also write the unmapped reads, unchanged; compressed if FILE ends with .gz.",
+            help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz.",
         ),
         reporting(KINDS["search"]),
     ),

@@ -119,7 +119,7 @@ reading = options.group(
     options.rare(
         click.option(
             "--start", type=options.Number(1, 2**31), metavar="N",
-            help="Start at base N of each read: --trim5 N-1.",
+            help="Start at base N of each read, counted from 1 (the same as --trim5 N-1).",
         ),
         click.option(
             "--length", type=options.Number(1, 2**31), metavar="N", help="Keep at most N bases of each read."
@@ -227,7 +227,7 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
         click.option(
             "--seed",
             type=options.Number(*limits.SEED),
-            help="Choose the reported hits at random; the same seed gives the same hits.",
+            help="Choose the reported hits at random, not the first; the same N gives the same hits.",
         )
     ),
     options.strands,
@@ -241,8 +241,8 @@ def command(given: SimpleNamespace) -> None:
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. Records are
     written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
-    tag NH is the number of occurrences of the read. With several -x, and without -o, the output is a
-    table of the indexes that reads occur in.
+    tag NH is the number of occurrences of the read. With several -x and without -o, the output is a table of
+    how many reads occur in which indexes.
 
     Examples:
     fmx search -x ref.fmx reads.fq.gz -o hits.bam
