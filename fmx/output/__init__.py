@@ -13,7 +13,10 @@ queries that are matched; ``names``, ``lengths``: those of queries and of target
 
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Sink(Protocol):
@@ -58,7 +61,12 @@ def module_of(kind: str) -> ModuleType:
     return import_module(FORMATS[kind].module)
 
 
-class Aside(bytes):
-    """A piece of output for the additional file number ``place``."""
+class Aside(NamedTuple):
+    """A ``piece`` of output, bytes or uint8[n], for the additional file number ``place``."""
 
-    place = 0
+    piece: "bytes | np.ndarray"
+    place: int
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.piece)

@@ -128,7 +128,7 @@ class HitWriter(BatchWriter, Buffers):
 
     def owns(self, piece: bytes | np.ndarray) -> bool:
         """Return whether a piece is the beginning of an array of this writer, or of its GPU writers."""
-        if isinstance(piece, bytes):
+        if not isinstance(piece, np.ndarray):
             return False
         return Buffers.owns(self, piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
@@ -146,7 +146,7 @@ class HitWriter(BatchWriter, Buffers):
 
     def written(self, piece: bytes | np.ndarray) -> None:
         """Release a piece of ``encoded`` or ``split`` that has been written."""
-        if not isinstance(piece, bytes):
+        if isinstance(piece, np.ndarray):
             self._give_back(piece)
 
     def _give_back(self, records: np.ndarray) -> None:

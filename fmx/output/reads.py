@@ -30,9 +30,7 @@ def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit:
             own = batches[taker.mate - 1 :][:1] if taker.mate else batches
             out = np.empty(sum(_room(batch, wanted) for batch in own), np.uint8)
             out = out[: _copy(own[0], own[-1], len(own), wanted, out)]
-            piece = Aside(deflate(out) if taker.is_gzip else out.tobytes())
-            piece.place = place
-            yield piece
+            yield Aside(deflate(out) if taker.is_gzip else out, place)
 
 
 @inlined

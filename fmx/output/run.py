@@ -320,4 +320,7 @@ class Sinks:
         self._sink, self._asides = sink, asides
 
     def write(self, piece: Any) -> None:
-        (self._asides[piece.place] if isinstance(piece, Aside) else self._sink).write(piece)
+        if isinstance(piece, Aside):
+            self._asides[piece.place].write(piece.piece)
+        else:
+            self._sink.write(piece)
