@@ -144,6 +144,8 @@ ON_GPU = [
     "search -x t.fmx few.fq --mismatches 1 --strata -o out.bam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.sam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.bam",
+    "search -x t.fmx -1 few.fq -2 few.fq.gz --report run.json -o out.sam",
+    "search -x t.fmx -1 few.fq -2 few.fq.gz --mismatches 1 --report run.json -o out.sam",
     *(
         f"search -x t.fmx -1 few.fq -2 few.fq.gz --mismatches 1 --strata -o out.{kind}"
         for kind in ("sam", "bam")

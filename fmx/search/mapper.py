@@ -65,9 +65,6 @@ def goes_all_the_way(
     """Return whether one GPU can do all stages, from bytes to records."""
     has_sets = options.near is not None and options.near.iupac
     can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
-    if writer is not None and options.pairing:
-        can_write = can_write and not writer.takers
-        can_count = tally is None and not options.counts_lengths
     return len(index.parts) == 1 and not (has_sets or options.collapse) and can_write and can_count
 
 

@@ -17,7 +17,7 @@ from fmx.search.pairs.proper import ProperPairs, Rule
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.output import hits_gpu, mates_gpu
-from fmx.search.gpu import gpu_hits, gpu_near, gpu_near_pairs, gpu_pairs
+from fmx.search.gpu import gpu_hits, gpu_near, gpu_near_pairs, gpu_pair_counts, gpu_pairs
 
 BYTES, FLAGS, ROWS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32))
 NUMBERS, WORDS = np.zeros(1, np.int64), np.zeros(1, np.uint64)
@@ -45,7 +45,17 @@ KERNELS = {
     "occur": (gpu_pairs.occur_kernel, (FOUND, NUMBERS, NUMBERS)),
     "locate": (gpu_pairs.locate_kernel, (FOUND, NUMBERS, NUMBERS, LOCATED)),
     "pair": (gpu_pairs.pair_kernel, (BOTH, SIDES, RULE, BLOCKS, RULES, True, TABLES)),
-    "sum": (gpu_pairs.sum_kernel, (BATCH, 1, TABLES, NUMBERS)),
+    "sum": (gpu_pair_counts.sum_kernel, (BATCH, 1, TABLES, NUMBERS)),
+    "keys": (gpu_pair_counts.room_kernel, (SIDES, RULE, 1, TABLES)),
+    "tally": (
+        gpu_pair_counts.tally_kernel,
+        (BOTH, SIDES, RULE, (1, True), (NUMBERS, BLOCKS), FOUND, TABLES, NUMBERS),
+    ),
+    "tally near": (
+        gpu_pair_counts.tally_kernel,
+        (BOTH, SIDES, RULE, (1, True), (NUMBERS, BLOCKS), NEAR, TABLES, NUMBERS),
+    ),
+    "seen": (gpu_pair_counts.seen_kernel, (BOTH, 1, True, TABLES, NUMBERS)),
     "choose": (gpu_pairs.choose_kernel, (BATCH, BOTH, SIDES, RULE, -1, FOUND, TABLES)),
     "exact": (gpu_near_pairs.exact_kernel, (NEAR, NUMBERS)),
     "lists": (gpu_near_pairs.lists_kernel, (NEAR, 3, NUMBERS, LOCATED)),

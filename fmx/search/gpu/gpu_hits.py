@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
+_OWNER = 32  # bits of an owner_key below the owner
 _READS, _N_SUMS = FIRST, 7  # the sums of a Summary
 HITS, KEYS, FREE = range(_READS + _N_SUMS, _READS + _N_SUMS + 3)
 
@@ -125,29 +126,48 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read.
-
-    The keys of all occurrences are replaced by their owners and sorted.
-    """
+    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read."""
     r = thread_index()
     if r < chosen.hits.total.size:
-        n = chosen.first_key[r + 1] - chosen.first_key[r]
-        keys, last, met = chosen.keys[chosen.first_key[r] :], np.int64(-1), np.int64(0)
-        if n > 0:
-            all_keys(occurrences, r, keys)
-            for j in range(n):
-                keys[j] = place_of(blocks, position_of_text_key(keys[j])).contig
-            sort(keys, n)
-        for j in range(n + 1):
-            owner = keys[j] if j < n else np.int64(-1)
-            if owner != last and met > 0:
-                atomic_add(table, COLUMNS * last, np.int64(1))
-                atomic_add(table, COLUMNS * last + 1, met)
-                atomic_add(table, COLUMNS * last + 2, np.int64(n == 1))
-                atomic_add(table, COLUMNS * last + 3, share_of(met, n))
-                atomic_add(table, COLUMNS * last + 4, np.int64(met == n))
-                met = np.int64(0)
-            last, met = owner, met + 1
+        count_owners(occurrences, r, blocks, chosen, table)
+
+
+@inlined
+def count_owners(occurrences, r, blocks, chosen, table):
+    """Count read r in ``table`` by the owners of all its occurrences; its keys are overwritten."""
+    n, keys = chosen.first_key[r + 1] - chosen.first_key[r], chosen.keys[chosen.first_key[r] :]
+    if n > 0:
+        all_keys(occurrences, r, keys)
+        for j in range(n):
+            keys[j] = owner_key(place_of(blocks, position_of_text_key(keys[j])).contig, 1)
+        add_owners(table, keys, n, n, np.int64(1))
+
+
+@inlined
+def owner_key(owner, n):
+    """Return a key for ``add_owners``: n occurrences with an owner."""
+    return np.int64(owner) << _OWNER | n
+
+
+@inlined
+def add_owners(table, keys, n, total, weight):
+    """Add a read that counts ``weight`` times to ``table``, by the first n owner_keys, which are sorted.
+
+    ``total``: all its occurrences.
+    """
+    sort(keys, n)
+    last, met = np.int64(-1), np.int64(0)
+    for j in range(n + 1):
+        owner = keys[j] >> _OWNER if j < n else np.int64(-1)
+        if owner != last and met > 0:
+            atomic_add(table, COLUMNS * last, weight)
+            atomic_add(table, COLUMNS * last + 1, weight * met)
+            atomic_add(table, COLUMNS * last + 2, weight * (total == 1))
+            atomic_add(table, COLUMNS * last + 3, weight * share_of(met, total))
+            atomic_add(table, COLUMNS * last + 4, weight * (met == total))
+            met = np.int64(0)
+        if j < n:
+            last, met = owner, met + (keys[j] & ((np.int64(1) << _OWNER) - 1))
 
 
 def count(
@@ -208,17 +228,20 @@ class GpuTally:
 
     def __init__(self, tally: "Tally") -> None:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
-        self._blocks = gpu.take(tally.owners.blocks)
+        self.blocks = gpu.take(tally.owners.blocks)
 
     def count(self, stream: "GpuStream", occurrences: "SARows", chosen: SelectedHits) -> None:
         """Launch the counting; it overwrites the keys of all occurrences."""
-        n = self._n
-        table, here = stream.there("table", n, np.int64), stream.here("table", n, np.int64)[:n]
+        self.launch(stream, tally_kernel, chosen.hits.total.size, occurrences, self.blocks, chosen)
+
+    def launch(self, stream: "GpuStream", kernel: Any, n: int, *arguments: Any) -> None:
+        """Launch a kernel that counts n reads or pairs in the table, its last argument."""
+        n_table = self._n
+        table = stream.there("table", n_table, np.int64)
         stream.begin("tally")
         gpu.fill_zero(table, stream.handle)
-        n_reads = chosen.hits.total.size
-        stream.launch(tally_kernel, n_reads, N_THREADS, occurrences, self._blocks, chosen, table)
-        stream.receive([table], [here])
+        stream.launch(kernel, n, N_THREADS, *arguments, table)
+        stream.receive([table], [stream.here("table", n_table, np.int64)[:n_table]])
 
     def add(self, stream: "GpuStream") -> None:
         """Add the counts to the tally, after waiting for the stream."""

@@ -20,34 +20,34 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace
-from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
+from ...compiler.warp import INT64, cuda, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
 from ...input.mates import common_name
 from ...input.reads import ReadBatch
-from ...input.reads_gpu import FREE, PROBLEM, Reading, parse_there
+from ...input.reads_gpu import PROBLEM, Reading, parse_there
 from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, eligible_of, select_of_read
-from ..pairs.pair_mapper import PairMapper
+from ..pairs.pair_mapper import PairMapper, split
 from ..pairs.proper import ProperPairs, choose_pair, prepare_pair, total_of
-from ..summary import PairSummary
 from . import gpu_search
-from .gpu_hits import SelectionRules, add_sums
+from .gpu_hits import SelectionRules
+from .gpu_pair_counts import FREE, GpuPairCounter
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.pair_spans import PairChunks, PairSpan
     from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
+    from ..summary import PairSummary
     from .gpu_mapper import GpuMapper
 
-THREADS, _COUNTERS = 128, 1 << 13
+THREADS = 128
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
 _USUAL_HITS = 2  # occurrences to locate per mate: room for these is made at once
-_LOCATED, _PROPER, _ALONE, _KEYS, _SUMS = range(FREE, FREE + 5)  # of the report
-_N_SUMS, _ROOM = 7, _SUMS + 7  # sums of a PairSummary; the slots from _ROOM on are the writer's
+_LOCATED, _PROPER, _ALONE, _KEYS, _ROOM = range(FREE, FREE + 5)  # of the report; the writer's begin at _ROOM
 
 
 class PairTables(NamedTuple):
@@ -149,25 +149,6 @@ def pair_kernel(batches, located, rule, blocks, rules, best_only, tables):
 
 
 @kernel
-def sum_kernel(batch, at_most, tables, report):
-    """Add the counts of a PairSummary to ``report``; each thread takes pairs at equal distances."""
-    bases = mapped = unique = suppressed = found = apart = hopeless = np.int64(0)
-    n = tables.proper.total.size
-    for i in range(thread_index(), n, grid_size()):
-        total = tables.proper.total[i]
-        eligible = eligible_of(total, at_most)
-        mapped += eligible > 0
-        unique += eligible == 1
-        suppressed += eligible != total
-        found += eligible
-        for r in range(i, 2 * n, n):
-            bases += batch.length[r]
-            hopeless += not batch.searchable[r]
-            apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
-    add_sums(report, _SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
-
-
-@kernel
 def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
     """Select the proper pairs of each pair, or else the hits of both mates."""
     i, n = thread_index(), tables.proper.total.size
@@ -230,30 +211,33 @@ class GpuPairMapper(PairMapper):
         self._there = session.run(gpu.take, self._blocks)
         self._makers: dict = {}
         self._buffers = PinnedBuffers()
+        owner_of = self._owner_of if self.tally else None
+        how = self.options, self._rule, self.best_only, self.tally, owner_of
+        self._counter = session.run(GpuPairCounter, *how)
 
-    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> PairSummary:
+    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> "PairSummary":
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
         return self._streams.run(self._map, span, writer, emit)
 
     def _map(
         self, stream: "GpuStream", span: "PairSpan", writer: Any, emit: Callable[..., Any]
-    ) -> PairSummary:
+    ) -> "PairSummary":
         with self.timed("read"):
             pairs = span.take(partial(SpanBuffer, make=self._buffers))
         if self._is_fit(pairs):
             with self.timed("GPU"):
                 done = self._on_gpu(stream, pairs, writer)
             if done is not None:
-                summary, records = done
+                summary, records, total = done
                 span.check_ends()
                 with self.timed("encode"):
                     piece = self._maker_of(writer).encoded(records)
                 emit(piece)
+                if total is not None:
+                    one, two = (self.options.policy.eligible(total) > 0).reshape(2, -1)
+                    split(span.parse(pairs, False), one | two, writer, emit)
                 return summary
-        summary = PairSummary()
-        for mates in span.parse(pairs, writer.is_sam):
-            summary.add(self.map_mates(mates, writer, emit))
-        return summary
+        return self.map_runs(span.parse(pairs, writer.is_sam), writer, emit)
 
     def _is_fit(self, pairs: "PairChunks") -> bool:
         n, size = 2 * pairs.n, _n_bytes(pairs)
@@ -263,26 +247,26 @@ class GpuPairMapper(PairMapper):
 
     def _on_gpu(
         self, stream: "GpuStream", pairs: "PairChunks", writer: Any
-    ) -> tuple[PairSummary, np.ndarray] | None:
-        """Return (PairSummary, records) of pairs; None if they do not suit a GPU."""
+    ) -> "tuple[PairSummary, np.ndarray, np.ndarray | None] | None":
+        """Return (PairSummary, records, hits of each mate if needed) of pairs; None if they do not suit."""
         most = int(self._sizes.hits * max(_n_bytes(pairs), self.options.chunk_size))
         room = max(2 * _USUAL_HITS * pairs.n, 1)
         while True:
             report = KernelReport(stream)
-            records = self._records(stream, pairs, writer, room, report)
-            if records is not None:
-                return PairSummary(pairs.n, *(report[_SUMS + j] for j in range(_N_SUMS))), records
+            done = self._records(stream, pairs, writer, room, report)
+            if done:
+                return self._counter.summary(stream, pairs.n, report), *done
             if report[PROBLEM] or not room < report[_LOCATED] <= most:
                 return None
             room = report[_LOCATED]
 
     def _records(
         self, stream: "GpuStream", pairs: "PairChunks", writer: Any, room: int, report: KernelReport
-    ) -> np.ndarray | None:
-        """Return the records of pairs; None if they do not suit a GPU, or have over ``room`` occurrences."""
+    ) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """Return the last two items of ``_on_gpu``; None also if pairs have over ``room`` occurrences."""
         n, size, launch = pairs.n, max(_n_bytes(pairs), self.options.chunk_size), stream.launch
         policy, rule, maker = self.options.policy, self._rule, self._maker_of(writer)
-        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, False, False)
+        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, self.tally is not None, False)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam, pairs.in_turn)
         data, is_fastq = _bring(stream, pairs, self._buffers), pairs.one[0].is_fastq
         batch, patterns = parse_there(stream, data, is_fastq, 2 * n, reading, report)
@@ -296,7 +280,9 @@ class GpuPairMapper(PairMapper):
         tables = _tables(stream, total, n, 2 * self.n_strata - 1)
         stream.begin("pair")
         launch(pair_kernel, n, THREADS, both, sides, rule, self._there, rules, self.best_only, tables)
-        launch(sum_kernel, min(n, _COUNTERS), THREADS, counted, policy.at_most, tables, report.there)
+        self._counter.sum(stream, counted, tables, report)
+        if self.tally:
+            self._counter.room(stream, sides, tables)
         add_up(stream, tables.proper.first, n, report, _PROPER)
         add_up(stream, tables.hits.first, 2 * n, report, _ALONE)
         add_up(stream, tables.first_key, 2 * n, report, _KEYS)
@@ -309,15 +295,23 @@ class GpuPairMapper(PairMapper):
             if report[PROBLEM] or report[_LOCATED] > room or is_too_much:
                 return None
         tables = _with_room(stream, tables, *n_hits)
+        if self.tally:
+            self._counter.tally(stream, both, sides, occurrences, tables)
         stream.begin("choose")
         tables = self._choose(stream, batch, sides, occurrences, tables)
+        self._counter.see(stream, both, tables)
         out = maker.write(stream, batch, tables, begins, n_bytes, report, _ROOM)
         report.read()
         if report[PROBLEM] or report[_LOCATED] > room:
             return None
-        records = maker.fetch(stream, out, report, _ROOM)
+        records, totals = maker.fetch(stream, out, report, _ROOM), None
+        if writer.takers:
+            totals = stream.here("totals", 2 * n, np.int64)[: 2 * n]
+            stream.receive([tables.hits.total], [totals])
         stream.wait()
-        return records
+        if self.tally:
+            self._counter.add(stream)
+        return records, totals
 
     def _find(
         self, stream: "GpuStream", batch: ReadBatch, patterns: Any, n: int, room: int, report: KernelReport

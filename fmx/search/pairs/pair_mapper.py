@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from ...compiler.functions import compiled
+from ...compiler.functions import by_type, compiled, inlined
 from ...index.reference import STEP, contig_of
 from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..hits import Located
     from ..mapper import Mapper
 
-_MATES = 2
+MATES = 2  # for how many reads a pair counts
 
 
 def apart(counters: "ReadCounter | None") -> tuple:
@@ -99,6 +99,12 @@ class PairMapper:
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
         with self.timed("read"):
             runs_of_mates = span.read(writer.is_sam)
+        return self.map_runs(runs_of_mates, writer, emit)
+
+    def map_runs(
+        self, runs_of_mates: "Iterable[Mates]", writer: "FormatsHits", emit: Callable[..., Any]
+    ) -> PairSummary:
+        """Map runs of pairs, emit the output that ``writer`` makes, and return their PairSummary."""
         summary = PairSummary()
         for mates in runs_of_mates:
             summary.add(self.map_mates(mates, writer, emit))
@@ -125,8 +131,7 @@ class PairMapper:
                     proper.count_inserts(cut, at, hits.proper, inserts)
         total, fewest = np.concatenate(totals, axis=1)
         if writer.takers:
-            for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
-                emit(piece)
+            split([mates], self._is_hit(found, total), writer, emit)
         return PairSummary.of(found, self.options, (total, fewest), inserts)
 
     def _is_hit(self, found: Sequence[SearchedBatch], total: np.ndarray) -> np.ndarray:
@@ -184,14 +189,8 @@ class PairMapper:
         eligible = self.options.policy.eligible(run.total)
         which = eligible, run.fewest if self.best_only else np.full(eligible.size, -1)
         with tally.counting() as table:
-            _count(
-                lengths,
-                run.located,
-                self._rule,
-                which,
-                self.n_strata,
-                (self._owner_of, tally.unseen(), table),
-            )
+            counter = Noted(tally.unseen(), table)
+            _count(lengths, run.located, self._rule, which, self.n_strata, self._owner_of, counter)
 
     def _count_alone(self, its: SearchedBatch, eligible: np.ndarray) -> None:
         """Count ``eligible`` int64[n] occurrences of mates in the Tally."""
@@ -243,6 +242,17 @@ class PairMapper:
         """Fill in the changes of proper pairs; exact ones have none."""
 
 
+def split(
+    runs_of_mates: "Iterable[Mates]", is_hit: np.ndarray, writer: "FormatsHits", emit: Callable[..., Any]
+) -> None:
+    """Emit runs of unchanged pairs for --al and --un; ``is_hit`` bool[n]: which pairs have a reported hit."""
+    for mates in runs_of_mates:
+        n = mates.one.length.size
+        for piece in writer.split((mates.one, mates.two), is_hit[:n]):
+            emit(piece)
+        is_hit = is_hit[n:]
+
+
 @compiled
 def _find_both(one, two, both, to_locate):
     """Fill ``both``, whether both mates occur, and how many occurrences must be located then.
@@ -273,29 +283,57 @@ def _part(found: SearchedBatch, start: int, stop: int) -> SearchedBatch:
     return found._replace(intervals=intervals, total=found.total[start:stop], weight=found.weight[start:stop])
 
 
+class Noted(NamedTuple):
+    """Tables of a Tally, which ``note`` fills."""
+
+    seen: np.ndarray
+    table: np.ndarray
+
+
+@by_type
+def count_at(counter, i, owner, of_pair, n):
+    """Count n more proper pairs with an owner; i: how many calls there were for the pair before."""
+
+
+@count_at.register(Noted)
+def _note(noted, i, owner, of_pair, n):
+    note(noted.table, noted.seen, owner, of_pair, n)
+
+
 @compiled
-def _count(lengths, both, rule, which, n, tables):
+def _count(lengths, both, rule, which, n, owner_of, counter):
     """Count proper pairs for both mates.
 
     ``which``: number of proper pairs of each pair that count, and their mismatches, or -1 for any; int64[n].
-    ``tables``: owner of each contig, and those of a Tally.
+    ``owner_of``: owner of each contig.
     """
-    (eligible, mismatches), (owner_of, seen, table) = which, tables
+    eligible, mismatches = which
     for r in range(eligible.size):
-        if eligible[r] == 0:
-            continue
-        for swapped in range(2):
-            lists = first_lists(rule, r, swapped, n)
-            low, high = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
-            left, right = both[swapped], both[1 - swapped]
-            for i in range(lists[0], lists[0] + n):
-                for j in range(lists[1], lists[1] + n):
-                    if mismatches[r] >= 0 and i - lists[0] + j - lists[1] != mismatches[r]:
-                        continue
-                    others, begin, end = right.positions[right.lo[j] : right.hi[j]], 0, 0
-                    for key in left.positions[left.lo[i] : left.hi[i]]:
-                        bounds = key + STEP * low, key + STEP * high
-                        begin, end = partners(others, (begin, end), others.size, *bounds)
-                        if begin < end:
-                            of_pair = r, _MATES, eligible[r]
-                            note(table, seen, owner_of[contig_of(key)], of_pair, end - begin)
+        if eligible[r] > 0:
+            own = lengths[0][r], lengths[1][r]
+            count_pair(own, both, rule, (r, MATES, eligible[r]), mismatches[r], n, owner_of, counter)
+
+
+@inlined
+def count_pair(lengths, both, rule, of_pair, mismatches, n, owner_of, counter):
+    """Count the proper pairs of a pair with ``mismatches`` (-1: with any); return how many calls it took.
+
+    ``of_pair``: as ``of_read`` of ``note``.
+    """
+    n_calls = 0
+    for swapped in range(2):
+        lists = first_lists(rule, of_pair[0], swapped, n)
+        low, high = reach(rule, lengths[swapped], lengths[1 - swapped])
+        left, right = both[swapped], both[1 - swapped]
+        for i in range(lists[0], lists[0] + n):
+            for j in range(lists[1], lists[1] + n):
+                if mismatches >= 0 and i - lists[0] + j - lists[1] != mismatches:
+                    continue
+                others, begin, end = right.positions[right.lo[j] : right.hi[j]], 0, 0
+                for key in left.positions[left.lo[i] : left.hi[i]]:
+                    bounds = key + STEP * low, key + STEP * high
+                    begin, end = partners(others, (begin, end), others.size, *bounds)
+                    if begin < end:
+                        count_at(counter, n_calls, owner_of[contig_of(key)], of_pair, end - begin)
+                        n_calls += 1
+    return n_calls

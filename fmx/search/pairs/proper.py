@@ -264,14 +264,9 @@ def total_of(counts, best_only):
 
 
 def choose(
-    mates: "Mates",
-    start: int,
-    located: "tuple[Located, Located]",
-    rule: Rule,
-    policy: "SelectionPolicy",
-    pairs: tuple[np.ndarray, np.ndarray],
-    window: tuple[int, int],
-) -> ProperPairs:
+    mates: "Mates", start: int, located: "tuple[Located, Located]", rule: Rule, policy: "SelectionPolicy",
+    pairs: tuple[np.ndarray, np.ndarray], window: tuple[int, int],
+) -> ProperPairs:  # fmt: skip
     """Return the reported proper pairs of pairs ``start`` onwards; ``located``: both mates after ``prepare``.
 
     ``pairs``: result of ``prepare``, and number of pairs to choose from. ``window``: the first reported pair
@@ -383,10 +378,7 @@ def _choose_of_stratum(pairs, of_stratum, random, limits, found, i, taken):
 
 
 def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.ndarray) -> None:
-    """Count the insert size of the first proper pair of each pair ``start`` onwards.
-
-    Adds to ``counts`` int64[N_CLASSES] (input/reads.py).
-    """
+    """Count the insert size of the first proper pair of each pair ``start`` onwards, by class_of."""
     _count_inserts(mates.one.length[start:], mates.two.length[start:], found, counts)
 
 
@@ -394,6 +386,11 @@ def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.nda
 def _count_inserts(length1, length2, found, counts):
     for i in range(found.total.size):
         if found.first[i] < found.first[i + 1]:
-            start1, start2 = position_of_key(found.lead1[i]), position_of_key(found.lead2[i])
-            end = max(start1 + length1[i], start2 + length2[i])
-            counts[class_of(end - min(start1, start2))] += 1
+            counts[class_of(insert_size(length1[i], length2[i], found, i))] += 1
+
+
+@inlined
+def insert_size(length1, length2, found, i):
+    """Return the insert size of the first proper pair of pair i, whose mates have these lengths."""
+    start1, start2 = position_of_key(found.lead1[i]), position_of_key(found.lead2[i])
+    return max(start1 + length1, start2 + length2) - min(start1, start2)
