@@ -16,10 +16,14 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.index.reference import Groups
 from fmx.input import PairedFiles
+from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
+from fmx.search import mappers
+from fmx.search.counts.owners import owners_of
+from fmx.search.counts.tally import Tally
 from fmx.search.hits import ALL, Near, SelectionPolicy
-from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
+from fmx.search.mapping import GpuSizes, MapOptions, Observers, RunSizes
 from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
 
@@ -145,3 +149,19 @@ def test_pairs_that_go_the_way_of_the_cpu_are_counted_once(opened, files, tmp_pa
     on_cpu.clear()
     assert search(opened, files, tmp_path, GPU, options) == expected
     assert sum(mates.one.length.size for mates in on_cpu) >= len(MATES)
+
+
+@pytest.mark.parametrize("pairing", [None, FR], ids=["reads", "pairs"])
+def test_a_mapper_that_is_told_of_nothing_counts_nothing(pairing, opened):
+    """As that of ``auto``, which maps an artificial read while others count."""
+    tally, output = Tally(owners_of(opened)), SearchOutput(RecordOutput("-", mismatches=1))
+    options = MapOptions(pairing=pairing, near=Near(1))
+    writer, _ = workflow.make_writer(opened.reference, output, pairing is not None)
+    (mapper,) = mappers.make_mappers(
+        opened, options, GPU, Progress(quiet=True), writer, Observers(tally)
+    )  # fmt: skip
+    read = REPEATS[0][1][:20].encode()
+    mappers.warm_up(mapper.untold(), writer, read)
+    assert tally.table().sum() == 0
+    mappers.warm_up(mapper, writer, read)
+    assert tally.table().sum() > 0

@@ -188,7 +188,7 @@ class GpuMapper(Mapper):
             if report[PROBLEM] or n_bytes > most or max(n_hits, n_keys) > self._sizes.hits * size:
                 return None
         chosen = gpu_hits.with_room(stream, chosen, n_hits, n_keys)
-        if self._gpu_tally:
+        if self._gpu_tally and self.tally:
             self._gpu_tally.count(stream, occurrences, chosen)
         chosen = self._choose(stream, batch, occurrences, chosen)
         loose = maker.write(stream, batch, chosen.hits, begins, n_bytes, report, _RECORDS)
@@ -202,7 +202,7 @@ class GpuMapper(Mapper):
         if total is not None:
             stream.receive([chosen.hits.total], [total])
         stream.wait()
-        if self._gpu_tally:
+        if self._gpu_tally and self.tally:
             self._gpu_tally.add(stream)
         return summary, records, total
 
