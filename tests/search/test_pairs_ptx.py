@@ -49,11 +49,11 @@ KERNELS = {
     "keys": (gpu_pair_counts.room_kernel, (SIDES, RULE, 1, TABLES)),
     "tally": (
         gpu_pair_counts.tally_kernel,
-        (BOTH, SIDES, RULE, (1, True), (NUMBERS, BLOCKS), FOUND, TABLES, NUMBERS),
+        (BOTH, SIDES, (RULE, 1, True), (NUMBERS, BLOCKS), FOUND, TABLES, NUMBERS),
     ),
     "tally near": (
         gpu_pair_counts.tally_kernel,
-        (BOTH, SIDES, RULE, (1, True), (NUMBERS, BLOCKS), NEAR, TABLES, NUMBERS),
+        (BOTH, SIDES, (RULE, 1, True), (NUMBERS, BLOCKS), NEAR, TABLES, NUMBERS),
     ),
     "seen": (gpu_pair_counts.seen_kernel, (BOTH, 1, True, TABLES, NUMBERS)),
     "choose": (gpu_pairs.choose_kernel, (BATCH, BOTH, SIDES, RULE, -1, FOUND, TABLES)),

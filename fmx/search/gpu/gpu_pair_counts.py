@@ -90,20 +90,21 @@ def room_kernel(located, rule, at_most, tables):
 
 
 @kernel
-def tally_kernel(batches, located, rule, how, owners, occurrences, tables, table):
+def tally_kernel(batches, located, how, owners, occurrences, tables, table):
     """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py).
 
-    ``how``: (``at_most``, ``best_only``). ``owners``: that of each contig, and Blocks of owners.
+    ``how``: Rule, ``at_most`` and ``best_only``. ``owners``: that of each contig, and Blocks of owners.
     """
-    i, (at_most, best_only), (owner_of, blocks) = thread_index(), how, owners
+    i, (rule, at_most, best_only), (owner_of, blocks) = thread_index(), how, owners
     n = tables.proper.total.size
     if i < n:
         total = tables.proper.total[i]
         if eligible_of(total, at_most) > 0:
             lengths, keys = (batches[0].length[i], batches[1].length[i]), tables.keys[tables.first_key[i] :]
             fewest = _fewest(tables, i, best_only) if best_only else np.int64(-1)
-            own = lengths, located, rule, (i, MATES, total), fewest, _n_strata(tables), owner_of
-            add_owners(table, keys, count_pair(*own, OwnerKeys(keys)), total, np.int64(MATES))
+            of_pair, strata = (i, MATES, total), (_n_strata(tables), fewest)
+            own = lengths, located, rule, of_pair, strata, owner_of, OwnerKeys(keys)
+            add_owners(table, keys, count_pair(*own), total, np.int64(MATES))
         elif total == 0:
             for r in range(i, 2 * n, n):
                 count_owners(occurrences, r, blocks, tables, table)
@@ -160,8 +161,8 @@ class GpuPairCounter:
     def tally(self, stream: "GpuStream", batches: Any, located: Any, occurrences: Any, tables: Any) -> None:
         """Launch the counting for the Tally, which overwrites keys; ``add`` adds the result."""
         assert self._tally
-        how, owners = (self._at_most, self._best_only), (self._owner_of, self._tally.blocks)
-        n, own = tables.proper.total.size, (batches, located, self._rule, how, owners, occurrences, tables)
+        how, owners = (self._rule, self._at_most, self._best_only), (self._owner_of, self._tally.blocks)
+        n, own = tables.proper.total.size, (batches, located, how, owners, occurrences, tables)
         self._tally.launch(stream, tally_kernel, n, *own)
 
     def add(self, stream: "GpuStream") -> None:

@@ -311,16 +311,16 @@ def _count(lengths, both, rule, which, n, owner_of, counter):
     for r in range(eligible.size):
         if eligible[r] > 0:
             own = lengths[0][r], lengths[1][r]
-            count_pair(own, both, rule, (r, MATES, eligible[r]), mismatches[r], n, owner_of, counter)
+            count_pair(own, both, rule, (r, MATES, eligible[r]), (n, mismatches[r]), owner_of, counter)
 
 
 @inlined
-def count_pair(lengths, both, rule, of_pair, mismatches, n, owner_of, counter):
-    """Count the proper pairs of a pair with ``mismatches`` (-1: with any); return how many calls it took.
+def count_pair(lengths, both, rule, of_pair, strata, owner_of, counter):
+    """Count the proper pairs of a pair; return how many calls it took.
 
-    ``of_pair``: as ``of_read`` of ``note``.
+    ``of_pair``: as ``of_read`` of ``note``. ``strata``: n_strata, and mismatches of those to count, or -1.
     """
-    n_calls = 0
+    n_calls, (n, mismatches) = 0, strata
     for swapped in range(2):
         lists = first_lists(rule, of_pair[0], swapped, n)
         low, high = reach(rule, lengths[swapped], lengths[1 - swapped])
