@@ -50,6 +50,11 @@ TESTS = {
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
     "fmx/search/near/selection.py": f"{SELECTION} 'runs_of or strat or limited or listed or mismatches'",
     "fmx/search/queries/near.py": f"{NEAR} -k 'runs_of or listed or even or all_widths'",
+    "fmx/search/queries/sparse.py": (
+        "tests/search/test_sparse.py "
+        "-k 'separators or positions or any_ref or period or start_of or windows or continue'"
+    ),
+    "fmx/search/queries/ways.py": "tests/search/test_ways.py",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
     "fmx/search/pairs/proper.py": PAIRS,

@@ -1,5 +1,7 @@
 """What a thread of a GPU does to find a pattern, on the CPU: steps, or each form of seed and verify."""
 
+import itertools
+
 import cases
 import numpy as np
 import pytest
@@ -51,6 +53,27 @@ def test_a_difference_at_any_base_is_seen(wide, index_of):
     sizes = np.zeros(patterns.length.size, np.int64)
     _find_all(reshape(on_device(query), VerifyForm(wide, query.seeds.s), ONE_CORE), patterns, sizes)
     assert sizes[::2].tolist() == [1] * len(whole) + [0] * len(whole)
+
+
+@compiled
+def _count_places(query, patterns, n):
+    for i in range(n.size):
+        n[i] = find(query, patterns, i)[2]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_places_of_memory_are_counted(wide, index_of):
+    """An entry of a table, a sector of rows, and the text at a row."""
+    text = random_letters(300, "wide")
+    query = make_query(cases.load(index_of(numbered([text])), "verify"))
+    q, s = query.prefix.q, query.seeds.s + 3
+    absent = next(seed for seed in map("".join, itertools.product("ACGT", repeat=s)) if seed not in text)
+    reads_and_places = [("A" * q, 1), (absent, 1), (absent + "A" * 30, 1)]
+    reads_and_places += [(text[i : i + s + 25], 3) for i in range(250) if text.count(text[i : i + s]) == 1]
+    patterns = reads.pack(cases.batch_of([read for read, _ in reads_and_places]))
+    n = np.zeros(patterns.length.size, np.int64)
+    _count_places(reshape(on_device(query), VerifyForm(wide, s), ONE_CORE), patterns, n)
+    assert n[::2].tolist() == [places for _, places in reads_and_places]
 
 
 @compiled

@@ -10,7 +10,7 @@ from ...compiler.primitives import at, popcount
 
 MOST = 2  # mismatches
 LONGEST = 64  # symbols of a piece: two packed words
-STRETCH = 64  # symbols of a pattern of sets that pieces are cut from
+STRETCH = LONGEST  # symbols of a pattern of sets that pieces are cut from
 APART, TWO_ENDS, OVERLAPPING = range(3)
 _LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
 _LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
@@ -109,7 +109,7 @@ def best_of_sets(sets, i, v, lookups, counts):
     length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
     for a in range(length):
         counts[a, 0, 0], counts[a, 0, 1], counts[a, 0, 2] = 1.0, 0.0, 0.0
-        for w in range(1, min(length - a, LONGEST) + 1):
+        for w in range(1, length - a + 1):
             bases = np.float64(popcount(np.uint64(sets.sets[first + a + w - 1])))
             before, now = counts[a, w - 1], counts[a, w]
             now[0] = before[0] * bases
@@ -118,16 +118,15 @@ def best_of_sets(sets, i, v, lookups, counts):
     best = Way(_NEVER, np.int64(0), length, np.int64(0), np.int64(APART))
     for a in range(length):
         for b in range(a + 1, length + 1):
-            share = min((b - a) // (v + 1), LONGEST)
+            share = (b - a) // (v + 1)
             if share > 0:
                 cost = 0.0
                 for j in range(v + 1):
-                    n = counts[a + j * ((b - a) // (v + 1)), share, 0]
-                    cost += n * _cost(lookups, share)
+                    cost += counts[a + j * share, share, 0] * _cost(lookups, share)
                 if cost < best.cost:
                     best = Way(cost, np.int64(a), np.int64(b), np.int64(share), np.int64(APART))
             if v > 0:
-                for w in range(max(1, share), min(b - a, LONGEST) + 1):
+                for w in range(max(1, share), b - a + 1):
                     n, shared = 0.0, 2 * w - (b - a)
                     for changed in range(v):
                         n += counts[a, w, changed] + counts[b - w, w, changed]
