@@ -1,6 +1,7 @@
 """GPU parts of fmx bench pairwise: the paper's figures 8 to 11 and table 4 on this GPU."""
 
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -124,19 +125,19 @@ def kernels() -> list:
     return rows
 
 
-def batches() -> list:
+def batches(sizes: Sequence[int] = SIZES, length: int = LENGTH) -> list:
     """Figures 8 and 10b: throughput by number of pairs in a batch."""
     rows = []
-    for n in SIZES:
-        m = _matrices(n, LENGTH)
+    for n in sizes:
+        m = _matrices(n, length)
         for name in ("tiled", "dscan", "rscan"):
-            rows.append(pair_row("batches", name, seconds(partial(m.run, name), 1), n, LENGTH))
+            rows.append(pair_row("batches", name, seconds(partial(m.run, name), 1), n, length))
     return rows
 
 
-def copies(n: int = 128, n_batches: int = 6) -> list:
+def copies(n: int = 128, n_batches: int = 6, length: int = LENGTH) -> list:
     """Figure 10a: DScan with its matrices copied out: pageable, pinned, pinned and double-buffered."""
-    m, halves = _matrices(n, LENGTH), [_matrices(n // 2, LENGTH) for _ in range(2)]
+    m, halves = _matrices(n, length), [_matrices(n // 2, length) for _ in range(2)]
     pinned = gpu.pinned(m.matrix.size, np.int32)
     streams = [gpu.stream(), gpu.stream()]
     parts = [pinned[: halves[0].matrix.size], pinned[m.matrix.size - halves[1].matrix.size :]]
@@ -156,7 +157,7 @@ def copies(n: int = 128, n_batches: int = 6) -> list:
         "double-buffered": (double, pinned),
     }  # fmt: skip
     return [
-        pair_row("copies", name, seconds(partial(run, host), 1), n * (n_batches // 2), LENGTH)
+        pair_row("copies", name, seconds(partial(run, host), 1), n * (n_batches // 2), length)
         for name, (run, host) in ways.items()
     ]
 

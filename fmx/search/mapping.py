@@ -29,7 +29,8 @@ class GpuSizes(NamedTuple):
     ``chunk``: bytes of a chunk, fewer if memory is short, but not fewer than ``least_chunk``. ``words``,
     ``rows``: of near matches, those that are looked up, and compared, together; a read is never split. A
     chunk is left to the host if its records have more than ``long`` bytes on average, or ``room`` bytes of
-    output or ``hits`` per byte of it; or if a read has more than ``rows_of_read``.
+    output or ``hits`` per byte of it; or if a read has more than ``rows_of_read``. There is room for
+    ``hits_of_mate`` located occurrences per mate at first.
     """
 
     chunk: int = 1 << 25
@@ -40,6 +41,7 @@ class GpuSizes(NamedTuple):
     long: float = 1 << 13
     room: float = 8
     hits: float = 1 / 8
+    hits_of_mate: int = 2
 
 
 class RunSizes(NamedTuple):

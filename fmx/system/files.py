@@ -156,16 +156,16 @@ def sync_tree(folder: Path) -> None:
         sync_names(parent)
 
 
-def sweep(final: Path) -> None:
+def sweep(final: Path, stale: float = STALE) -> None:
     """Remove drafts of dead owners beside a final place; restore an old folder if its place is empty.
 
-    Anything that is locked, or cannot be locked here, is left unchanged.
+    Anything that is locked, cannot be locked here, or is younger than ``stale`` seconds is left unchanged.
     """
     final = Path(final)
     pattern = re.compile(re.escape(_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
     with suppress(OSError), os.scandir(os.fsencode(final.parent)) as entries:
         for found in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
-            with suppress(OSError), _of_the_dead(found) as is_folder:
+            with suppress(OSError), _of_the_dead(found, stale) as is_folder:
                 if not is_folder:
                     os.unlink(found)
                 elif found.endswith(b".replaced") and not final.exists():
@@ -175,7 +175,7 @@ def sweep(final: Path) -> None:
 
 
 @contextmanager
-def _of_the_dead(path: bytes) -> Iterator[bool]:
+def _of_the_dead(path: bytes, stale: float) -> Iterator[bool]:
     """Yield whether a path is a folder, with its lock held.  Raises OSError unless stale and not locked."""
     found = os.lstat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
@@ -184,7 +184,7 @@ def _of_the_dead(path: bytes) -> Iterator[bool]:
     descriptor = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if is_folder else os.O_RDWR))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if time.time() - os.fstat(descriptor).st_mtime < STALE:
+        if time.time() - os.fstat(descriptor).st_mtime < stale:
             raise OSError(errno.EAGAIN, "too young")
         yield is_folder
     finally:

@@ -19,7 +19,6 @@ from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
-from fmx.search.gpu import gpu_pairs
 from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 from fmx.search.pairs.pair_mapper import PairMapper
@@ -169,10 +168,10 @@ def test_mates_that_wait_for_each_other_give_the_same(opened, tmp_path, on_cpu):
     assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
 
 
-def test_more_occurrences_than_there_is_room_for_are_located_again(opened, tmp_path, on_cpu, monkeypatch):
-    monkeypatch.setattr(gpu_pairs, "_USUAL_HITS", 0)
+def test_more_occurrences_than_there_is_room_for_are_located_again(opened, tmp_path, on_cpu):
     for mode in ("first", "all"):
-        assert both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES[mode])[1] == 0
+        options = replace(MODES[mode], sizes=RunSizes(gpu=GpuSizes(hits_of_mate=0)))
+        assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
 
 
 def test_files_of_two_types_go_the_way_of_the_cpu(opened, tmp_path, on_cpu):

@@ -215,13 +215,11 @@ def test_the_bench_of_ways_to_filter_finds_the_same_by_each(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_bench_times_batches_and_copies_of_matrices(monkeypatch):
-    monkeypatch.setattr(pairwise_gpu, "LENGTH", 7)
-    monkeypatch.setattr(pairwise_gpu, "SIZES", (1, 3))
-    rows = pairwise_gpu.batches()
+def test_the_bench_times_batches_and_copies_of_matrices():
+    rows = pairwise_gpu.batches((1, 3), length=7)
     assert [(row["name"], row["pairs"]) for row in rows] == [
         (name, n) for n in (1, 3) for name in ("tiled", "dscan", "rscan")
     ]
-    rows = pairwise_gpu.copies(4, 2)
+    rows = pairwise_gpu.copies(4, 2, length=7)
     assert [row["name"] for row in rows] == ["pageable", "pinned", "double-buffered"]
     assert all(row["pairs_per_s"] > 0 for row in rows)

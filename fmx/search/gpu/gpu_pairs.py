@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 THREADS = 128
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
-_USUAL_HITS = 2  # occurrences to locate per mate: room for these is made at once
 _LOCATED, _PROPER, _ALONE, _KEYS, _ROOM = range(FREE, FREE + 5)  # of the report; the writer's begin at _ROOM
 
 
@@ -250,7 +249,7 @@ class GpuPairMapper(PairMapper):
     ) -> "tuple[PairSummary, np.ndarray, np.ndarray | None] | None":
         """Return (PairSummary, records, hits of each mate if needed) of pairs; None if they do not suit."""
         most = int(self._sizes.hits * max(_n_bytes(pairs), self.options.chunk_size))
-        room = max(2 * _USUAL_HITS * pairs.n, 1)
+        room = max(2 * self._sizes.hits_of_mate * pairs.n, 1)
         while True:
             report = KernelReport(stream)
             done = self._records(stream, pairs, writer, room, report)
