@@ -1,12 +1,17 @@
 """Collapsing of identical reads: each distinct sequence is mapped once, weighted by its reads.
 
-spans -> ReadBatch -> Distinct of a span -> Collection of all spans -> spans of FASTA, names end in _xN
+spans -> reads of a span -> parts of a Collection, by hash -> spans of FASTA, names end in _xN
 
-Workers find the distinct reads of a span. The caller's thread adds them to the collection in input order, so
-a sequence keeps the name of its first read, whichever worker parsed it. Bases are compared, not only hashes.
+Workers find the reads of a span and add them to the parts; a part has the reads whose hashes begin with the
+same bits. One worker at a time adds to a part, in input order, so a sequence keeps the name of its first
+read, whichever worker parsed it. Bases are compared, not only hashes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+import mmap
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,45 +36,44 @@ if TYPE_CHECKING:
 ALL_READS = "reads, collapsed"  # what messages call them
 _WIDEST = 24  # bytes of a FASTA record besides its name and bases
 _LOADED = 2  # minimum number of slots per read
+_WAITING = 2  # spans per thread that may wait to be added before a worker waits, too
 _AHEAD = 8  # reads between the steps of prefetching
 _LINE = 64  # bytes of a cache line
 
-
-class Distinct(NamedTuple):
-    """Distinct reads, in upper case, and their names without weights.
-
-    ``weight``, ``length``, ``name_length``: int64[n]. ``key`` uint64[n]: hash of the bases of each read.
-    ``letters`` uint8: the bases, from ``start`` int64[n] on, padded with 0 to whole words of 8 bytes.
-    ``names`` uint8: the names, from ``name_start`` int64[n] on.
-    """
-
-    weight: np.ndarray
-    length: np.ndarray
-    name_length: np.ndarray
-    start: np.ndarray
-    name_start: np.ndarray
-    key: np.ndarray
-    letters: np.ndarray
-    names: np.ndarray
+# Columns of ReadTable. KEY: hash of the bases, KEY_BITS bits. START, LENGTH: the bases in ``data``, padded
+# with 0 to whole words of 8 bytes. NAME: length of the name without weight, which follows. PLACE: number of
+# the span * 2^32 + number of the read in it.
+KEY, WEIGHT, START, LENGTH, NAME, PLACE = range(6)
+WIDTH, KEY_BITS = 6, 63
 
 
-def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") -> "Collection":
+class ReadTable(NamedTuple):
+    """Reads: ``rows`` int64[n, WIDTH], see above; ``data`` uint8: bases, in upper case, and names."""
+
+    rows: np.ndarray
+    data: np.ndarray
+
+
+def collect(source: Generator[Any, None, None], options: "MapOptions", progress: "Progress") -> "Collection":
     """Return the distinct reads of ``source`` (spans), trimmed as MapOptions say, with their weights.
 
-    Raises InputError, also if the memory does not suffice.
+    Closes ``source``. Raises InputError, also if the memory does not suffice.
     """
 
-    trim = options.collapse or WHOLE
+    trim, kept = options.collapse or WHOLE, Collection(options.n_threads)
 
-    def work(_: object, span: "SpanLike") -> Distinct:
-        own = Collection()
-        own.add(_spelled(trimmed(reads.parse(span.read().whole()), trim)))
-        return own.distinct()
+    def numbered() -> Iterator[tuple[int, Any]]:
+        with closing(source) as spans:
+            yield from enumerate(spans)
+
+    def work(_: object, item: "tuple[int, SpanLike]") -> int:
+        number, span = item
+        return kept.put(number, trimmed(reads.parse(span.read().whole()), trim))
 
     def say(kept: Collection, _: float) -> str:
         return f"{n_of(kept.total, 'read')}, {kept.n:,} distinct"
 
-    kept = add_up(run_ordered(source, [work] * options.n_threads, None), Collection(), progress, say)
+    add_up(run_ordered(numbered(), [work] * options.n_threads, None), kept, progress, say)
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them distinct")
     return kept
 
@@ -80,48 +84,49 @@ class Collection:
     ``memory()``: the bytes that are free, checked before more than ``small`` bytes are allocated.
     """
 
-    def __init__(self, memory: Callable[[], float] = available_memory, small: int = 1 << 24) -> None:
-        self.n, self.total, self._memory, self._small = 0, 0, memory, small
-        self._used = [0] * len(Distinct._fields)
-        types = [np.int64] * 5 + [np.uint64] + [np.uint8] * 2
-        self._arrays = Distinct(*(np.empty(0, kind) for kind in types))
-        self._slots = np.zeros(2, np.uint32)
+    def __init__(
+        self, n_threads: int = 1, memory: Callable[[], float] = available_memory, small: int = 1 << 24
+    ) -> None:
+        self.total, self._n_threads, self._memory, self._small = 0, n_threads, memory, small
+        n_parts = 1 << max((n_threads - 1).bit_length() - 1, 0)  # adding is less than half of the work
+        self._parts = [_HashPart(number, self._check_memory) for number in range(n_parts)]
+        self._waiting: dict[int, _Found] = {}  # by number of a span
 
-    def add(self, found: Distinct) -> None:
-        """Add reads: a Distinct, or all reads of a batch in that form."""
-        self.total += int(found.weight.sum())
+    @property
+    def n(self) -> int:
+        return sum(part.marks[-1][0] for part in self._parts)
+
+    def put(self, number: int, batch: "ReadBatch") -> int:
+        """Add the reads of span ``number``, once all earlier spans were put; return how many they are.
+
+        What a part must leave to a later call, or to a thread that is adding to it, waits.
+        """
+        parts = self._parts
+        found, n = _found(batch, number, len(parts))
+        self._waiting[number] = found
+        must_wait = len(self._waiting) > _WAITING * self._n_threads
+        for i in range(number, number + len(parts)):
+            parts[i % len(parts)].add(self._waiting, must_wait)
+        n_added = min(len(part.marks) for part in parts) - 1
+        for old in [old for old in tuple(self._waiting) if old < n_added]:
+            self._waiting.pop(old, None)
+        return n
+
+    def add(self, n: int) -> None:
+        """Count the n reads of a span that was put."""
+        self.total += n
         if self.total > MOST:
             raise InputError(
                 ALL_READS, "", f"the counts (_xN in names) add up to more than {MOST:,}: split the input"
             )
-        self._make_room(found)
-        ends = np.array(self._used[-2:])
-        self.n = _add(found, self._arrays, self._slots, self.n, ends)
-        self._used = [self.n] * 6 + ends.tolist()
 
-    def _make_room(self, found: Distinct) -> None:
-        for array, used, more in zip(self._arrays, self._used, found, strict=True):
-            wanted = used + more.size
-            if wanted > array.size:
-                size = max(wanted, array.size * 3 // 2)
-                self._check_memory(size * array.itemsize)
-                array.resize(size, refcheck=False)  # moves pages, where a copy would take new ones
-        wanted = _LOADED * (self.n + found.weight.size)
-        if wanted > self._slots.size:
-            self._check_memory(4 * wanted)
-            self._slots = np.zeros(1 << int(wanted).bit_length(), np.uint32)
-            _fill_slots(self._arrays.key, self.n, self._slots)
-
-    def _check_memory(self, n_bytes: int) -> None:
-        """Raise InputError if fewer than ``n_bytes`` bytes are free."""
-        if n_bytes > self._small and n_bytes > self._memory():
-            size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
+    def _check_memory(self, more: int) -> None:
+        """Raise InputError if not all parts could take ``more`` bytes."""
+        more *= len(self._parts)
+        if more > self._small and more > self._memory():
+            size = sum(part.n_bytes for part in self._parts)
             what = f"{self.n:,} distinct reads take {bytes_of(size)}, and no memory is left for more"
             raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")
-
-    def distinct(self) -> Distinct:
-        """Return the reads of the collection."""
-        return Distinct(*(array[:n] for array, n in zip(self._arrays, self._used, strict=True)))
 
     def spans(
         self, size: int, progress: "Progress", first: int = 0, last: int | None = None
@@ -130,75 +135,176 @@ class Collection:
 
         ``progress`` follows the position.
         """
-        held, share = self.distinct(), 0.0
-        last = self.n if last is None else last
+        share, last = 0.0, self.n if last is None else last
         progress.follow(lambda: share)
-        sizes = held.length[first:last] + held.name_length[first:last] + _WIDEST
-        for start, stop in runs(sizes, size):
-            share = stop / (last - first)
-            yield _Span(held, first + start, first + stop)
+        ends = np.sum([part.marks for part in self._parts], axis=0)  # of the reads, and of ``data``, by span
+        for start, stop in runs(np.diff(ends @ (_WIDEST, 1)), size):
+            begin, end = ends[start, 0], ends[stop, 0]
+            low, high = max(first, begin), min(last, end)
+            if low < high:
+                share = (high - first) / (last - first)
+                held = [part.between(start, stop) for part in self._parts]
+                yield _Span(held, int(low), slice(low - begin, high - begin))
+
+
+class _HashPart:
+    """The reads of a Collection whose hashes begin with the same bits.
+
+    ``marks``: (number of reads, bytes of ``data``) before the first span and after each span that was added.
+    """
+
+    def __init__(self, number: int, check_memory: Callable[[int], None]) -> None:
+        self.marks, self._number = [(0, 0)], number
+        self._check_memory, self._lock = check_memory, threading.Lock()
+        self._rows, self._data = _Growing(np.int64, WIDTH), _Growing(np.uint8)
+        self._slots = np.zeros(2, np.uint32)
+
+    @property
+    def n_bytes(self) -> int:
+        return self._slots.nbytes + sum(array.nbytes for array in self._reads())
+
+    def add(self, waiting: "dict[int, _Found]", must_wait: bool) -> None:
+        """Add the reads of this part of the spans that are next, or leave them to a thread that is adding."""
+        while len(self.marks) - 1 in waiting and self._lock.acquire(blocking=must_wait):
+            try:
+                if found := waiting.get(len(self.marks) - 1):
+                    own = found.own[found.ends[self._number] : found.ends[self._number + 1]]
+                    n, end = self.marks[-1]
+                    self._make_room(n + own.size, end + found.reads.data.size)
+                    self.marks.append(_add(found.reads, own, self._reads(), self._slots, n, end))
+            finally:
+                self._lock.release()
+
+    def _reads(self) -> ReadTable:
+        return ReadTable(self._rows.array, self._data.array)
+
+    def _make_room(self, n: int, n_bytes: int) -> None:
+        self._rows.grow(n, self._check_memory)
+        self._data.grow(n_bytes, self._check_memory)
+        wanted = _LOADED * n
+        if wanted > self._slots.size:
+            self._check_memory(4 * wanted)
+            self._slots = np.zeros(1 << wanted.bit_length(), np.uint32)
+            _fill_slots(self._reads().rows, self.marks[-1][0], self._slots)
+
+    def between(self, start: int, stop: int) -> ReadTable:
+        """Return the reads that first occur in spans ``start`` to ``stop``."""
+        (first, begin), (last, end) = self.marks[start], self.marks[stop]
+        return ReadTable(self._rows.array[first:last], self._data.array[begin:end])
+
+
+class _Growing:
+    """An ``array`` that grows in place: the kernel moves its pages, and clears only those that are used."""
+
+    def __init__(self, kind: type, *item: int) -> None:
+        self.array: np.ndarray = np.empty((0, *item), kind)
+        self._map: mmap.mmap | None = None
+
+    def grow(self, n: int, check_memory: Callable[[int], None]) -> None:
+        """Grow to at least n items."""
+        if n <= len(self.array):
+            return
+        empty, old = self.array[:0].copy(), self.array.nbytes
+        size = max(n, len(self.array) * 3 // 2) * math.prod(empty.shape[1:]) * empty.itemsize
+        check_memory(size - old)
+        self.array = empty  # a map that an array uses cannot be resized
+        try:
+            if self._map:
+                self._map.resize(size)
+            self._map = self._map or mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError from error
+        self.array = np.frombuffer(self._map, empty.dtype).reshape(-1, *empty.shape[1:])
 
 
 class _Span:
-    """Distinct reads ``start`` to ``stop``, as FASTA."""
+    """Distinct reads as FASTA: those of ``held``, in the order of the input, which ``chosen`` selects."""
 
     path, end = ALL_READS, 0
 
-    def __init__(self, held: Distinct, start: int, stop: int) -> None:
-        self._held, self._start, self._stop = held, start, stop
+    def __init__(self, held: list[ReadTable], first: int, chosen: slice) -> None:
+        self._held, self._first, self._chosen = held, first, chosen
 
     def read(self, hold: object = None) -> Chunk:
         """Return the FASTA records as a Chunk."""
-        own = slice(self._start, self._stop)
-        n = self._stop - self._start
-        room = self._held.length[own].sum() + self._held.name_length[own].sum() + n * _WIDEST
-        data = np.empty(room, np.uint8)
-        data = data[: _write(self._held, self._start, self._stop, data)]
-        return Chunk(self.path, data, False, self._start + 1, n)
+        rows = np.concatenate([own.rows for own in self._held])
+        found = ReadTable(rows, np.concatenate([own.data for own in self._held]))
+        sizes = ((rows[:, LENGTH] + 7) & ~7) + rows[:, NAME]
+        rows[:, START] = np.cumsum(sizes) - sizes
+        chosen = np.argsort(rows[:, PLACE])[self._chosen]
+        data = np.empty(sizes[chosen].sum() + chosen.size * _WIDEST, np.uint8)
+        data = data[: _write(found, chosen, data)]
+        return Chunk(self.path, data, False, self._first + 1, chosen.size)
 
 
-def _spelled(batch: "ReadBatch") -> Distinct:
-    """Return all reads of a batch in the form of a Distinct."""
+class _Found(NamedTuple):
+    """All ``reads`` of a span; ``own[ends[p]:ends[p + 1]]`` are the numbers of those of part p."""
+
+    reads: ReadTable
+    own: np.ndarray
+    ends: np.ndarray
+
+
+def _found(batch: "ReadBatch", number: int, n_parts: int) -> tuple[_Found, int]:
+    """Return what is found in a batch, which is span ``number``, and how many reads it stands for."""
     n = batch.length.size
-    padded = (batch.length + 7) & ~7
-    ends, name_ends = np.cumsum(padded), np.cumsum(batch.name_length)
-    n_letters, n_names = (int(each[-1]) if n else 0 for each in (ends, name_ends))
-    made = Distinct(
-        np.empty(n, np.int64), batch.length.copy(), np.empty(n, np.int64), ends - padded,
-        name_ends - batch.name_length, np.empty(n, np.uint64), np.zeros(n_letters, np.uint8),
-        np.empty(n_names, np.uint8),
-    )  # fmt: skip
-    _spell(batch, UPPER, made)
-    return made
+    made = ReadTable(np.empty((n, WIDTH), np.int64), np.empty(batch.data.size + 7 * n, np.uint8))
+    found = _Found(made, np.empty(n, np.int64), np.zeros(n_parts + 2, np.int64))
+    size = _spell(batch, UPPER, number << 32, made)
+    n_reads = _split(made.rows, KEY_BITS - (n_parts - 1).bit_length(), found.own, found.ends)
+    return found._replace(reads=made._replace(data=made.data[:size])), n_reads
 
 
 @compiled
-def _spell(batch, upper, made):
-    for r in range(made.weight.size):
-        made.weight[r], n = weight_of(batch, r)
-        made.name_length[r] = n
-        copy_bytes(made.names, made.name_start[r], batch.data, batch.name_start[r], n)
-        start, length = made.start[r], made.length[r]
+def _spell(batch, upper, place, made):
+    """Fill ``made`` and return its number of bytes."""
+    at = np.int64(0)
+    for r in range(batch.length.size):
+        row, length = made.rows[r], batch.length[r]
         for i in range(length):
-            made.letters[start + i] = upper[batch.data[batch.start[r] + i]]
+            made.data[at + i] = upper[batch.data[batch.start[r] + i]]
+        end = at + ((length + 7) & ~7)
+        for i in range(at + length, end):
+            made.data[i] = 0
         key = np.uint64(length)
-        for i in range(start, start + length, 8):
-            key = (key ^ load_little_endian(made.letters, i)) * np.uint64(0x9E3779B97F4A7C15)
+        for i in range(at, end, 8):
+            key = (key ^ load_little_endian(made.data, i)) * np.uint64(0x9E3779B97F4A7C15)
             key ^= key >> np.uint64(32)
-        made.key[r] = key
+        row[KEY] = key >> np.uint64(64 - KEY_BITS)
+        row[WEIGHT], row[NAME] = weight_of(batch, r)
+        row[START], row[LENGTH], row[PLACE] = at, length, place + r
+        copy_bytes(made.data, end, batch.data, batch.name_start[r], row[NAME])
+        at = end + row[NAME]
+    return at
+
+
+@compiled
+def _split(rows, shift, own, ends):
+    """Sort reads by part into ``own`` int64[n], set ``ends`` int64[n_parts + 2], and return all weights."""
+    n_reads = np.int64(0)
+    for r in range(own.size):
+        ends[(rows[r, KEY] >> shift) + 2] += 1
+        n_reads += rows[r, WEIGHT]
+    for part in range(2, ends.size):
+        ends[part] += ends[part - 1]
+    for r in range(own.size):
+        part = (rows[r, KEY] >> shift) + 1
+        own[ends[part]] = r
+        ends[part] += 1
+    return n_reads
 
 
 @inlined
 def _find_slot(slots, key):
     """Return the first slot to try for a key; ``slots`` has 2^j slots."""
-    return np.int64(key & np.uint64(slots.size - 1))
+    return key & (slots.size - 1)
 
 
 @compiled
-def _fill_slots(key, n, slots):
+def _fill_slots(rows, n, slots):
     """Fill ``slots`` uint32[2^j] with the numbers (from 1) of n reads by their keys; 0 marks a free slot."""
     for r in range(n):
-        slot = _find_slot(slots, key[r])
+        slot = _find_slot(slots, rows[r, KEY])
         while slots[slot]:
             slot = (slot + 1) & (slots.size - 1)
         slots[slot] = r + 1
@@ -207,70 +313,76 @@ def _fill_slots(key, n, slots):
 @inlined
 def _are_same(found, r, kept, other):
     """Return whether two reads have the same bases."""
-    if found.key[r] != kept.key[other] or found.length[r] != kept.length[other]:
+    a, b = found.rows[r], kept.rows[other]
+    if a[KEY] != b[KEY] or a[LENGTH] != b[LENGTH]:
         return False
-    a, b = found.start[r], kept.start[other]
-    for i in range(0, found.length[r], 8):
-        if load_little_endian(found.letters, a + i) != load_little_endian(kept.letters, b + i):
+    for i in range(0, a[LENGTH], 8):
+        if load_little_endian(found.data, a[START] + i) != load_little_endian(kept.data, b[START] + i):
             return False
     return True
 
 
 @inlined
-def _prefetch(found, r, kept, slots):
-    """Prefetch what the reads after read r are compared with: slots, then numbers, then bases."""
-    last = found.weight.size - 1
-    prefetch(slots, _find_slot(slots, found.key[min(r + 3 * _AHEAD, last)]))
-    other = np.int64(slots[_find_slot(slots, found.key[min(r + 2 * _AHEAD, last)])]) - 1
+def _prefetch(found, own, i, kept, slots):
+    """Prefetch what the reads after read own[i] are compared with: slots, then rows, then bases."""
+    last = own.size - 1
+    prefetch(found.rows, own[min(i + 4 * _AHEAD, last)] * WIDTH)
+    prefetch(slots, _find_slot(slots, found.rows[own[min(i + 3 * _AHEAD, last)], KEY]))
+    other = np.int64(slots[_find_slot(slots, found.rows[own[min(i + 2 * _AHEAD, last)], KEY])]) - 1
     if other >= 0:
-        prefetch(kept.key, other)
-        prefetch(kept.length, other)
-        prefetch(kept.start, other)
-        prefetch(kept.weight, other)
-    key = found.key[min(r + _AHEAD, last)]
-    other = np.int64(slots[_find_slot(slots, key)]) - 1
-    if other >= 0 and kept.key[other] == key:
-        for i in range(kept.start[other], kept.start[other] + kept.length[other], _LINE):
-            prefetch(kept.letters, i)
+        prefetch(kept.rows, other * WIDTH)
+        prefetch(kept.rows, other * WIDTH + PLACE)
+    r = own[min(i + _AHEAD, last)]
+    _prefetch_bases(found, r)
+    other = np.int64(slots[_find_slot(slots, found.rows[r, KEY])]) - 1
+    if other >= 0 and kept.rows[other, KEY] == found.rows[r, KEY]:
+        _prefetch_bases(kept, other)
+
+
+@inlined
+def _prefetch_bases(found, r):
+    for i in range(found.rows[r, START], found.rows[r, START] + found.rows[r, LENGTH], _LINE):
+        prefetch(found.data, i)
 
 
 @compiled
-def _add(found, kept, slots, n, ends):
-    """Add reads to the n reads in ``kept`` and return their new number.
+def _add(found, own, kept, slots, n, end):
+    """Add reads ``own`` int64[...] to the n reads in ``kept``, which have ``end`` bytes; return both then.
 
-    ``ends`` int64[2]: ends of the kept bases and names. The arrays of ``kept`` have room for all.
+    ``kept`` and ``slots`` have room for all.
     """
-    for r in range(found.weight.size):
-        _prefetch(found, r, kept, slots)
-        slot = _find_slot(slots, found.key[r])
+    for i in range(own.size):
+        _prefetch(found, own, i, kept, slots)
+        r = own[i]
+        row = found.rows[r]
+        slot = _find_slot(slots, row[KEY])
         while slots[slot] and not _are_same(found, r, kept, np.int64(slots[slot]) - 1):
             slot = (slot + 1) & (slots.size - 1)
         if slots[slot]:
-            kept.weight[np.int64(slots[slot]) - 1] += found.weight[r]
+            kept.rows[np.int64(slots[slot]) - 1, WEIGHT] += row[WEIGHT]
             continue
-        kept.weight[n], kept.length[n], kept.key[n] = found.weight[r], found.length[r], found.key[r]
-        kept.name_length[n] = found.name_length[r]
-        kept.start[n], kept.name_start[n] = ends[0], ends[1]
-        n_letters = (found.length[r] + 7) & ~7
-        copy_bytes(kept.letters, ends[0], found.letters, found.start[r], n_letters)
-        copy_bytes(kept.names, ends[1], found.names, found.name_start[r], found.name_length[r])
-        ends[0] += n_letters
-        ends[1] += found.name_length[r]
+        for column in range(WIDTH):
+            kept.rows[n, column] = row[column]
+        kept.rows[n, START] = end
+        size = ((row[LENGTH] + 7) & ~7) + row[NAME]
+        copy_bytes(kept.data, end, found.data, row[START], size)
+        end += size
         n += 1
         slots[slot] = n
-    return n
+    return n, end
 
 
 @compiled
-def _write(held, start, stop, out):
-    """Write records ``start`` to ``stop`` into ``out`` uint8 and return the number of bytes."""
+def _write(found, chosen, out):
+    """Write the ``chosen`` records into ``out`` uint8 and return the number of bytes."""
     at = np.int64(0)
-    for r in range(start, stop):
+    for i in range(chosen.size):
+        row = found.rows[chosen[i]]
         out[at] = ord(">")
-        copy_bytes(out, at + 1, held.names, held.name_start[r], held.name_length[r])
-        at = put_weight(out, at + 1 + held.name_length[r], held.weight[r])
+        copy_bytes(out, at + 1, found.data, row[START] + ((row[LENGTH] + 7) & ~7), row[NAME])
+        at = put_weight(out, at + 1 + row[NAME], row[WEIGHT])
         out[at] = 10
-        copy_bytes(out, at + 1, held.letters, held.start[r], held.length[r])
-        at += held.length[r] + 2
+        copy_bytes(out, at + 1, found.data, row[START], row[LENGTH])
+        at += row[LENGTH] + 2
         out[at - 1] = 10
     return at

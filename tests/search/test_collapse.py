@@ -1,5 +1,6 @@
 """--collapse: identical reads are mapped once, and all numbers are those of all reads."""
 
+import math
 import re
 
 import cases
@@ -16,7 +17,8 @@ from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import spans
-from fmx.input.reads import Trim
+from fmx.input.reads import Trim, parse
+from fmx.machines.jobs import run_all
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import collapse
@@ -101,13 +103,84 @@ def test_no_memory_and_no_number_for_them_are_told(run):
     ):
         run(heavy, collapse=Trim())
     assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999
-    source = spans.plan([cases.fastq(heavy[:9])])
-    found = collapse.collect(source, MapOptions(collapse=Trim()), Progress(quiet=True))
     kept = collapse.Collection(memory=lambda: 0, small=0)
     with pytest.raises(
         InputError, match=r"\d+ distinct reads take [0-9.]+ (bytes|kB), and no memory is left"
     ):
-        kept.add(found.distinct())
+        kept.put(0, batches(heavy, 100)[0])
+
+
+def batches(reads, size) -> list:
+    """ReadBatches of (name, letters), cut at about ``size`` bytes."""
+    source = spans.plan([cases.fastq(reads)], size)
+    return [parse(span.read().whole()) for span in source]
+
+
+def records(kept, size, first=0, last=None) -> list:
+    """(name, letters) of reads ``first`` to ``last`` of a Collection, from spans of about ``size`` bytes."""
+    found = []
+    for span in kept.spans(size, Progress(quiet=True), first, last):
+        chunk = span.read()
+        lines = chunk.data.tobytes().decode().splitlines()
+        assert (chunk.number, chunk.n_bound) == (first + len(found) + 1, len(lines) // 2)
+        found += [(name[1:], letters) for name, letters in zip(lines[::2], lines[1::2], strict=True)]
+    return found
+
+
+HOSTILE = {
+    "one": [("r_x3", "ACGT")],
+    "empty": [("r", ""), ("s", "A"), ("t", "")],
+    "equal": [(f"r{i}", UNIT) for i in range(400)],
+    "different": [(f"r{i}", random_letters(17, f"{i}")) for i in range(400)],
+    "each twice": [(f"r{i}", random_letters(17, f"{i % 200}")) for i in range(400)],
+    "N": [(f"r{i}_x{i}", "N" * (i % 19)) for i in range(1, 400)],
+}
+
+
+@pytest.mark.parametrize("reads", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 16])
+@pytest.mark.parametrize("size", [1, 500, 1 << 20])
+def test_threads_and_spans_do_not_change_what_is_collected(reads, n_threads, size):
+    options = MapOptions(collapse=Trim(), n_threads=n_threads)
+    kept = collapse.collect(spans.plan([cases.fastq(reads)], size), options, Progress(quiet=True))
+    assert kept.total == sum(weighed(name)[1] for name, _ in reads)
+    assert records(kept, 300) == records(kept, 1 << 20) == together(reads)
+
+
+@given(READS, st.randoms(use_true_random=False), st.sampled_from([1, 2, 4, 16]), st.integers(0, 20))
+@examples(20)
+def test_spans_that_end_in_any_order_are_added_in_input_order(reads, random, n_threads, cut):
+    reads = [(f"r{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
+    kept = collapse.Collection(n_threads)
+    found = list(enumerate(batches(reads, 40)))
+    random.shuffle(found)
+    for number, batch in found:
+        kept.add(kept.put(number, batch))
+    cut = min(cut, kept.n)
+    assert records(kept, 60, 0, cut) + records(kept, 60, cut) == together(reads)
+
+
+def test_spans_that_are_put_while_another_one_is_added_are_added_next():
+    reads = [(f"r{i}", random_letters(9, f"{i % 70}")) for i in range(200)]
+    left = list(enumerate(batches(reads, 250)))
+
+    def memory():
+        if left:  # the first span is being added
+            kept.put(*left.pop(0))
+        return math.inf
+
+    kept = collapse.Collection(16, memory, small=0)
+    while left:
+        kept.put(*left.pop(0))
+    assert records(kept, 5000) == together(reads)
+
+
+def test_what_threads_put_at_the_same_time_is_added_once_and_in_order():
+    reads = [(f"r{i}", random_letters(9, f"{i % 700}")) for i in range(2000)]
+    kept, found = collapse.Collection(8), batches(reads, 100)
+    run_all(kept.put, list(enumerate(found)), 8)
+    assert len(found) > 300
+    assert records(kept, 5000) == together(reads)
 
 
 REFUSED = {
