@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from . import Reader
     from .chunks import Chunk
 
-ENDS = 1 << 16  # bytes at either end that the host receives, at most
 _PROBLEM, _BORDERS = 0, 1  # of the report
 _N_THREADS, _STRETCH, _COUNTERS = (
     128,
@@ -68,11 +67,14 @@ class DeviceBytes:
 
 
 class GpuSpanBuffer(SpanBuffer):
-    """A SpanBuffer that inflates BGZF blocks on the GPU of a ``stream``, with ``inflater``."""
+    """A SpanBuffer that inflates BGZF blocks on the GPU of a ``stream``, with ``inflater``.
 
-    def __init__(self, stream: "GpuStream", inflater: "Inflater", reader: "Reader") -> None:
+    The host receives at most ``ends`` bytes at either end.
+    """
+
+    def __init__(self, stream: "GpuStream", inflater: "Inflater", ends: int, reader: "Reader") -> None:
         super().__init__(reader, partial(stream.here, "data"))
-        self._stream, self._inflater, self._known = stream, inflater, 0
+        self._stream, self._inflater, self._ends, self._known = stream, inflater, ends, 0
         self._there: DeviceArray | None = None  # the bytes, once inflated there
         self._reader: Any
 
@@ -124,7 +126,7 @@ class GpuSpanBuffer(SpanBuffer):
         there, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
         stream.launch(count_ends_kernel, n_threads, _N_THREADS, there, own, is_fastq, report.there)
-        first, last = min(ENDS, n), max(own - ENDS, 0)
+        first, last = min(self._ends, n), max(own - self._ends, 0)
         ends = stream.here("ends", first + n - last, np.uint8)[: first + n - last]
         stream.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])
         report.read()

@@ -30,7 +30,8 @@ class GpuSizes(NamedTuple):
     ``rows``: of near matches, those that are looked up, and compared, together; a read is never split. A
     chunk is left to the host if its records have more than ``long`` bytes on average, or ``room`` bytes of
     output or ``hits`` per byte of it; or if a read has more than ``rows_of_read``. There is room for
-    ``hits_of_mate`` located occurrences per mate at first.
+    ``hits_of_mate`` located occurrences per mate at first. Of BGZF blocks the host receives ``ends`` bytes
+    at either end.
     """
 
     chunk: int = 1 << 25
@@ -42,6 +43,7 @@ class GpuSizes(NamedTuple):
     room: float = 8
     hits: float = 1 / 8
     hits_of_mate: int = 2
+    ends: int = 1 << 16
 
 
 class RunSizes(NamedTuple):

@@ -20,7 +20,6 @@ from fmx.codecs import readers
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.reference import Groups
-from fmx.input import reads_gpu
 from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu, places
 from fmx.machines.progress import Progress
@@ -257,16 +256,14 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
     assert complaints[0] == complaints[1]
 
 
-@pytest.fixture
-def few_ends(monkeypatch):
-    """The host is told so little of the ends of blocks that it must ask for more."""
-    monkeypatch.setattr(reads_gpu, "ENDS", 40)
+# The host is told so little of the ends of blocks that it must ask for more.
+FEW_ENDS = RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300, ends=40))
 
 
 @pytest.mark.parametrize("data", [FEW[:-1], FASTA[: FASTA.index(b">r4")]], ids=["FASTQ", "FASTA"])
-def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu, few_ends):
+def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(bgzf(data, 130))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
     assert not any(getattr(one, "n_bound", 1) for one in on_cpu)  # but for a chunk of no records
 
 
@@ -275,21 +272,21 @@ def complaint(opened, tmp_path):
     said = []
     for device in (workflow.Device(), GPU):
         with pytest.raises(InputError) as caught:
-            search(opened, tmp_path / "reads", tmp_path / "out", device, sizes=SMALL)
+            search(opened, tmp_path / "reads", tmp_path / "out", device, sizes=FEW_ENDS)
         said.append(str(caught.value))
     assert said[0] == said[1]
     return said[0]
 
 
-def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu, few_ends):
+def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(bgzf(b"\n \n" + FEW + b"\n" * 150, 250))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
     (tmp_path / "reads").write_bytes(bgzf(FEW + b"\n" * 150 + FEW[:99], 250))
     assert "blank line" in complaint(opened, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["a bit", "no end", "cut in a block"])
-def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, few_ends):
+def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path):
     whole = bytearray(bgzf(FEW, 150))
     if damage == "a bit":
         whole[whole.index(b"\x1f\x8b", 99) + 40] ^= 4
@@ -298,7 +295,7 @@ def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, f
     assert "gzip stream" in complaint(opened, tmp_path)
 
 
-def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu, few_ends):
+def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu):
     parts = FEW[:333], FEW[333:400], FEW[400:]
     (tmp_path / "reads").write_bytes(bgzf(parts[0], 150) + gzip.compress(parts[1]) + bgzf(parts[2], 150))
     both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)

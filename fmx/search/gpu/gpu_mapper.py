@@ -146,7 +146,7 @@ class GpuMapper(Mapper):
         self, stream: "GpuStream", span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]
     ) -> "Summary":
         with self.timed("read"):
-            chunk = span.read(partial(GpuSpanBuffer, stream, self._inflater))
+            chunk = span.read(partial(GpuSpanBuffer, stream, self._inflater, self._sizes.ends))
         if self._is_fit(chunk):
             with self.timed("GPU"):
                 done = self._on_gpu(stream, chunk, writer)
