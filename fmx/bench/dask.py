@@ -216,10 +216,10 @@ def dask_command(
             for _ in range(given["n_runs"] + 1):  # the first may compile, and is not counted
                 tries.append((timing.run(alone), *measured(shared, cluster)))
     machine = f"{timing.machine()}; medians of {given['n_runs']} runs"
-    tables.keep(given["output"], "dask", machine, list(_rows(tries[1:], kinds)))
+    tables.keep(given["output"], "dask", machine, list(rows_of(tries[1:], kinds)))
 
 
-def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:
+def rows_of(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:
     """Yield a row for the process alone, one for all processes of the cluster, and one for each."""
     alone, client, shared, counts = (list(column) for column in zip(*tries, strict=True))
     one, own = timing.median(alone), timing.median(client)

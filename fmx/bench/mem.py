@@ -135,7 +135,7 @@ def _on_cpu(matcher: Any, parts: list[Strands], n_threads: int) -> tuple:
 def _on_device(matcher: Any, strands: Strands) -> tuple:
     matcher.clock.seconds.clear()
     start = time.perf_counter()
-    found = _all_stages(matcher, Strands(*strands))  # a new tuple, which no stream holds
+    found = all_stages(matcher, Strands(*strands))  # a new tuple, which no stream holds
     spent, times = time.perf_counter() - start, dict(matcher.clock.seconds)
     return times | {"post-process": spent - sum(times.values())}, found
 
@@ -144,11 +144,11 @@ def _together(matchers: list, parts: list[Strands], n_threads: int) -> tuple:
     """Return (seconds, matches) of all stages of parts, by n_threads threads; matchers take parts in turn."""
     start = time.perf_counter()
     work = [(matchers[i % len(matchers)], part) for i, part in enumerate(parts)]
-    found = run_all(_all_stages, work, n_threads)
+    found = run_all(all_stages, work, n_threads)
     return time.perf_counter() - start, chain.from_iterable(found)
 
 
-def _all_stages(matcher: Any, strands: Strands) -> list:
+def all_stages(matcher: Any, strands: Strands) -> list:
     return list(matcher.slices(strands))
 
 

@@ -187,7 +187,7 @@ _TRIED = np.arange(600).astype(np.uint8)
 
 
 @functools.cache
-def _deflater() -> Isal:
+def deflater() -> Isal:
     """Return isal after checking that zlib reads a block it deflated.  Raises FmxError."""
     found, out = isal(), np.empty(LONGEST, np.uint8)
     n = _deflate(found, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
@@ -198,7 +198,7 @@ def _deflater() -> Isal:
 
 
 @functools.cache
-def _inflater() -> Isal:
+def inflater() -> Isal:
     """Return isal after checking that it inflates a block that zlib deflated.  Raises FmxError."""
     found, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
     body = zlib.compress(data, wbits=-zlib.MAX_WBITS)
@@ -231,7 +231,7 @@ def deflate(data: np.ndarray) -> bytes:
         own = _DeflateRoom()
     if own.out.size < room:
         own.out = np.empty(room, np.uint8)
-    n = _deflate(_deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)
+    n = _deflate(deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of isal")
     blocks = own.out[:n].tobytes()  # a copy, so that a waiting result takes no more memory than needed
@@ -246,7 +246,7 @@ def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) 
     sound and hold exactly that many bytes.
     """
     spare = np.empty(LONGEST if skip else 0, np.uint8)
-    return _inflate(_inflater(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
+    return _inflate(inflater(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
 
 
 @inlined

@@ -45,10 +45,10 @@ class Plan:
 
 def available_memory() -> int:
     """Return the bytes that this process may still allocate, within the limit of a container or batch job."""
-    return int(min(_free_memory(), process.memory()))
+    return int(min(free_memory(), process.memory()))
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
     """Return the bytes that are free by the kernel's estimate; if unknown, all memory of the machine."""
     try:
         with open("/proc/meminfo") as file:

@@ -196,13 +196,13 @@ class PairSpan:
         """
         try:
             if before:
-                self._rest = self._meet(own, before)
+                self._rest = self.meet(own, before)
             settle(self._behind, before and self._rest)
         except BaseException as error:
             self._error = error
             settle(self._behind)
 
-    def _meet(self, own: Sequence[Chunk | None], before: Rest) -> Rest:
+    def meet(self, own: Sequence[Chunk | None], before: Rest) -> Rest:
         """Set the complete pairs; return the records that still wait."""
         waiting, in_turn = [[*before.one], [*before.two]], self._step == 2
         for side, chunk in zip(waiting, own, strict=False):

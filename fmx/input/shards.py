@@ -216,7 +216,7 @@ class ShardPlan:
         is_fastq, assumed = self._assumed
         with Source(error.path) as source:
             skip, _ = first_of(source)
-            before = _counted(Cuts(source, skip, self._cut_sizes), is_fastq, self.begin.at)
+            before = count_records(Cuts(source, skip, self._cut_sizes), is_fastq, self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
 
@@ -309,7 +309,7 @@ def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
         found = [newlines for newlines in range(4) if _may_begin(data, newlines)]
         if len(found) == 1:
             return Before(4 - found[0])
-    return _counted(cuts, is_fastq, start)
+    return count_records(cuts, is_fastq, start)
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
@@ -326,7 +326,7 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
     return True
 
 
-def _counted(cuts: Cuts, is_fastq: bool, start: int) -> Before:
+def count_records(cuts: Cuts, is_fastq: bool, start: int) -> Before:
     """Return the Before at a cut, found by reading everything before it."""
     link = settled(Before(0))
     for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):

@@ -1,7 +1,7 @@
 """Exports NumPy columns as a stream of Arrow's C interface, without copying them.
 
 https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, and PyCapsuleInterface.html.
-_HELD keeps alive what a struct points to until its consumer releases it.  Each struct has its own entry, as a
+HELD keeps alive what a struct points to until its consumer releases it.  Each struct has its own entry, as a
 consumer may move a column out of a batch and release the rest.
 """
 
@@ -25,7 +25,7 @@ class Coded(NamedTuple):
 
 Columns = Mapping[str, np.ndarray | Texts | Coded]
 _STREAM = b"arrow_array_stream"
-_HELD: dict = {}  # by private_data: what exported structs point to
+HELD: dict = {}  # by private_data: what exported structs point to
 _numbers = itertools.count(1)
 
 
@@ -116,7 +116,7 @@ def _column(column: np.ndarray | Texts | Coded, n: int) -> Array:
 def _hold(what: object, number: int | None = None) -> int:
     """Keep an object alive; return the number to release it by."""
     number = number or -next(_numbers) & (1 << 64) - 1  # above all addresses
-    _HELD[number] = what
+    HELD[number] = what
     return number
 
 
@@ -127,7 +127,7 @@ def _address(function: Any) -> int:
 def _ends(kind: type[Schema] | type[Array]) -> Callable:
     """The release callback of Schema or Array: releases children and dictionary, then the struct itself."""
 
-    def end(address: int, held: dict = _HELD) -> None:
+    def end(address: int, held: dict = HELD) -> None:
         own = kind.from_address(address)
         for i in range(own.n_children):
             child = own.children[i].contents
@@ -142,12 +142,12 @@ def _ends(kind: type[Schema] | type[Array]) -> Callable:
 
 
 def _get_schema(address: int, into: int) -> int:
-    _fill_schema(Schema.from_address(into), _HELD[ArrowStream.from_address(address).private_data]["columns"])
+    _fill_schema(Schema.from_address(into), HELD[ArrowStream.from_address(address).private_data]["columns"])
     return 0
 
 
 def _get_next(address: int, into: int) -> int:
-    given = _HELD[ArrowStream.from_address(address).private_data]
+    given = HELD[ArrowStream.from_address(address).private_data]
     if given["is_done"]:
         ctypes.memset(into, 0, ctypes.sizeof(Array))
     else:
@@ -156,13 +156,13 @@ def _get_next(address: int, into: int) -> int:
     return 0
 
 
-def _end_stream(address: int, held: dict = _HELD) -> None:
+def _end_stream(address: int, held: dict = HELD) -> None:
     own = ArrowStream.from_address(address)
     held.pop(own.private_data, None)
     own.release = None
 
 
-def _end_capsule(capsule: Any, held: dict = _HELD) -> None:
+def _end_capsule(capsule: Any, held: dict = HELD) -> None:
     address = _pointer_of(capsule, _STREAM)
     if ArrowStream.from_address(address).release:
         _end_stream(address)

@@ -361,7 +361,7 @@ def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
     assert sum(seconds[1:]) > 0.2
     alone = timing.TimedRun(2.0, 4.0, "fmx: 1 of 2 shards, 7 reads/s\nfmx: 1,000,000 reads: 9 occur")
     tries = [(alone, client, seconds, counts)] * 3
-    one, both, *each = bench._rows(tries, [workers.WorkerKind(1)] * len(counts))
+    one, both, *each = bench.rows_of(tries, [workers.WorkerKind(1)] * len(counts))
     assert one == {"processes": "one alone", "wall s": 2.0, "CPU s": 4.0, "reads/s": 500_000}
     assert both["CPU s"] == pytest.approx(client.cpu + sum(seconds))
     assert both["reads/s"] == pytest.approx(1_000_000 / client.wall)

@@ -165,8 +165,8 @@ def test_the_bench_of_mem_shares_queries_out_and_checks_all_matches(home, tmp_pa
     work = [({"least": 12}, tmp_path / "two.fa", 2)]
     ways = [("seeds", ("cpu", 0)), ("seeds", ("cuda", 2))]
     given = {"device": 0, "threads": 2, "n_runs": 1}
-    used, all_stages = set(), mem._all_stages
-    monkeypatch.setattr(mem, "_all_stages", lambda own, s: used.add(id(own)) or all_stages(own, s))
+    used, all_stages = set(), mem.all_stages
+    monkeypatch.setattr(mem, "all_stages", lambda own, s: used.add(id(own)) or all_stages(own, s))
     rows = mem.stage_rows(home / "ref.fmx", work, ways, given, task_size=8)
     assert [row["matches"] for row in rows] == [rows[0]["matches"]] * 2
     assert rows[0]["matches"] >= 2

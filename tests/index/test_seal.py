@@ -29,7 +29,7 @@ OF_VERIFY, OF_BACKWARD = (
 def opened(tmp_path, index_of, code_in, monkeypatch):
     """A function that opens (path, ...) and gives the names of the arrays that were checked."""
     checked: list = []
-    seldom = store._check
+    seldom = store.check_arrays
 
     def check(path, meta, arrays, n_threads):
         checked.extend(arrays)
@@ -41,7 +41,7 @@ def opened(tmp_path, index_of, code_in, monkeypatch):
         return set(checked)
 
     now = time.time_ns
-    monkeypatch.setattr(store, "_check", check)
+    monkeypatch.setattr(store, "check_arrays", check)
     monkeypatch.setattr(time, "time_ns", lambda: now() + 60 * 10**9)  # files are old
     code_in(tmp_path / "seals")
     return opened
@@ -152,14 +152,14 @@ def test_files_that_just_changed_are_not_sealed(path, opened, monkeypatch):
 
 
 def test_a_file_that_changes_while_it_is_checked_is_not_sealed(path, opened, monkeypatch):
-    check = store._check
+    check = store.check_arrays
 
     def changing(*arguments):
         check(*arguments)
         rewrite(path / ARRAY, flip)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(store, "_check", changing)
+        meanwhile.setattr(store, "check_arrays", changing)
         opened(path)
     with pytest.raises(IndexFileError, match=f"{ARRAY}: damaged"):
         opened(path)

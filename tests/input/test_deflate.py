@@ -86,10 +86,10 @@ def test_an_isal_of_other_structs_is_not_trusted(name, monkeypatch):
     made = deflate.deflate(np.zeros(9, np.uint8))
     found = deflate.isal()
     monkeypatch.setattr(deflate, "isal", lambda: found._replace(**{name: found.crc32}))
-    for tried in (deflate._deflater, deflate._inflater):
+    for tried in (deflate.deflater, deflate.inflater):
         tried.cache_clear()
     given = np.frombuffer(made, np.uint8), np.array([len(made)]), 0, np.empty(9, np.uint8)
     with pytest.raises(FmxError, match="isal<2"):
         deflate.deflate(np.zeros(9, np.uint8)) if name == "deflate" else deflate.inflate(*given)
-    for tried in (deflate._deflater, deflate._inflater):
+    for tried in (deflate.deflater, deflate.inflater):
         tried.cache_clear()

@@ -101,14 +101,14 @@ def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_thre
 
 def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeypatch):
     paths = write(folder, "1", fastq(named([500] * 400))), write(folder, "2", fastq(named([5] * 400)))
-    waited, meet = [], pair_spans.PairSpan._meet
+    waited, meet = [], pair_spans.PairSpan.meet
 
     def noted(span, *given):
         rest = meet(span, *given)
         waited.extend(sum(chunk.n_bound for chunk in side) for side in (rest.one, rest.two))
         return rest
 
-    monkeypatch.setattr(pair_spans.PairSpan, "_meet", noted)
+    monkeypatch.setattr(pair_spans.PairSpan, "meet", noted)
     assert len(pairs_of(PairedFiles(paths[:1], paths[1:]), 1000)) == 400
     assert max(waited) < 160  # three spans of the file with more
 

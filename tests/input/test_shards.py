@@ -91,7 +91,7 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards, "_counted", None)  # what stands before is never read
+    monkeypatch.setattr(shards, "count_records", None)  # what stands before is never read
     sizes = CutSizes(1000, (2000,))
     plans = [ShardPlan(Shard(i, 8), [path], 1000, cut_sizes=sizes) for i in range(1, 9)]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]

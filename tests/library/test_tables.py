@@ -183,7 +183,7 @@ def test_arrow_has_the_same_rows(opened, fastq):
 
 
 def test_arrow_keeps_its_columns_alive_and_frees_them(opened, fastq):
-    held = len(arrow._HELD)
+    held = len(arrow.HELD)
     hits = opened.locate(fastq)
     wanted = hits["position"].tolist()
     column = pyarrow.table(hits)["position"]
@@ -194,7 +194,7 @@ def test_arrow_keeps_its_columns_alive_and_frees_them(opened, fastq):
     assert column.to_pylist() == reader.read_all()["position"].to_pylist() == wanted
     del column, reader
     gc.collect()
-    assert len(arrow._HELD) == held
+    assert len(arrow.HELD) == held
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=12), st.data())

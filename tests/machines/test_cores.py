@@ -16,7 +16,7 @@ def machine(tmp_path, monkeypatch):
     """A function: files by their paths -> a machine of 8 cores and 100 GB of free memory with them."""
     monkeypatch.setattr(resources, "ROOT", str(tmp_path))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
-    monkeypatch.setattr(plan, "_free_memory", lambda: 100 * GB)
+    monkeypatch.setattr(plan, "free_memory", lambda: 100 * GB)
 
     def machine(files):
         for name, text in files.items():

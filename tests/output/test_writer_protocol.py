@@ -61,7 +61,7 @@ def test_writers_around_others_have_what_these_have(reference):
     for around in (MateWriter(writer), Writers({"reads": writer})):
         used = set(protocols.missing(RecordWriter, around))
         assert used <= {"allow", "format", "split", "owns"}, used  # allowed before; of() gives the others
-    assert protocols.missing(Sink, matrix._Pieces([])) == []
+    assert protocols.missing(Sink, matrix.MatrixPieces([])) == []
 
 
 HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"

@@ -250,12 +250,12 @@ def read_checked(
     states = {name: state for name, (_, state) in found.items() if state}
     unknown = [name for name in names if name not in states or states[name] != sealed.get(name)]
     if unknown:
-        _check(path, meta, {name: arrays[name] for name in unknown}, n_threads)
+        check_arrays(path, meta, {name: arrays[name] for name in unknown}, n_threads)
         keep_seal(path, meta, {**sealed, **states}, start)
     return arrays
 
 
-def _check(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: int) -> None:
+def check_arrays(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: int) -> None:
     """Compare every byte of arrays with its checksums, and values with their ArraySpec.
 
     Raises IndexFileError for the first that differs.  The pieces of all arrays are distributed over threads

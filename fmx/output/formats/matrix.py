@@ -121,10 +121,10 @@ class SparseMatrix:
     is_framed: ClassVar[bool] = True
 
     @contextmanager
-    def opened(self, path: str, n_threads: int) -> "Iterator[_Pieces]":
+    def opened(self, path: str, n_threads: int) -> "Iterator[MatrixPieces]":
         """Collect packed Rows in order."""
         with whole_output(path) as file:
-            pieces = _Pieces([])
+            pieces = MatrixPieces([])
             yield pieces
             self._write(file, [Rows.of(piece) for piece in pieces.held])
 
@@ -148,7 +148,7 @@ class SparseMatrix:
         )
 
 
-class _Pieces(NamedTuple):
+class MatrixPieces(NamedTuple):
     """Collects pieces in ``held``."""
 
     held: list
