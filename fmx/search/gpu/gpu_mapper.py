@@ -62,7 +62,7 @@ def make_mapper(
     if goes_all_the_way(index, options, writer, observers.tally):
         return GpuNearMapper(index, options, team, engine, writer, observers)
     streams_for = partial(_streams_for_batches, options, observers.clock is not None)
-    there = bring_parts(index, team, engine, streams_for, is_near=True)
+    there = bring_parts(index, team, engine, streams_for, near=options.sizes.gpu)
     return NearMapper(there.parts, _for_batches(options), observers, tuple(there.streams))
 
 
@@ -118,7 +118,8 @@ class GpuMapper(Mapper):
             return streams
 
         least = self._n_bytes(self._sizes.least_chunk)
-        there = bring_parts(index, team, engine, streams_for, least, is_near=bool(options.near))
+        near = self._sizes if options.near else None
+        there = bring_parts(index, team, engine, streams_for, least, near)
         super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
         self.streams = there.streams
         ((session, self._streams),) = there.streams.items()

@@ -26,7 +26,7 @@ from ...machines.gpu_jobs import KernelReport
 from .. import engines
 from ..hits import Intervals
 from ..mapper import part_on_cpu
-from ..mapping import DevicePart, TextPart, make_query
+from ..mapping import DevicePart, GpuSizes, TextPart, make_query
 from ..near.matches import PartText, match_at, place_of_row, text_of
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import Anchor, length_of
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from .gpu_search import VerifyForm
 
 N_POSITIONS = 2 * N_PATTERNS
-AT_ONCE = 1 << 22  # rows that are compared with the text at a time
 NEAR_BYTES = 1 << 26  # of a stream: keys of these, and columns of the words and their patterns
 N_THREADS = 128
 ROOMS = {
@@ -172,10 +171,10 @@ def compare_kernel(text, sought, lo, first, start, keys):
 
 
 class GpuVerifier:
-    """Compares rows with a PartText on a GPU, as near/matches.CpuVerifier does on the CPU."""
+    """Compares rows with a PartText on a GPU, ``rows`` at a time, as near/matches.CpuVerifier on the CPU."""
 
-    def __init__(self, searcher: GpuSearcher, located: GpuLocator, text: PartText) -> None:
-        self._streams = searcher.streams
+    def __init__(self, searcher: GpuSearcher, located: GpuLocator, text: PartText, rows: int) -> None:
+        self._streams, self._rows = searcher.streams, rows
         with gpu.errors():
             words, blocks = gpu.take(text.words), gpu.take(text.blocks)
         self.text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
@@ -211,8 +210,8 @@ class GpuVerifier:
         pieces = pieces._replace(columns=columns, words=length)
         there = sought._replace(sets=sets, pieces=pieces, pattern=pattern, piece=piece)
         lo, ends = sent(stream, {"lo": np.ascontiguousarray(lo), "first": first})
-        for begin in range(0, int(first[-1]), AT_ONCE):
-            n = min(AT_ONCE, int(first[-1]) - begin)
+        for begin in range(0, int(first[-1]), self._rows):
+            n = min(self._rows, int(first[-1]) - begin)
             keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (stream.there, stream.here))
             stream.begin("compare")
             stream.launch(compare_kernel, n, N_THREADS, self.text, there, lo, ends, begin, keys)
@@ -232,13 +231,13 @@ class OnGpus(NamedTuple):
 def bring_parts(
     index: "FMIndex | JoinedIndex", team: "Sequence[GpuSession]", engine: str | None,
     streams_for: "Callable[[GpuSession, int], GpuStreams]", stream_bytes: int = STREAM_BYTES,
-    is_near: bool = False,
+    near: GpuSizes | None = None,
 ) -> OnGpus:  # fmt: skip
     """Copy an index to a ``team`` of GPUs: the GpuSession of each part.
 
     ``engine``: one of engines.CUDA, or None for the best one. ``streams_for(session, resident)`` makes
-    streams of at least ``stream_bytes`` each, besides the resident bytes. ``is_near``: near matches are
-    searched. Raises DeviceError, UnsupportedError.
+    streams of at least ``stream_bytes`` each, besides the resident bytes. ``near``: sizes for near
+    matches, if these are searched. Raises DeviceError, UnsupportedError.
     """
     queries = [make_query(part) for part in index.parts]
     streams: dict[GpuSession, GpuStreams] = {}
@@ -247,10 +246,10 @@ def bring_parts(
         own = [i for i, its in enumerate(team) if its is session]
         sought = [queries[i] for i in own]
         # Exact reads are too few to make up for the time that it takes to make another form.
-        form = gpu_search.choose(sought, session.memory, stream_bytes) if is_near else None
+        form = gpu_search.choose(sought, session.memory, stream_bytes) if near else None
         forms[session] = form
         resident = sum(gpu_search.form_bytes(queries[i], index.parts[i].sa, form) for i in own)
-        if is_near:
+        if near:
             resident += sum(n_bytes(index.parts[i].text_words) + NEAR_BYTES for i in own)
         streams[session] = streams_for(session, resident)
 
@@ -267,9 +266,10 @@ def bring_parts(
         locator = GpuLocator(search, sa, part_span(index.meta, number)[0])
         # The host takes less time to read rows of a whole suffix array than to send them and wait.
         at_host = part_on_cpu(index, number).locator if isinstance(sa, FullSA) else locator
-        text = text_of(index, number) if is_near else None
+        text = text_of(index, number) if near else None
         device = DevicePart(search.query, (locator.sa, locator.layout), search.launch)
-        return TextPart(search, at_host, text, text and GpuVerifier(search, locator, text), device)
+        verify = GpuVerifier(search, locator, text, near.rows) if near and text else None
+        return TextPart(search, at_host, text, verify, device)
 
     return OnGpus([session.run(bring, number) for number, session in enumerate(team)], streams)
 
