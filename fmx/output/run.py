@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self, TypeV
 
 from ..input import PairedFiles, spans
 from ..input.read_range import InputRange, ReadRange
-from ..input.streams import named_output, whole_output
+from ..input.streams import STANDARD, is_special, named_output, whole_output
 from ..machines.progress import Writable
 from ..report.facts import joined_screens
 from . import Aside
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from _typeshed import DataclassInstance
 
     from ..index.reference import Reference
@@ -271,7 +273,7 @@ class LocalRun:
             reports = {path: beside(path, last) for path in self._reports}
             with ExitStack() as stack:
                 self._tables = {table: beside(path, stack) for table, path in self._places.items()}
-                asides = [beside(path, stack) for path in self._asides]
+                asides = [aside(path, stack) for path in self._asides]
                 made = self._container.opened(self._path, self._n_threads)
                 sink = stack.enter_context(made)  # closed first, as that may fail
                 sink.write(head)
@@ -279,6 +281,7 @@ class LocalRun:
                 sink.write(end)
                 for file, taker in zip(asides, self._asides.values(), strict=True):
                     file.write(taker.end)
+                    file.finish()
             if self._facts:  # last, as they include the time for all the others
                 from ..report.page import rendered  # only for reports
 
@@ -306,6 +309,38 @@ class Beside:
     def write(self, piece: Any) -> None:
         with named_output(self._path):
             self._file.write(piece)
+
+    def finish(self) -> None:
+        """Wait until all pieces have been written."""
+
+
+class Parallel(Beside):
+    """A Beside whose file a thread of ``pool`` writes, one piece at a time.  Errors are raised later."""
+
+    def __init__(self, path: str, file: BinaryIO, pool: "ThreadPoolExecutor") -> None:
+        super().__init__(path, file)
+        self._pool = pool
+        self._last: Future[None] | None = None
+
+    def write(self, piece: Any) -> None:
+        self.finish()
+        self._last = self._pool.submit(super().write, piece)
+
+    def finish(self) -> None:
+        if self._last:
+            self._last.result()
+
+
+def aside(path: str, stack: ExitStack) -> Beside:
+    """Open a Beside for a file of reads, which is written in parallel unless it is a device or a pipe."""
+    from concurrent.futures import ThreadPoolExecutor  # not needed without such files
+
+    with named_output(path):
+        is_direct = path == STANDARD or is_special(path)
+    if is_direct:
+        return beside(path, stack)
+    file = stack.enter_context(whole_output(path))
+    return Parallel(path, file, stack.enter_context(ThreadPoolExecutor(1)))
 
 
 def beside(path: str, stack: ExitStack) -> Beside:

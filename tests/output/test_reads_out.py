@@ -1,6 +1,9 @@
 """--al and --un: every read as it came, in one of the two, in order."""
 
+import contextlib
+import errno
 import gzip
+import io
 
 import cases
 import naive
@@ -8,8 +11,10 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx import workflow
+from fmx.errors import OutputError
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
+from fmx.output import run
 from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -117,3 +122,18 @@ def test_wrong_places_are_refused(options, folder, index_of, command):
     result = command("search", "-x", index_of(GENOME), *reads, *options.split())
     assert (result.code, result.out, sorted(path.name for path in folder.iterdir())) == (2, b"", ["r.fq"])
     assert REFUSED[options] in result.err
+
+
+def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, piece):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    whole = run.whole_output
+    made = {"al": lambda: contextlib.nullcontext(Full())}
+    monkeypatch.setattr(run, "whole_output", lambda path: made.get(path, lambda: whole(path))())
+    (folder / "r").write_bytes(cases.fastq(RECORDS))
+    output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al", "un"))
+    with pytest.raises(OutputError, match=r"^al: cannot write: No space left"):
+        workflow.search(fm_index.load(index_of(GENOME)), ["r"], MapOptions(), output)
+    assert not (folder / "un").exists()
