@@ -52,7 +52,7 @@ def test_the_bytes_are_those_of_the_cpu(kind, strata, opened, tmp_path):
     found = [[hit[0] for hit in naive.near(CONTIGS, read, 2)] for read in READS]
     assert expected[2].hits == sum(len(x) if not strata else x.count(x[0]) for x in found if x)
     assert mapped(opened[1], reads, tmp_path / "cpu", workflow.Device(), kind, strata) == expected
-    sizes = RunSizes(gpu=GpuSizes(rows=50))
+    sizes = RunSizes(gpu=GpuSizes(rows=4))
     for index in opened:
         found = mapped(index, reads, tmp_path / "gpu", workflow.Device("cuda"), kind, strata, sizes)
         assert found == expected
