@@ -56,7 +56,9 @@ TESTS = {
     ),
     "fmx/search/queries/ways.py": "tests/search/test_ways.py",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
-    "fmx/search/queries/verify.py": f"{QUERIES} -k 'each_form or any_base or verify and period or 300-5'",
+    "fmx/search/queries/verify.py": (
+        f"{QUERIES} -k 'each_form or any_base or places_of or verify and period or 300-5'"
+    ),
     "fmx/search/pairs/proper.py": PAIRS,
     "fmx/search/pairs/pair_mapper.py": PAIRS,
     "fmx/search/pairs/near_pairs.py": f"{NEAR_PAIRS} -k 'runs_of or by_strata or counts_are'",

@@ -26,7 +26,7 @@ def _find_all(query, patterns, sizes):
             sizes[i] = hi - lo
 
 
-@pytest.mark.parametrize("longer", [0, 1])
+@pytest.mark.parametrize("longer", [0, 1, 3])
 @pytest.mark.parametrize("wide", [True, False])
 def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
     for name in NAMES:
