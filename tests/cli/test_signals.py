@@ -81,7 +81,7 @@ def test_an_interrupt_at_any_time(n_signals, n_runs, home):
         (home / "out.sam").unlink(missing_ok=True)
         code, err, _ = interrupted(arguments, i * int(places) // n_runs, n_signals)
         assert err in ("", "fmx: interrupted\n"), (i, err)
-        assert code == 130 or (code == 0 and i == n_runs), (i, err)  # at the last, it no longer takes signals
+        assert code == 130 or (code == 0 and i > 0.95 * n_runs), (i, err)  # at its end it takes no signals
         assert not list(home.glob(".*.partial"))
         assert (home / "out.sam").exists() or code == 130
 
