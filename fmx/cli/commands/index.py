@@ -1,6 +1,7 @@
 """fmx index: build an index of a reference."""
 
 import os
+import re
 from types import SimpleNamespace
 
 import click
@@ -99,13 +100,16 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("--layout auto chooses the SA rate: leave out --sa-rate")
     if given.output is None and first == "-":
         raise click.UsageError("a reference from standard input needs -o NAME.fmx")
+    from ...index.disk import FASTA, META, default_index_path, index_at
+
     if given.output is None and given.references[1:]:
         *others, last = given.references
         if all(map(os.path.exists, others)) and not os.path.lexists(last):
+            if re.search(FASTA, last):
+                raise click.UsageError(f"{last}: No such file or directory")
             raise click.UsageError(f"no file {last}; to give the index this name, use -o {last}")
         raise click.UsageError("several references need -o NAME.fmx")
     from ...index import layouts
-    from ...index.disk import META, default_index_path, index_at
     from ...index.plan import IndexOptions
     from ...jobs import index as jobs
     from ...jobs.run import run

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 META = "meta.json"
-_FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
+FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
 
 
 def index_at(path: str | os.PathLike) -> Path:
@@ -14,7 +14,7 @@ def index_at(path: str | os.PathLike) -> Path:
     If there is none, returns ``path``, which is refused when it is opened.
     """
     name = os.fspath(path)
-    beside = [f"{name.rstrip(os.sep)}.fmx", re.sub(_FASTA, ".fmx", name)]
+    beside = [f"{name.rstrip(os.sep)}.fmx", re.sub(FASTA, ".fmx", name)]
     return next(
         (Path(each) for each in (name, *beside) if os.path.isfile(os.path.join(each, META))), Path(path)
     )
@@ -22,7 +22,7 @@ def index_at(path: str | os.PathLike) -> Path:
 
 def what_is_there(path: Path) -> str:
     """Describe what to do if ``path`` is no index: it is named wrongly, or not built yet."""
-    if re.search(_FASTA, path.name) and path.is_file():
+    if re.search(FASTA, path.name) and path.is_file():
         return f"this is a reference, not its index: build one with 'fmx index {path}'"
     if path.is_file():
         return "this is a file, not an index: name the folder that 'fmx index' wrote"
@@ -32,7 +32,7 @@ def what_is_there(path: Path) -> str:
         names = []
     from difflib import get_close_matches  # only for errors
 
-    beside = re.sub(_FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
+    beside = re.sub(FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
     missing = "there is no index at this path" + (f" or at {beside}" if beside != str(path) else "")
     if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
         return f"{missing}; did you mean {path.parent / meant[0]}.fmx?"
