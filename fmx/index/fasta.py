@@ -350,7 +350,7 @@ def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> Non
         if not _NAME.fullmatch(name):
             raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")
         if name in names:
-            what = "occurs twice; contig names must be unique"
+            what = "occurs twice (a name ends at the first space); contig names must be unique"
             if names[name] != path:
                 what = f"is also in {names[name]}; use --prefix-names to name it FILE#{name}"
             raise InputError(path, "", f"contig {name} {what}")

@@ -63,7 +63,7 @@ BAD = {
     b">x\nAC\rGT\n": r"line 2: CR inside a line",
     b">x\nAC\n>\nACGT\n": "contig number 2: expected a name",
     b">x\nAC\n>y\n>z\nA\n": "contig y: it has no sequence",
-    b">x\nAC\n>y z\nA\n>x a\nT\n": "contig x occurs twice",
+    b">x\nAC\n>y z\nA\n>x a\nT\n": r"contig x occurs twice \(a name ends at the first space\); contig names",
     b">x\nNNN\n": "has no A, C, G or T",
 }
 
