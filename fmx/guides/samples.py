@@ -79,7 +79,8 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
         raise ValueError(f"--names lists {named} for {given}: separate the files of one sample by commas")
     if mates and list(map(len, first)) != list(map(len, second)):
         raise ValueError(
-            "-1 and -2 differ in number of files: give one file with mates 2 for each file with mates 1"
+            "-1 and -2 differ in number of files: give one file with second mates for each file with first "
+            "mates"
         )
     _check_names(names)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]

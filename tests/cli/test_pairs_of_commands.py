@@ -165,8 +165,8 @@ def test_other_formats_hold_a_line_for_each_mate(there, command):
     ("arguments", "words"),
     [
         ("", "missing argument READS"),
-        ("-1 1.fq", "-1 names 1 file and -2 none: give"),
-        ("-1 1.fq,1.fq -2 2.fq", "-1 names 2 files and -2 1 file: give"),
+        ("-1 1.fq", "-1 is given without -2: give"),
+        ("-1 1.fq,1.fq -2 2.fq", "-1 has 2 files but -2 has 1: give"),
         ("-1 1.fq, -2 2.fq", "empty file name in a comma-separated list"),
         ("-1 1.fq -2 1.fq", "are the same file; if it holds both mates, use --interleaved"),
         ("-1 - -2 -", "are the same file"),

@@ -120,7 +120,7 @@ def test_a_guide_in_one_of_the_mates(folder, command):
         (
             ["-l", "l.csv", "-1", "r.fa,r.fa", "-2", "s.fa"],
             2,
-            "give one file with mates 2 for each file with mates 1",
+            "give one file with second mates for each file with first mates",
         ),
         (["-l", "l.csv", "r.fa", "--offset", "1/2"], 2, "give the files with -1 and -2"),
         (

@@ -175,9 +175,13 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
             raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
         return
     if len(given.mates1) != len(given.mates2):
-        one, two = (n_of(len(each), "file") if each else "none" for each in (given.mates1, given.mates2))
+        if not given.mates1:
+            raise click.UsageError("-2 is given without -1: give the files with first mates with -1")
+        if not given.mates2:
+            raise click.UsageError("-1 is given without -2: give the files with second mates with -2")
+        one, two = n_of(len(given.mates1), "file"), len(given.mates2)
         raise click.UsageError(
-            f"-1 names {one} and -2 {two}: give one file with mates 2 for each file with mates 1"
+            f"-1 has {one} but -2 has {two}: give one file with second mates for each file with first mates"
         )
     for one, two in zip(given.mates1, given.mates2, strict=True):
         if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
