@@ -108,7 +108,7 @@ def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, 
         (["--absent", "--matrix", "counts"], 2, "writes a line for each pattern: leave out --absent"),
         (["--format", "npz"], 2, "--format npz is for matrices: give --matrix with it"),
         (["-o", "x.bed", "--matrix", "counts"], 2, "the output is TSV, RTAB or NPZ, not .bed"),
-        (["--pairs", "p.fa", "--matrix", "counts"], 2, "leave out patterns"),
+        (["--pairs", "p.fa", "--matrix", "counts"], 2, "leave out -p and PATTERNS"),
         (["--matrix", "counts"], 1, "plain.fmx has no groups of contigs"),
     ],
 )

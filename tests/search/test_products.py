@@ -104,7 +104,7 @@ def test_letters_come_back(index_of):
         ),
         (["--pairs", "same.tsv"], 1, "same.tsv: line 2: a is also the pair of line 1: rename one"),
         (["--pairs", "none.tsv"], 1, "none.tsv: no primer pairs: give lines of name, forward and reverse"),
-        (["--pairs", "same.tsv", "-p", "ACG"], 2, "on both strands: leave out patterns"),
+        (["--pairs", "same.tsv", "-p", "ACG"], 2, "takes the primers from FILE: leave out -p"),
         (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
         (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for products of primers: give --pairs with it"),
         (

@@ -12,14 +12,16 @@ from ...output import kinds_of
 
 def amplify(given: SimpleNamespace) -> None:
     """Run --pairs: list the products of primer pairs.  Raises UsageError for options that do not apply."""
-    others = {
-        "patterns": given.patterns or given.literal, "--iupac": given.iupac, "--matrix": given.matrix,
-        "--forward-only": given.forward_only, "--reverse-only": given.reverse_only,
-    }  # fmt: skip
-    for name, value in others.items():
+    others = [
+        (given.patterns or given.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
+        (given.iupac, "always accepts IUPAC codes: leave out --iupac"),
+        (given.matrix, "lists PCR products: leave out --matrix"),
+        (given.forward_only, "always searches both strands: leave out --forward-only"),
+        (given.reverse_only, "always searches both strands: leave out --reverse-only"),
+    ]
+    for value, why in others:
         if value:
-            what = "--pairs searches for both primers of each line on both strands"
-            raise click.UsageError(f"{what}: leave out {name}")
+            raise click.UsageError(f"--pairs {why}")
     from ...output.lines import KINDS
 
     if given.kind and given.kind not in KINDS:
