@@ -250,7 +250,7 @@ def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int 
         return ("verify", None) if way == "verify" else ("backward", way)
     if method == "verify" and layout is not None:
         raise UnsupportedError("--method verify cannot be combined with --layout: omit one of them")
-    _refuse_sparse(meta, method)
+    _refuse_sparse(meta, method, layout)
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(
             "this index has no whole suffix array, so it cannot seed and verify: build it without --sa-rate"
@@ -258,13 +258,15 @@ def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int 
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 
-def _refuse_sparse(meta: dict, method: str) -> None:
+def _refuse_sparse(meta: dict, method: str, layout: str | None = None) -> None:
     """Raise UnsupportedError if the index has only a sparse suffix array."""
     if not meta["layouts"]:
         what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
+        why = f"has only {meta['sparse']}, but this command needs {what}"
+        if layout not in (None, "auto"):
+            why = f"has no layout {layout}, only {meta['sparse']}"
         raise UnsupportedError(
-            f"this index has only {meta['sparse']}, but this command needs {what}: build it with "
-            f"--layout {meta['sparse']},{layouts.DEFAULT}"
+            f"this index {why}: build it again with --layout {meta['sparse']},{layouts.DEFAULT}"
         )
 
 

@@ -196,7 +196,8 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
 @pytest.mark.parametrize(("arguments", "wrong"), [
     (("search", "--method", "verify", "r.fq"), "but this command needs a whole suffix array"),
     (("search", "--method", "backward", "r.fq"), "but this command needs a suffix array and a layout"),
-    (("search", "--layout", "bvsfm", "r.fq"), "but this command needs a suffix array and a layout"),
+    (("search", "--layout", "bvsfm", "r.fq"), "this index has no layout bvsfm, only sparse-k21-w16: build it "
+     "again with --layout sparse-k21-w16,bvsfm-k2-d96"),
     (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
     (("mem", "-l", "20", "r.fq"), "finds only sequences of 36 bases or more: raise -l; for shorter ones, "),
     (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 "),
