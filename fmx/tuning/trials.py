@@ -118,9 +118,10 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
     meta = store.read_meta(question.index) if question.index else None
     sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
     at = _places(question, progress)
+    index = str(question.index) if question.index else None
     kept, key = KeptResults(at[-1].device), question.key(meta)  # the GPU's, if there is one
     if not plan_only and (known := kept.get(key)):
-        return {**known, "kept": str(kept.path)}
+        return {**known, "index": index, "kept": str(kept.path)}
     found: list[Choice] = []
     for place in at:
         offered = choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
@@ -129,8 +130,7 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
         allowed = ", ".join(f"{bytes_of(place.memory)} ({place.kind})" for place in at)
         raise UnsupportedError(f"no index of this reference fits into {allowed}: raise --max-memory")
     about = {
-        "index": str(question.index) if question.index else None, "length": question.length,
-        "devices": [place.device for place in at],
+        "index": index, "length": question.length, "devices": [place.device for place in at],
         "n_bases": meta["n_bases"] if meta else sum(sizes),
     }  # fmt: skip
     if not plan_only:

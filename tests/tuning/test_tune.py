@@ -132,6 +132,12 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
     (row,) = (line.split() for line in text.splitlines()[4:] if line.startswith("bvsfm"))
     assert (row[:3], len(row)) == (["bvsfm-k2-d96", "cpu", "4"], 5)
     assert f"{path}, 16,000 bases; reads of 40 bases" in text
+    moved = path.rename(tmp_path / "moved.fmx")  # the kept result is of its checksum
+    text = command("tune", "-q", moved, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
+    assert f"-x {moved} READS" in text
+    assert "to measure again" in text
+    assert str(path) not in text
+    path = moved
     result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu")
     assert result.code == 1
     assert "use a smaller --length" in result.err
