@@ -121,7 +121,9 @@ def read_sheet(path: str) -> list:
             name, files.first + more.first, files.second + more.second, files.groups + more.groups
         )
         if found[name].second and len(found[name].second) != len(found[name].first):
-            raise InputError(path, f"line {number}", f"{name} has a file with mates 1 but none with mates 2")
+            raise InputError(
+                path, f"line {number}", f"{name} has a file with first mates but none with second mates"
+            )
     if not found:
         raise InputError(path, "", "the sample sheet has no samples")
     if len({bool(sample.second) for sample in found.values()}) > 1:

@@ -179,7 +179,7 @@ def swapped(first: Sequence, second: Sequence) -> str:
     """Return a warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
     for one, two in zip(first, second, strict=False):
         if (_number_of(one), _number_of(two)) == (b"2", b"1"):
-            return f"by their headers, {one} has mates 2 and {two} mates 1: are they swapped?"
+            return f"by their headers, {one} has second mates and {two} first mates: are they swapped?"
     return ""
 
 

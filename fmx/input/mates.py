@@ -39,7 +39,11 @@ def check_names(mates: Mates, step: int) -> None:
         of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
         number = here.number + step * r
         are_swapped = number == step and are_mates(two.encode(), one.encode())  # in all pairs, then
-        how = "mates 1 and 2 are swapped: exchange them" if are_swapped else "mates must have equal names"
+        how = (
+            "first and second mates are swapped: exchange them"
+            if are_swapped
+            else "mates must have equal names"
+        )
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
         raise InputError(here.path, f"record {number}", what)
 

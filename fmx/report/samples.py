@@ -55,7 +55,7 @@ def offsets_in_words(sample: Sample) -> str:
     said = [_of_mate(sample, 1) or "none"]
     if of_mates2 := _of_mate(sample, 2):
         said.append(of_mates2)
-    return "; mates 2: ".join(said)
+    return "; second mates: ".join(said)
 
 
 def _of_mate(sample: Sample, mate: int) -> str:

@@ -101,7 +101,7 @@ def test_swapped_mates_are_told(one, two, home, command):
     (home / "R2.fq").write_bytes(cases.fastq([(f"r{two}", letters[50:90])]))
     assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
         f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
-        "mates 1 and 2 are swapped: exchange them"
+        "first and second mates are swapped: exchange them"
     )
     assert command("search", "-q", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").code == 0
 
@@ -112,7 +112,7 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     (home / "R2.fq").write_bytes(cases.fastq([("r 2:N:0:ACGT", letters[50:90])]))
     swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
     assert swapped.code == 0
-    warning = "by their headers, R2.fq has mates 2 and R1.fq mates 1: are they swapped?"
+    warning = "by their headers, R2.fq has second mates and R1.fq first mates: are they swapped?"
     assert f"fmx: warning: {warning}\n" in swapped.err
     (home / "sheet.tsv").write_text("sample\treads\treads2\na\tR2.fq\tR1.fq\n")
     sheet = command("search", "-x", "yeast", "--samples", "sheet.tsv", "-o", "{sample}.sam")

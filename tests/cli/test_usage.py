@@ -130,7 +130,7 @@ MESSAGES = [
     ("pairwise --iddef 5 a.fa", "--iddef: '5' is not one of '0', '1', '2', '3', '4'"),
     ("pairwise --gap x a.fa", "--gap: 'x' is not a whole number"),
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
-    ("count -l a -l b -l c r.fq", "give one library, or one for mates 1 and one for mates 2"),
+    ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",
      "give only one of --offset, --after with --before, and --anywhere"),
     ("count -l a r.fq --names b,c",

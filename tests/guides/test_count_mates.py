@@ -52,7 +52,7 @@ def test_pairs_of_a_library_and_pairs_of_others(where, screen, command):
     other = sum(None not in pair and pair not in pairs for pair in truth)
     none = sum(None in pair for pair in truth)
     assert f"{other} recombined, {none} unassigned; " in done.err
-    assert "mates 2: 3 reverse (100 %)" in done.err
+    assert "second mates: 3 reverse (100 %)" in done.err
 
 
 def test_the_page_shows_commands_for_mates(screen, command, monkeypatch):

@@ -101,14 +101,14 @@ class Offsets(click.ParamType):
         "mates1",
         multiple=True,
         metavar="FILES",
-        help="Files with mates 1 of a sample, instead of READS; repeat for each sample.",
+        help="Files with first mates of a sample, instead of READS; repeat for each sample.",
     ),
     click.option(
         "-2",
         "mates2",
         multiple=True,
         metavar="FILES",
-        help="Files with mates 2 of the same sample, in the same order.",
+        help="Files with second mates of the same sample, in the same order.",
     ),
     click.option(
         "--names",
@@ -130,8 +130,8 @@ class Offsets(click.ParamType):
         "offsets",
         type=Offsets(),
         metavar="N,M,...",
-        help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 in mates "
-        "1 and 3 in mates 2.  [default: found from the reads]",
+        help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 in first "
+        "and 3 in second mates.  [default: found from the reads]",
     ),
     click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
     click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
@@ -196,7 +196,7 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError(str(error)) from error
     if len(looked) > 1 and not samples[0].second:
         raise click.UsageError(
-            "a slash separates the values of mates 1 and mates 2: give the files with -1 and -2"
+            "a slash separates the values of first and second mates: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
     outputs = places_of(given, {"-o": (given.output, formats), **report_places(given.reports)})
@@ -229,7 +229,7 @@ def _looked(given: SimpleNamespace) -> list:
     if given.samples and given.names:
         raise click.UsageError("--names cannot be combined with --samples: the sheet has the names")
     if len(given.libraries) > 2:
-        raise click.UsageError("give one library, or one for mates 1 and one for mates 2")
+        raise click.UsageError("give one library, or one for first mates and one for second mates")
     said = {name: each for name in ("offsets", "after", "before") if (each := vars(given)[name])}
     n_mates = max(map(len, said.values()), default=1)
     if n_mates > 2 or any(len(each) not in (1, n_mates) for each in said.values()):

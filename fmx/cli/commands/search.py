@@ -76,7 +76,7 @@ def _need_reads(context: click.Context, param: click.Parameter, values: tuple[st
 
 
 def _files(name: str, number: int) -> Callable[..., Any]:
-    text = f"Files with mates {number}, comma-separated."
+    text = f"Files with {'second' if number > 1 else 'first'} mates, comma-separated."
     return click.option(
         name, f"mates{number}", metavar="FILES", multiple=True, callback=_split, is_eager=True, help=text
     )
