@@ -49,9 +49,10 @@ def manifests(folder: str | Path) -> list:
     found = [read_manifest(folder / name) for name in names]
     counts = {shard.count for shard in found}
     if len(counts) > 1:
-        listed = ", ".join(map(str, sorted(counts)))
+        listed, kept = " and ".join(map(str, sorted(counts))), [f"*-of-{n:04}" for n in sorted(counts)]
         raise OutputError(
-            f"{folder}: shards of several runs, with {listed} shards each: delete the folders of the others"
+            f"{folder}: contains shards of runs with {listed} shards: keep only the folders "
+            f"{' or '.join(kept)} and delete the others"
         )
     for name, shard in zip(names, found, strict=True):
         if name != name_of(shard.number, shard.count):
@@ -102,8 +103,8 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
         first = first or shard
         if differs := differing(shard, first.run, first.given, (f"in shard {shard.number}", "in shard 1")):
             raise OutputError(
-                f"{folder}: shard {shard.number} is from another run than shard 1: {differs}; delete it and "
-                "run it again"
+                f"{folder}: shard {shard.number} is from another run than shard 1 ({differs}): delete "
+                f"{Path(folder) / name_of(shard.number, shard.count)} and run shard {shard.number} again"
             )
         if last and not shard.is_empty and last.end != shard.begin:
             path, at, _ = last.end or shard.begin  # type: ignore[misc]  # one is set, as they differ

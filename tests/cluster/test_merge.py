@@ -78,7 +78,10 @@ def test_a_folder_without_shards_is_named(tmp_path):
         ),
         ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more of 13 are missing: run"),
         ([(12, 12)], f"shards {', '.join(map(str, range(1, 11)))} and 1 more of 12 are missing: run"),
-        ([(1, 2), (2, 9)], "shards of several runs, with 2, 9 shards each: delete the folders of the others"),
+        (
+            [(1, 2), (2, 9)],
+            "contains shards of runs with 2 and 9 shards: keep only the folders *-of-0002 or *-of-0009 and",
+        ),
     ],
 )
 def test_missing_shards_and_those_of_other_runs_are_named(there, words, tmp_path):
@@ -112,7 +115,8 @@ def test_shards_are_passed_on_as_soon_as_those_before_them_are_done(tmp_path):
 def test_a_shard_of_another_run_is_named(tmp_path):
     shards = [made(tmp_path, 1), made(tmp_path, 2, run={**RUN, "fmx": "2"})]
     with said(
-        f'{tmp_path}: shard 2 is from another run than shard 1: fmx "2", not "1"; delete it and run it again'
+        f'{tmp_path}: shard 2 is from another run than shard 1 (fmx "2", not "1"): delete '
+        f"{tmp_path / '0002-of-0003'} and run shard 2 again"
     ):
         list(in_order(tmp_path, shards))
 

@@ -214,13 +214,13 @@ def test_a_double_shard_is_named(command, shards, tmp_path):
 
 def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
     assert command(*shards, "--shard", "1/1").code == 0
-    refused(command, tmp_path, "shards of several runs, with 1, 2 shards each")
+    refused(command, tmp_path, "contains shards of runs with 1 and 2 shards: keep only")
 
 
 @pytest.mark.parametrize(
     ("keys", "value", "words"),
     [
-        (["index"], "0123", 'is from another run than shard 1: index "0123", not'),
+        (["index"], "0123", 'is from another run than shard 1 (index "0123", not'),
         (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
         (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
         (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa with 3 bytes, not "),
@@ -319,7 +319,7 @@ def test_a_shard_is_there_only_with_all_that_is_asked_for(more, words, command, 
     done = command(*shards, "--shard", "2/2")
     there = words.split("; ")[-1].removesuffix(" here").replace("without", "with")
     assert (done.code, f"{there} there" in done.err or f"({there})" in done.err) == (1, True)
-    refused(command, tmp_path, "shard 2 is from another run than shard 1: with")
+    refused(command, tmp_path, "shard 2 is from another run than shard 1 (with")
 
 
 def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
@@ -398,11 +398,11 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
     assert done.code == 2
     assert done.err.endswith(
         f"rror: -o {tmp_path / 'all.bam'}: the shards in {tmp_path / 'out.d'} contain SAM: choose another "
-        "name, or rerun them with --format bam\n"
+        f"name, or delete {tmp_path / 'out.d'} and run the shards again with --format bam\n"
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.cram")
     assert done.err.splitlines()[-1].endswith(
-        "contain SAM: choose another name, or rerun them with --format cram"
+        f"choose another name, or delete {tmp_path / 'out.d'} and run the shards again with --format cram"
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.xlsx")
     assert done.err.splitlines()[-1].endswith("contain SAM: choose another name")
@@ -418,7 +418,8 @@ def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shard
     done = command("merge", folder, "--screen", table, "-o", tmp_path / "all.sam")
     assert done.code == 2
     assert done.err.splitlines()[-1].endswith(
-        f"the shards in {folder} contain no records: leave out -o, or rerun them with --format sam"
+        f"the shards in {folder} contain no records: leave out -o, or delete {folder} and run the shards "
+        "again with --format sam"
     )
     assert command("merge", folder, "--screen", table).code == 0
     assert table.read_bytes().startswith(b"indexes\tnumber\treads")

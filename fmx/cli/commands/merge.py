@@ -120,7 +120,7 @@ def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
         return
     other = kind_of(given.output, kinds_of(command))
-    instead = f", or rerun them with --format {other}" if other else ""
+    instead = f", or delete {given.folder} and run the shards again with --format {other}" if other else ""
     held, mend = " or ".join(formats), "choose another name"
     if formats == ["NOTHING"]:
         held, mend = "no records", "leave out -o"
