@@ -139,5 +139,5 @@ def _check(path: str | Path, where: str, pair: "Pair", is_first: bool) -> None:
                 "codes"
             )
             if is_first:
-                what += "; a header line names the columns name, forward and reverse"
+                what += "; if this line is a header, call its columns name, forward and reverse"
             raise InputError(path, where, what)

@@ -95,7 +95,7 @@ def test_letters_come_back(index_of):
         (
             ["--pairs", "head.csv"],
             1,
-            "pair id: 'sequence' is not a forward primer: use A C G T and IUPAC codes; a header line",
+            "pair id: 'sequence' is not a forward primer: use A C G T and IUPAC codes; if this line is a",
         ),
         (
             ["--pairs", "two.tsv"],
