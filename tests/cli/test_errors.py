@@ -126,7 +126,9 @@ def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     message = complaint(command("index", "-q", "r.fa", "--layout", "nope"))
     assert "no layout 'nope'; the layouts are bvsfm" in message
-    assert message.endswith("sparse; auto, which chooses one, cannot be combined with others")
+    assert message.endswith(" and sparse, or auto")
+    message = complaint(command("index", "-q", "r.fa", "--layout", "auto,sparse"))
+    assert message.endswith("layout auto cannot be combined with other layouts or added to an index")
 
 
 def test_an_index_is_neither_an_output_nor_shards(indexed, command):

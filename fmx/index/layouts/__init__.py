@@ -86,12 +86,13 @@ def parse_name(name: str, n_text: int | None = None) -> LayoutName:
 
 def matching(name: str) -> list:
     """Return every LayoutName that a name without k or d may mean, the default first."""
+    if name == "auto":
+        raise UnsupportedError("layout auto cannot be combined with other layouts or added to an index")
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
         raise UnsupportedError(
-            f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse; "
-            "auto, which chooses one, cannot be combined with others"
+            f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse, or auto"
         )
     found = [
         LayoutName(match[1], k, d)
