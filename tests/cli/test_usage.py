@@ -132,7 +132,7 @@ MESSAGES = [
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
     ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",
-     "give only one of --offset, --after with --before, and --anywhere"),
+     "--offset, --anywhere, and --after or --before exclude each other"),
     ("count -l a r.fq --names b,c",
      "--names lists 2 names for 1 sample: separate the files of one sample by commas"),
     ("count -l a --samples s.csv --names b",

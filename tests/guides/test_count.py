@@ -134,7 +134,7 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     ("arguments", "code", "said"),
     [
         (["r.fq", "--offset", "x"], 2, "'x' is not a number of bases, nor a comma-separated list"),
-        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset"),
+        (["r.fq", "--offset", "1", "--anywhere"], 2, "--after or --before exclude each other"),
         (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
         ([], 2, "give one of READS, -1 with -2, and --samples"),
         (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
@@ -189,7 +189,7 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
     for i, columns in enumerate(("gene=2", "gene=3"), 1):
         command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
     differs = "with --columns gene=3 in shard 2; with --columns gene=2 in shard 1"
-    assert f"from another run than shard 1: {differs}" in command("merge", "out.d").err
+    assert f"from another run than shard 1 ({differs}): delete" in command("merge", "out.d").err
 
 
 def test_few_reads_that_count_are_told(folder, command):

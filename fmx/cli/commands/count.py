@@ -221,7 +221,7 @@ def command(given: SimpleNamespace) -> None:
 def _looked(given: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
-        raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")
+        raise click.UsageError("--offset, --anywhere, and --after or --before exclude each other")
     if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:
         raise click.UsageError("give one of READS, -1 with -2, and --samples")
     if len(given.mates1) != len(given.mates2):
