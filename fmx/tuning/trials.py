@@ -307,8 +307,9 @@ def text(answer: dict) -> str:
     lines = [f"machine     {device}" for device in answer["devices"]]
     what = f"{answer['index']}, " if answer["index"] else ""
     bases = f"{answer['n_bases']:,} bases"
-    lines.append(f"reference   {what}{bases}; reads of {answer['length']} bases, one strand")
     is_timed = any(row["speed"] for row in answer["rows"])
+    strand = ", searched on one strand only (fmx search searches both)" if is_timed else ""
+    lines.append(f"reference   {what}{bases}; reads of {answer['length']} bases{strand}")
     lines += ["", _line("method", "engine", "sa-rate", "memory MB", "million reads/s" if is_timed else "")]
     for row in answer["rows"]:
         million = row["speed"] / 1e6
@@ -332,7 +333,7 @@ def _commands(answer: dict) -> list:
     way = "--method verify" if verify else f"--layout {best['way']}"
     search = f"fmx search {way} --engine {best['engine']}"
     if answer["index"]:
-        return [f"search by    {search} -x {answer['index']} READS"]
+        return [f"to search:  {search} -x {answer['index']} READS"]
     layout = "" if verify else f" --layout {best['way']}"
     rate = "" if best["sa_rate"] == 1 else f" --sa-rate {best['sa_rate']}"
-    return [f"index by     fmx index{layout}{rate} REFERENCE", f"search by    {search} READS"]
+    return [f"to index:   fmx index{layout}{rate} REFERENCE", f"to search:  {search} READS"]

@@ -67,7 +67,7 @@ def test_every_way_is_a_layout(way):
 
 PLAN = """\
 machine     round machine, 2 threads
-reference   1,000,000 bases; reads of 50 bases, one strand
+reference   1,000,000 bases; reads of 50 bases
 
 method              engine              sa-rate memory MB
 """
@@ -83,7 +83,7 @@ def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
     first, *rest = choices(4 * MB, MB)
     assert text.count("\n") == PLAN.count("\n") + 1 + len(rest) + 3
     assert text.splitlines()[4].split() == [first.way, "cpu", "1", f"{first.n_bytes / MB:,.0f}"]
-    assert f"index by     fmx index --layout {first.way} REFERENCE" in text
+    assert f"to index:   fmx index --layout {first.way} REFERENCE" in text
 
 
 def test_trials_are_made_and_kept(cache, command, tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_the_fastest_of_the_first_ways_is_chosen(cache, monkeypatch):
     ways = [row["way"] for row in answer["rows"]]
     assert ways[:4] == ["cofi-k13", "sparse-k21-w16", "verify", "bvsfm-k3-d224"]
     assert ways[4:] == [choice.way for choice in choices(10 * GB)[4:]]
-    assert "search by    fmx search --layout cofi-k13 --engine cpu READS" in trials.text(answer)
+    assert "to search:  fmx search --layout cofi-k13 --engine cpu READS" in trials.text(answer)
 
 
 def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
@@ -131,7 +131,7 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
     assert set(plan.ways_to_search(index_store.read_meta(path))) == ways
     (row,) = (line.split() for line in text.splitlines()[4:] if line.startswith("bvsfm"))
     assert (row[:3], len(row)) == (["bvsfm-k2-d96", "cpu", "4"], 5)
-    assert f"{path}, 16,000 bases; reads of 40 bases" in text
+    assert f"{path}, 16,000 bases; reads of 40 bases, searched on one strand only" in text
     moved = path.rename(tmp_path / "moved.fmx")  # the kept result is of its checksum
     text = command("tune", "-q", moved, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
     assert f"-x {moved} READS" in text
@@ -147,7 +147,7 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
 def test_a_sparse_suffix_array_is_offered_and_tried(cache, command, tmp_path):
     path = cases.build(tmp_path / "s.fmx", CONTIGS, ["sparse"])
     text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
-    assert f"search by    fmx search --layout sparse-k21-w16 --engine cpu -x {path} READS" in text
+    assert f"to search:  fmx search --layout sparse-k21-w16 --engine cpu -x {path} READS" in text
     tried = {}
     for length in (35, 36):
         question = Question(None, MB, length, GB, "cpu", 1)
