@@ -228,8 +228,8 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
     found["--screen"] = output.screen, ["TSV"]
     for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
         if path and reads.has_mates:
-            places = enumerate(of_mates(path), 1)
-            found |= {f"{option} of mates {mate}": (place, kinds_of_reads) for mate, place in places}
+            places = zip(("first", "second"), of_mates(path), strict=True)
+            found |= {f"{option} ({mates} mates)": (place, kinds_of_reads) for mates, place in places}
         else:
             found[option] = path, kinds_of_reads
     return found | report_places(output.report.paths if output.report else ())

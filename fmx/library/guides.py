@@ -66,7 +66,7 @@ def count(
     Args:
         reads: Path of a FASTQ or FASTA file, or a dict of samples by name, each a path or a list of paths.
         library: Path of a table of id, sequence and gene, or of a FASTA file.
-        mates: The files with mates 2 of the same samples, in the same form.
+        mates: The files with second mates of the same samples, in the same form.
         columns: Columns of the library: a dict that maps id, sequence, sequence1 (the same as
             sequence), sequence2 or gene to the name of a column, or to its number from "1".
         offsets: Numbers of bases before the guide; by default found from the first reads of each file.

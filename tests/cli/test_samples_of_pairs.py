@@ -83,7 +83,7 @@ def test_samples_are_mapped_as_one_by_one(sheet, search, there):
 REFUSED = {
     "--interleaved": "--interleaved means that READS hold both mates: leave out the mates columns",
     "--collapse": "--collapse works on single reads only, not on pairs",
-    "--al {sample}.fq -o {sample}.sam --un un.fq": "--un of mates 1 would be overwritten by each sample",
+    "--al {sample}.fq -o {sample}.sam --un un.fq": "--un (first mates) would be overwritten by each sample",
     "--al {sample}.fq -o x_1.fq": "-o would be overwritten by each sample",
 }
 

@@ -107,7 +107,7 @@ def test_a_run_that_fails_leaves_none(folder, index_of, command):
 REFUSED = {
     "--un r.fq": "--un r.fq is the same file as the input r.fq",
     "--un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
-    "-1 r.fq -2 un_2.fq --un un.fq": "--un of mates 2 un_2.fq is the same file as the input un_2.fq",
+    "-1 r.fq -2 un_2.fq --un un.fq": "--un (second mates) un_2.fq is the same file as the input un_2.fq",
     "--un -": "--un - is the same file as -o -",
     "--al x.sam": "--al x.sam: the output is FASTA or FASTQ, not .sam",
     "--al x.sam.gz": "--al x.sam.gz: the output is FASTA or FASTQ, not .sam",
