@@ -120,7 +120,7 @@ class Mapper:
                 emit(piece)
         if writer.takers:
             self._split(found.given, found.total, writer, emit)
-        with self.timed("summarise"):
+        with self.timed("summarize"):
             return Summary.of(found, self.options)
 
     def _split(
