@@ -138,8 +138,7 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
         return [_choose_full(meta, layout, method, max_memory)]
     held = meta.get("sparse")
     if held is None or layout not in (None, "auto", "sparse", held):
-        has = ", ".join([*meta["layouts"], *([held] if held else [])])
-        raise UnsupportedError(f"this index has no layout {layout or 'sparse'}; it has: {has}")
+        raise _has_no(layout or "sparse", meta)
     spare = max_memory and max_memory - plan.ways_to_search(meta)[held]
     fits = not spare or any(n <= spare for way, n in plan.ways_to_search(meta).items() if way != held)
     has_other = meta["layouts"] and fits
@@ -303,7 +302,12 @@ def _choose_layout(meta: dict, layout: str | None) -> str:
     for name in layouts.matching(layout):
         if str(name) in meta["layouts"]:
             return str(name)
-    raise UnsupportedError(f"this index has no layout {layout}; it has: {', '.join(meta['layouts'])}")
+    raise _has_no(layout, meta)
+
+
+def _has_no(layout: str, meta: dict) -> UnsupportedError:
+    has = ", ".join([*meta["layouts"], *filter(None, [meta.get("sparse")])])
+    return UnsupportedError(f"this index has no layout {layout}; it has: {has}")
 
 
 # Several indexes joined into one: their texts one after another; each is a group, named by its folder.

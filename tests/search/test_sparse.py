@@ -211,6 +211,14 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
     assert done.err.count("\n") == 1
 
 
+def test_a_layout_it_lacks_is_told_from_all_it_has(folder, command):
+    cases.build(folder / "both.fmx", numbered([random_letters(200, 1)]), ["bvsfm-k2-d96", "sparse"])
+    (folder / "r.fq").write_bytes(cases.fastq([("r", "ACGT")]))
+    for name in ("cofi", "sparse-k25"):
+        told = command("search", "-x", "both.fmx", "r.fq", "--layout", name).err
+        assert f"this index has no layout {name}; it has: bvsfm-k2-d96, sparse-k21-w16\n" in told
+
+
 def test_its_stages_are_timed(folders, command, monkeypatch):
     monkeypatch.chdir(folders)
     done = command("search", "-q", "-x", "sparse.fmx", "r.fq", "-o", "out.sam", "--report", "run.json")
