@@ -10,6 +10,7 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.errors import OutputError
+from fmx.input import alignments
 from fmx.output.formats import bam
 from fmx.output.search_output import RecordOutput
 
@@ -109,6 +110,25 @@ def test_samtools_says_what_is_wrong(search, folder):
     if os.path.exists("/dev/full"):
         result = search("-o", "/dev/full", "--format", "cram")
         assert (result.code, result.err.startswith("fmx: error: samtools could not write: ")) == (1, True)
+
+
+@pytest.mark.parametrize("options", [[], ["--sort"]])
+def test_the_wrong_reference_is_named(options, search, folder):
+    name, letters = GENOME[0]
+    (folder / "w.fa").write_text(f">{name}\n{letters[::-1]}\n")
+    told = search("-o", "w.cram", "--reference", "w.fa", *options).err
+    assert told == (
+        f"fmx: error: samtools could not write: contig {name} of --reference differs from that of the index; "
+        "use the indexed FASTA\n"
+    )
+    assert sorted(names(folder)) == ["w.fa", "w.fa.fai"]
+
+
+def test_a_fault_names_the_output(folder):
+    with open("said", "w+b") as stderr:
+        stderr.write(b'[sort] merging\\nsamtools sort: error closing "/x/out##idx##/x/out.bai"')
+        said = alignments.why_not_written(stderr, 1, "/x/out##idx##/x/out.bai", "s.bam")
+    assert said == "samtools sort: error closing s.bam"
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,7 @@ def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[
             descriptor = 1 if path == STANDARD else descriptor_of(path)
             target = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY)
             stack.callback(os.close, target)
-            with _child([*arguments, *_sorting(arguments, folder), "-o", "-"], target) as sink:
+            with _child([*arguments, *_sorting(arguments, folder), "-o", "-"], target, path) as sink:
                 yield sink
             return
         draft = stack.enter_context(DraftFolder(path))
@@ -314,7 +314,7 @@ def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[
             options += ["--write-index", "-o", f"{made}##idx##{made}{index}"]
         else:
             options += ["-o", made]
-        with _child(options, alignments.NOTHING) as sink:
+        with _child(options, alignments.NOTHING, path) as sink:
             yield sink
         _put_in_place(draft, made, index)
 
@@ -337,10 +337,10 @@ def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
 
 
 @contextmanager
-def _child(arguments: Sequence[str], output: int) -> Iterator[BinaryIO]:
+def _child(arguments: Sequence[str], output: int, path: str) -> Iterator[BinaryIO]:
     """Run samtools; yield its standard input, a binary file.
 
-    ``output``: descriptor of its standard output.  Raises OutputError if it fails.
+    ``output``: descriptor of its standard output; ``path``: its final name.  Raises OutputError if it fails.
     """
     with tempfile.TemporaryFile() as said, ExitStack() as stack:
         child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
@@ -352,7 +352,8 @@ def _child(arguments: Sequence[str], output: int) -> Iterator[BinaryIO]:
             yield pipe
             pipe.close()
         if child.wait() != 0:
-            raise OutputError(f"samtools could not write: {alignments.said(said, child.returncode)}")
+            why = alignments.why_not_written(said, child.returncode, arguments[-1], path)
+            raise OutputError(f"samtools could not write: {why}")
 
 
 def _close(pipe: BinaryIO) -> None:
