@@ -16,6 +16,7 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
 from ..machines.progress import Clock, OutputRun, Progress, RunCounts, Watch
 from ..report.facts import Report
+from .assign import GuideWindow
 from .counting import (
     FIRST,
     Counter,
@@ -203,7 +204,7 @@ def count(
         wall.turn_to("writing")
         sink.write(seen.table(output.kind))
         run.note(None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None)
-    tell_samples(seen.stats, progress)
+    tell_samples(seen.stats, progress, counter.options.looked)
     return counted(seen)
 
 
@@ -224,17 +225,26 @@ def count_all(
     return _seen(counter, samples, count_samples(counter, spans, len(samples), progress, clock or Clock()))
 
 
-def tell_samples(stats: list, progress: Progress) -> None:
-    """Print a line for each sample, and warnings and hints."""
+def tell_samples(stats: list, progress: Progress, looked: Sequence[GuideWindow]) -> None:
+    """Print a line for each sample, and warnings and hints; ``looked``: where guides were looked for."""
     for each in stats:
         if not each.reads:
             progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
         progress.say(
-            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} contain a guide: is it the right library? "
-            "Try --anywhere and --mismatches 1; --report lists the most frequent unassigned sequences"
+            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} contain a guide{_what_to_try(looked)}; "
+            "--report lists the most frequent unassigned sequences"
         )
+
+
+def _what_to_try(looked: Sequence[GuideWindow]) -> str:
+    given = {"--offset": "offsets", "--after": "after", "--before": "before"}
+    if places := [option for option, name in given.items() if any(getattr(each, name) for each in looked)]:
+        it = "them" if places[1:] else "it"
+        return f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads"
+    anywhere = "" if looked[0].anywhere else "--anywhere and "
+    return f": is it the right library? Try {anywhere}--mismatches 1"
 
 
 def count_shard(

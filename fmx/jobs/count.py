@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..compiler import object_cache
+from ..guides.assign import GuideWindow
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput
@@ -110,5 +111,6 @@ def add_up(
         if report := output.report:
             wall = progress.wall if job else None
             run.note(None, facts=lambda: facts_of(folder, found, report, wall) | seen.details())
-    tell_samples(seen.stats, progress)
+    looked = found[0].run["options"]["counting"]["looked"]
+    tell_samples(seen.stats, progress, [GuideWindow(**each) for each in looked])
     return found

@@ -196,7 +196,13 @@ def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
     told = command("count", "-l", "l.csv", "r.fa").err
-    assert "fmx: hint: few reads of r contain a guide: is it the right library? Try --anywhere and " in told
+    right = "fmx: hint: few reads of r contain a guide: is it the right library? Try --"
+    assert f"{right}anywhere and --mismatches 1; --report lists" in told
+    assert f"{right}mismatches 1; --report" in command("count", "-l", "l.csv", "r.fa", "--anywhere").err
+    for options, what in ((("--offset", "1"), "--offset, or leave it"), (("--after", "AC", "--before", "G"),
+                           "--after and --before, or leave them")):  # fmt: skip
+        told = command("count", "-l", "l.csv", "r.fa", *options).err
+        assert f"few reads of r contain a guide there: check {what} out to find offsets in the reads" in told
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
 
