@@ -244,7 +244,10 @@ class Targets:
 def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
     """The Targets of one or two libraries without duplicates.  Raises InputError if mates are missing."""
     library = libraries[0]
-    if not is_paired and (len(libraries) > 1 or library.seconds):
+    if not is_paired and len(libraries) > 1:
+        what = "a second library is for mates, with -1 and -2; to count single reads, join both into one file"
+        raise InputError(libraries[1].path, "", what)
+    if not is_paired and library.seconds:
         raise InputError(
             library.path, "", "this is a library of pairs: give the files of both mates with -1 and -2"
         )

@@ -109,7 +109,7 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             1,
             "p.csv: this is a library of pairs: give the files of both mates with -1 and -2",
         ),
-        (["-l", "l.csv", "-l", "l.csv", "r.fa"], 1, "a library of pairs: give the files of both mates"),
+        (["-l", "l.csv", "-l", "l.csv", "r.fa"], 1, "l.csv: a second library is for mates, with -1 "),
         (["-l", "l.csv", "-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "give one library of pairs, or two"),
         (["-l", "l.csv", "-1", "r.fa"], 2, "give -1 and -2 the same number of times"),
         (
