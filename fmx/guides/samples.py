@@ -72,17 +72,20 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
     first, second = [list(map(_files, given)) for given in (arguments, mates)]
     if not all(path for files in (*first, *second) for path in files):
         raise ValueError("empty file name in a comma-separated list")
+    is_given = names is not None
     if names is None:
         names = _names_of([files[0] for files in first])
     if len(names) != len(first):
         named, given = n_of(len(names), "name"), n_of(len(first), "sample")
-        raise ValueError(f"--names lists {named} for {given}: separate the files of one sample by commas")
+        commas = "commas join the files of one sample"
+        how = commas if len(names) < len(first) else f"separate samples by spaces; {commas}"
+        raise ValueError(f"--names lists {named} for {given}: {how}")
     if mates and list(map(len, first)) != list(map(len, second)):
         raise ValueError(
             "-1 and -2 differ in number of files: give one file with second mates for each file with first "
             "mates"
         )
-    _check_names(names)
+    _check_names(names, is_given)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
 
 
@@ -137,9 +140,11 @@ def read_sheet(path: str) -> list:
     return list(found.values())
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], is_given: bool = False) -> None:
     for name in names:
         if not name.isprintable() or not name:
             raise ValueError(f"sample name {brief(name, 60)!r} cannot be the name of a column: give --names")
         if names.count(name) > 1:
+            if is_given:
+                raise ValueError(f"--names has {brief(name, 60)} twice; each sample needs its own name")
             raise ValueError(f"two samples are named {brief(name, 60)}: give all names with --names")

@@ -164,8 +164,8 @@ def find_index(path: str | None) -> Path:
     if len(found) == 1:
         return found[0]
     if found:
-        listed = ", ".join(map(str, found[:5]))
-        raise IndexFileError(f"several indexes here ({listed}); choose one with -x or FMX_INDEX")
+        listed = ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if found[5:] else "")
+        raise IndexFileError(f"{len(found)} indexes here ({listed}); choose one with -x or FMX_INDEX")
     raise IndexFileError(
         "no index: give one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
     )

@@ -37,6 +37,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     "--rg-id": ("--rg",),
     "--sam-RG": ("--rg",),
     "--sample-label": ("--names",),
+    "--mumcand": ("--mumreference",),
     "-F": ("--no-unmapped",),
     "--gapopen": ("--gap",),
     **dict.fromkeys(("--gpu", "--cuda"), ("--for", "--engine cuda")),
@@ -54,6 +55,8 @@ NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a comm
         "-U": "reads are given without an option",
         "-y": "every occurrence is always found",
         "--end-to-end": "a hit is always as long as the read",
+        "--local": "a hit is always as long as the read; --trim5 and --trim3 trim reads",
+        **dict.fromkeys(("-L", "--seedlen"), "reads are matched whole, without seeds"),
         "--best": "hits with the fewest mismatches always come first",
         "--reorder": "records are always in the order of the reads",
         "--mm": "processes always share the memory of an index",
@@ -149,7 +152,9 @@ def no_such_option(
     from difflib import get_close_matches  # only for errors
 
     with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in own]
-    if meant := with_one_dash or get_close_matches(spelling, own, 1, 0.7):
+    words = {name.lstrip("-"): name for name in own}
+    close = [words[word] for word in get_close_matches(spelling.lstrip("-"), words, 1, 0.65)]
+    if meant := with_one_dash or close:
         return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
     return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
 

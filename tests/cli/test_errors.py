@@ -179,7 +179,11 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     (folder / "some.fmx").mkdir()
     assert "is not an fmx index" in complaint(command("search", "r.fq"))
     (folder / "other.fmx").mkdir()
-    assert "several indexes here (other.fmx, some.fmx)" in complaint(command("search", "r.fq"))
+    assert "2 indexes here (other.fmx, some.fmx); choose" in complaint(command("search", "r.fq"))
+    for number in range(5):
+        (folder / f"{number}.fmx").mkdir()
+    listed = "7 indexes here (0.fmx, 1.fmx, 2.fmx, 3.fmx, 4.fmx and 2 more); choose"
+    assert listed in complaint(command("search", "r.fq"))
 
 
 @pytest.fixture

@@ -70,6 +70,13 @@ MESSAGES = [
     ("search -1 a -2 b -X 600", "no option -X in 'fmx search': use --max-insert"),
     ("search -@ 4 r.fq", "no option -@ in 'fmx search': use --threads"),
     ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
+    ("search --local r.fq", "no option --local in 'fmx search': leave it out; a hit is always as long as "
+     "the read; --trim5 and --trim3 trim reads"),
+    ("search --seedlen 20 r.fq", "no option --seedlen in 'fmx search': leave it out; reads are matched "
+     "whole, without seeds"),
+    ("search --rnext r.fq", "no option --rnext in 'fmx search'; see 'fmx search --help'"),
+    ("search --outptu a r.fq", "no option --outptu in 'fmx search': did you mean --output?"),
+    ("mem --mumcand r.fq", "no option --mumcand in 'fmx mem': use --mumreference"),
     ("mem -mum -l 30 r.fq", "no option -m in 'fmx mem': did you mean --mum?"),
     ("inspect -v 2", "no option -v in 'fmx inspect'; see 'fmx inspect --help'"),
     ("locate -p 4 r.fq", "-p 4: a pattern is a DNA sequence; threads are -t 4"),
@@ -134,7 +141,10 @@ MESSAGES = [
     ("count -l a r.fq --offset 1 --after AC",
      "--offset, --anywhere, and --after or --before exclude each other"),
     ("count -l a r.fq --names b,c",
-     "--names lists 2 names for 1 sample: separate the files of one sample by commas"),
+     "--names lists 2 names for 1 sample: separate samples by spaces; commas join the files of one sample"),
+    ("count -l a r.fq,s.fq t.fq --names b", "--names lists 1 name for 2 samples: commas join the files of "
+     "one sample"),
+    ("count -l a r.fq s.fq --names b,b", "--names has b twice; each sample needs its own name"),
     ("count -l a --samples s.csv --names b",
      "--names cannot be combined with --samples: the sheet has the names"),
     ("count -l a -1 b -2 c -2 d", "give -1 and -2 the same number of times: once per sample"),
