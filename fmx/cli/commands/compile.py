@@ -19,7 +19,7 @@ def _checked(context: click.Context, option: click.Parameter, value: str | None)
     names = tuple(value.split(",")) if value else ()
     if not (set(names) <= set(ahead.GPUS) or (len(names) == 1 and names[0] in native.LEVELS)):
         levels, gpus = ", ".join(native.LEVELS), ",".join(ahead.GPUS)
-        raise click.BadParameter(f"{value!r} is not one of {levels}, nor GPUs such as {gpus}")
+        raise click.BadParameter(f"{value!r} is neither one processor ({levels}) nor a list of GPUs ({gpus})")
     return names
 
 
