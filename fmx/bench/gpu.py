@@ -38,7 +38,7 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 )  # fmt: skip
 @click.option("--energy/--no-energy", default=True, show_default=True, help="Measure energy, with NVML.")
 def gpu_command(**given: Any) -> None:
-    """Repeat the GPU experiments of the papers listed in docs/papers.md.
+    """Repeat GPU experiments from papers.
 
     Writes the results to a folder, as tables.
     """
