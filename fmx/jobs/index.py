@@ -1,6 +1,7 @@
 """The jobs of fmx index: building an index, and adding to one."""
 
 import os
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -46,7 +47,7 @@ class IndexJob:
         return f"replaced {self.path}{f', {prepared[1]}' if is_other else ''}"
 
     def say(self, opened: None, summary: str, context: JobContext) -> None:
-        context.progress.say(f"{summary}; inspect it with 'fmx inspect {self.path}'")
+        context.progress.say(f"{summary}; inspect it with: fmx inspect {shlex.quote(str(self.path))}")
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,10 @@ def test_messages_go_to_stderr_and_quiet_silences_them(folder, command):
     (folder / "r.fq").write_bytes(FASTQ)
     result = command("index", "ref.fa")
     assert result.out == b""
-    assert "wrote ref.fmx" in result.err
+    assert "wrote ref.fmx; inspect it with: fmx inspect ref.fmx\n" in result.err
+    (folder / "a b").mkdir()
+    result = command("index", "ref.fa", "-o", "a b/ref.fmx")
+    assert "wrote a b/ref.fmx; inspect it with: fmx inspect 'a b/ref.fmx'\n" in result.err
     for stage in (
         "reading the reference",
         "building the suffix array",
