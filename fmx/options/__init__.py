@@ -252,6 +252,7 @@ processors = engine_of(
 )
 _number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
 device = _number(default=0, show_default=True, help="GPU to use, counted from 0.")
+only_gpu = _number(show_default="0", help="GPU to use, counted from 0.")
 _first = _number(show_default="0", help="First GPU to use, counted from 0.")
 _gpus = functools.partial(
     click.option, "--gpus", type=GpuCount(1, 999), metavar="N|all", help="Number of GPUs to use."
@@ -311,14 +312,15 @@ searching = together(
 def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
     """Return the device of the options --engine, --device, --gpus and --gpu-memory.
 
-    ``n_gpus``: number of GPUs (None: all) without --device and --gpus.  Raises UsageError for --gpus with
-    --engine cpu.
+    ``n_gpus``: number of GPUs (None: all) without --device and --gpus.  Raises UsageError for one of
+    the last three with --engine cpu.
     """
     asked, first = given.gpus, given.device
-    if asked and given.engine == "cpu":
-        raise click.UsageError(
-            "--gpus has no effect with --engine cpu: use --engine cuda or auto, or omit --gpus"
-        )
+    for name, value in (("--device", first), ("--gpus", asked), ("--gpu-memory", given.gpu_memory)):
+        if value is not None and given.engine == "cpu":
+            raise click.UsageError(
+                f"{name} has no effect with --engine cpu: use --engine cuda or auto, or omit {name}"
+            )
     n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
     return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
 

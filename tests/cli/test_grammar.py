@@ -65,6 +65,8 @@ def home(folder):
         ("search r.fa --device cuda", "use --engine cuda"),
         ("search r.fa --gpus cuda", "use --engine cuda"),
         ("mem r.fa --gpus 2", "use --engine cuda or auto"),
+        ("search r.fa --device 0", "use --engine cuda or auto"),
+        ("mem r.fa --gpu-memory 1G", "use --engine cuda or auto"),
         ("search r.fa --gpu-memory 2", "give 2G or 2M"),
         ("mem r.fa --gpu-memory 0.5", "give 0.5G or 0.5M"),
         ("index r.fa --max-memory 8", "give 8G or 8M"),

@@ -120,6 +120,11 @@ MESSAGES = [
     ("locate -p ACGT --format gff", "--format: 'gff' is not one of 'sam', 'tsv', 'bed', "
      "'parquet', 'rtab', 'npz', 'fasta'"),
     ("locate -p ACGT --format fasta", "FASTA is for products of primers: give --pairs with it"),
+    ("locate -p ACGT --max-size 500", "--max-size is for products of primers: give --pairs with it"),
+    ("index a.fa --device 0",
+     "--device has no effect with --engine cpu: use --engine cuda or auto, or omit --device"),
+    ("index a.fa --engine cpu --gpu-memory 4G",
+     "--gpu-memory has no effect with --engine cpu: use --engine cuda or auto, or omit --gpu-memory"),
     ("locate -p ACGN --iupac --format sam",
      "SAM cannot represent IUPAC patterns: write TSV or BED with --iupac"),
     ("locate --pairs p.tsv -x a -x b", "--pairs searches one index: give one -x"),

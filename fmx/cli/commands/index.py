@@ -71,7 +71,7 @@ from ... import limits, options
         ),
     ),
 )
-@options.group(options.GPU, options.processor, options.rare(options.device), options.gpu_memory)
+@options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.

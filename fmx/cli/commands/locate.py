@@ -42,7 +42,7 @@ def amplify(given: SimpleNamespace) -> None:
     near = Near(given.mismatches, iupac=True, best_first=False)
     job = ProductsJob(
         index_of(given), given.pairs, MapOptions(SelectionPolicy(ALL), near=near),
-        ProductOutput(given.output, kind, given.max_size, given.absent),
+        ProductOutput(given.output, kind, given.max_size or ProductOutput.most, given.absent),
     )  # fmt: skip
     outputs = places_of(given, {"-o": (given.output, formats)})
     check_places([given.pairs], outputs, job.index.paths[0], anything)
@@ -85,8 +85,7 @@ def amplify(given: SimpleNamespace) -> None:
     click.option(
         "--max-size",
         type=options.Number(*limits.LENGTH),
-        default=3000,
-        show_default=True,
+        show_default="3000",
         metavar="N",
         help="Longest product in bases, primers included.",
     ),
@@ -125,6 +124,8 @@ def command(given: SimpleNamespace) -> None:
     """
     if given.pairs:
         return amplify(given)
+    if given.max_size is not None:
+        raise click.UsageError("--max-size is for products of primers: give --pairs with it")
     if given.kind == "fasta":
         raise click.UsageError("FASTA is for products of primers: give --pairs with it")
     from ...index.disk import META
