@@ -114,7 +114,7 @@ class Engine(click.Choice):
 
         usual = [name for name in self.choices if name not in CUDA]
         meant = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
-        named = ", or a GPU engine of docs/engines.md" if len(usual) < len(self.choices) else ""
+        named = ", or a GPU engine such as cuda_full" if len(usual) < len(self.choices) else ""
         advice = f"; did you mean {meant[0]}?" if meant else ""
         self.fail(f"{value!r} is not one of {', '.join(usual)}{named}{advice}", param, ctx)
 
@@ -242,7 +242,8 @@ def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default:
 
 
 engine = engine_of(
-    f"{_WHERE} NAME can also be one of the GPU engines in docs/engines.md.", (*limits.PROCESSORS, *CUDA)
+    f"{_WHERE} NAME can also be a GPU engine, such as cuda_full; fmx tune finds the fastest.",
+    (*limits.PROCESSORS, *CUDA),
 )
 processor = engine_of(_WHERE)
 processors = engine_of(

@@ -157,7 +157,7 @@ def test_an_index_that_does_not_fit_is_an_error_that_says_so(reads, indexed):
 
 @pytest.mark.parametrize(
     ("engine", "code", "said"),
-    [("cuda_memory", 1, "use cuda_task"), ("nonsense", 2, "of docs/engines.md")],
+    [("cuda_memory", 1, "use cuda_task"), ("nonsense", 2, "or a GPU engine such as cuda_full")],
 )
 def test_engines_that_make_no_sense_are_refused(engine, code, said, reads, indexed):
     found = search(reads, "-x", indexed, "--engine", engine)

@@ -114,8 +114,9 @@ def command(given: SimpleNamespace) -> None:
     """List every occurrence of patterns.
 
     Give patterns with -p, or as PATTERNS: FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard
-    input. The occurrences of each pattern are sorted by contig and position. The name of a pattern given with
-    -p is its sequence. With --pairs, fmx locate lists the PCR products of primer pairs.
+    input. The occurrences of each pattern are sorted by contig and position; in TSV and BED, start is
+    0-based and end is exclusive. The name of a pattern given with -p is its sequence. With --pairs, fmx
+    locate lists the PCR products of primer pairs.
 
     Examples:
     fmx locate -x ref.fmx -p GATTACA -p TTTTTTTT
