@@ -118,7 +118,7 @@ def test_shards_of_another_run_are_refused(screen, folder, command):
     assert other.code == 0
     done = command("merge", "out.d", "-o", "merged.tsv")
     assert (done.code, (folder / "merged.tsv").exists()) == (1, False)
-    assert "with --mismatches 0 in shard 2; with --mismatches 1 in shard 1; delete it" in done.err
+    assert "with --mismatches 0 in shard 2; with --mismatches 1 in shard 1): delete " in done.err
 
 
 @pytest.mark.parametrize(
