@@ -126,7 +126,7 @@ MESSAGES = [
     ("index a.fa --engine cpu --gpu-memory 4G",
      "--gpu-memory has no effect with --engine cpu: use --engine cuda or auto, or omit --gpu-memory"),
     ("locate -p ACGN --iupac --format sam",
-     "SAM cannot represent IUPAC patterns: write TSV or BED with --iupac"),
+     "SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac"),
     ("locate --pairs p.tsv -x a -x b", "--pairs searches one index: give one -x"),
     ("locate --pairs p.tsv -p ACGT", "--pairs takes the primers from FILE: leave out -p and PATTERNS"),
     ("locate --pairs p.tsv --iupac", "--pairs always accepts IUPAC codes: leave out --iupac"),

@@ -46,7 +46,7 @@ def command(given: SimpleNamespace) -> None:
     """Compile all of fmx for this processor ahead of time.
 
     If you do not run fmx compile, each command compiles what it needs on its first run. Machine code is
-    stored in $FMX_CACHE, $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
+    stored in $FMX_CACHE/fmx, $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
 
     Examples:
     fmx compile

@@ -153,7 +153,7 @@ def command(given: SimpleNamespace) -> None:
             f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
         )
     if given.iupac and kind == "sam":
-        raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV or BED with --iupac")
+        raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import LocateJob, ReadInput
     from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
