@@ -123,7 +123,8 @@ def make_mappers(
             )
         return on_cpu()
     if device.engine == "auto":
-        at_once = is_much(paths, options.n_threads)
+        # Of collapsed reads, only the distinct ones are mapped, after the cores have collected them.
+        at_once = not options.collapse and is_much(paths, options.n_threads)
         is_large = at_once and not options.pairing  # large ones suit GPUs; pairs have two files
         own = replace(options, chunk_size=options.sizes.auto_chunk << is_large)
         place = Auto(make_mapper(index, own, observers), start)

@@ -104,3 +104,12 @@ def test_the_library_keeps_the_gpus(index_of):
         ((kept,),) = [opened._searchers._cache._kept[2]]
         assert kept.sentence().startswith("GPUs for ")
         assert kept.turns.ways.speeds
+
+
+@pytest.mark.parametrize("name", ["all", "collapsed"])
+def test_much_input_starts_gpus_at_once_unless_equal_reads_are_collapsed(name, index_of, monkeypatch):
+    """The cores collect the reads, and only the distinct ones are mapped."""
+    monkeypatch.setattr(mappers, "is_much", lambda *_: True)
+    opened, device = fm_index.load(index_of(CONTIGS), with_text=True), workflow.Device("auto")
+    (place,) = mappers.make_mappers(opened, MODES[name], device, Said(), paths=["reads.fq"])
+    assert (place.turns.starter is not None) == (name == "all")
