@@ -82,7 +82,7 @@ def pytest_configure(config):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Processes of ``-n auto``."""
-    return max(2, available_cores())
+    return 1 + available_cores()
 
 
 def run_ahead(times: int) -> None:

@@ -30,5 +30,5 @@ def test_each_operator_condition_constant_and_call_is_changed_once():
 
 def test_files_and_their_tests_are_there():
     for path, tests in TESTS.items():
-        assert list(mutants((ROOT / path).read_bytes()))
+        assert any(mutants((ROOT / path).read_bytes()))
         assert all((ROOT / name).exists() for name in re.findall(r"tests/[\w/]+\.py", tests))

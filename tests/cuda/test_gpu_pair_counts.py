@@ -29,11 +29,12 @@ from fmx.search.pairs.proper import Pairing
 
 GPU = workflow.Device("cuda")
 FR = Pairing("fr", 0, 90)
-MATES = [(one, two) for _, (one, _), (two, _) in PAIRS]
+SHORT = ("AC", "GT")  # 10,000 near pairs, which take the simulator 20 seconds
+MATES = [(one, two) for _, (one, _), (two, _) in PAIRS if (one, two) != SHORT]
 MATES += [(two, two) for _, two in MATES[::3]]
 MATES += [(change(COPIED[:18], 3), naive.reverse_complement(change(COPIED[30:52], 5)))]
 MATES += [(contig[-9:], naive.reverse_complement(contig[-9:])) for _, contig in REPEATS]
-MATES += [(REPEATS[0][1][:8], "N"), ("", "A"), ("GATTACAGATTACA", "CCCCCCCCCCCC")]
+MATES += [(REPEATS[0][1][:8], "N"), ("", "A"), ("GACGT", ""), ("GATTACAGATTACA", "CCCCCCCCCCCC")]
 MODES = {
     "first": MapOptions(pairing=FR),
     "all": MapOptions(SelectionPolicy(ALL), pairing=FR),

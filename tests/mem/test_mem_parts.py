@@ -43,7 +43,7 @@ def test_awkward_references_in_parts(name, tmp_path):
                 assert find(several, queries_of(contigs), options) == find(one, queries_of(contigs), options)
 
 
-@examples(80)
+@examples(40)
 @given(sequences=st.lists(broken, min_size=1, max_size=5), data=st.data())
 def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     contigs = numbered([*sequences, "ACGT"])

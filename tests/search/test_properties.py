@@ -74,7 +74,7 @@ def test_verify_finds_what_a_scan_finds(folder_of_this, question):
 
 
 @given(questions(), st.sampled_from([1, 2, 3, 9]))
-@examples(150)
+@examples(100)
 def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_rate):
     contigs, reads = question
     opened = cases.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
