@@ -65,4 +65,4 @@ def test_the_page_tells_the_truth_and_bowtie_the_same(home, command, peer, monke
         subprocess.run([*bowtie, "bowtie.sam"], check=True, capture_output=True)
         assert places(ours) == places("bowtie.sam")
     assert (weight_of("hits.bam"), weight_of("exact.bam")) == (552, 431)
-    assert "(431 of the 1,915 sequences)" in " ".join(PAGE.split())
+    assert "; 431 of the 1,915 sequences are then mapped." in " ".join(PAGE.split())
