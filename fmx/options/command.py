@@ -40,9 +40,17 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     "--mumcand": ("--mumreference",),
     "-F": ("--no-unmapped",),
     "--gapopen": ("--gap",),
+    "--read1": ("-1",),
+    "--read2": ("-2",),
+    "--ref": ("-x",),
     **dict.fromkeys(("--gpu", "--cuda"), ("--for", "--engine cuda")),
     **dict.fromkeys(("--un-gz", "--un-conc", "--un-conc-gz"), ("--un",)),
     **dict.fromkeys(("--al-gz", "--al-conc", "--al-conc-gz"), ("--al",)),
+}
+
+INSTEAD: dict[str, dict[str, str]] = {  # the same, for one command: what to use
+    "search": {"--paired": "-1 and -2"},
+    "index": {"-p": "-o to name the index, or -t for threads", "--prefix": "-o", "-n": "-o"},
 }
 
 _TOLD_APART = "FASTA and FASTQ are recognized by their first byte"
@@ -52,7 +60,7 @@ NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a comm
         "--sam": "the output is SAM",
         "-f": _TOLD_APART,
         "-c": "'fmx locate -p SEQUENCE' searches for sequences that are given as arguments",
-        "-U": "reads are given without an option",
+        **dict.fromkeys(("-U", "--reads", "--input"), "reads are given without an option"),
         "-y": "every occurrence is always found",
         "--end-to-end": "a hit is always as long as the read",
         "--local": "a hit is always as long as the read; --trim5 and --trim3 trim reads",
@@ -142,9 +150,11 @@ def no_such_option(
     """Return the error for an unknown option: suggests an option, or explains why none is needed."""
     own = {name: param.type for param in command.params for name in param.opts if name[:1] == "-"}
     spelling = error.option_name
-    what = f"no option {spelling} in '{ctx.command_path}'"
-    if why := NEEDLESS.get(ctx.command_path.removeprefix("fmx "), {}).get(spelling):
+    what, name = f"no option {spelling} in '{ctx.command_path}'", ctx.command_path.removeprefix("fmx ")
+    if why := NEEDLESS.get(name, {}).get(spelling):
         return click.UsageError(f"{what}: leave it out; {why}", ctx)
+    if here := INSTEAD.get(name, {}).get(spelling):
+        return click.UsageError(f"{what}: use {here}", ctx)
     for here in ELSEWHERE.get(spelling, ()):
         name, _, value = here.partition(" ")
         if name in own and (not value or value in getattr(own[name], "choices", ())):

@@ -1,11 +1,13 @@
 """Wrong use of every command: one line that names the remedy, and exit code 2."""
 
+import re
+
 import cases
 import click
 import pytest
 
 from fmx.cli.main import fmx
-from fmx.options.command import ELSEWHERE, NEEDLESS, Command
+from fmx.options.command import ELSEWHERE, INSTEAD, NEEDLESS, Command
 
 
 def all_commands(group=fmx, words=()) -> dict:
@@ -57,7 +59,17 @@ MESSAGES = [
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx': use --version"),
     ("search -p 4 r.fq", "no option -p in 'fmx search': use --threads"),
-    ("index -p 4 r.fa", "no option -p in 'fmx index': use --threads"),
+    ("index -p x r.fa", "no option -p in 'fmx index': use -o to name the index, or -t for threads"),
+    ("index --prefix x r.fa", "no option --prefix in 'fmx index': use -o"),
+    ("index -n x r.fa", "no option -n in 'fmx index': use -o"),
+    ("search --reads r.fq", "no option --reads in 'fmx search': leave it out; reads are given without an "
+     "option"),
+    ("search --input=r.fq", "no option --input in 'fmx search': leave it out; reads are given without an "
+     "option"),
+    ("search --read1 a --read2 b", "no option --read1 in 'fmx search': use -1"),
+    ("search -1 a --read2 b", "no option --read2 in 'fmx search': use -2"),
+    ("search --ref x r.fq", "no option --ref in 'fmx search': use -x"),
+    ("search --paired a b", "no option --paired in 'fmx search': use -1 and -2"),
     ("search -v 2 r.fq", "no option -v in 'fmx search': use --mismatches"),
     ("search -S r.fq", "no option -S in 'fmx search': leave it out; the output is SAM; -o FILE "
      "writes it to a file"),
@@ -202,7 +214,11 @@ def test_what_other_programs_call_an_option_is_named_as_here(words):
     """No spelling that is told is one of the command's own, and what is said instead is."""
     command = COMMANDS[words]
     own = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
-    for spelling in {*ELSEWHERE, *NEEDLESS.get(" ".join(words), ())} - own.keys():
+    for spelling in {
+        *ELSEWHERE,
+        *NEEDLESS.get(" ".join(words), ()),
+        *INSTEAD.get(" ".join(words), ()),
+    } - own.keys():
         with (
             click.Context(command, info_name=" ".join(words)) as context,
             pytest.raises(click.UsageError) as error,
@@ -210,8 +226,12 @@ def test_what_other_programs_call_an_option_is_named_as_here(words):
             command.parse_args(context, [spelling, "1"])
         text = error.value.format_message()
         if ": use " in text:
-            name, _, value = text.partition(": use ")[2].partition(" ")
-            assert value in (*getattr(own[name], "choices", ()), "")
+            advice = text.partition(": use ")[2]
+            name, _, value = advice.partition(" ")
+            if advice in INSTEAD.get(" ".join(words), {}).values():
+                assert set(re.findall("-[-a-z0-9]+", advice)) <= own.keys()
+            else:
+                assert value in (*getattr(own[name], "choices", ()), "")
 
 
 def test_every_entry_of_the_tables_is_of_use():
@@ -222,7 +242,7 @@ def test_every_entry_of_the_tables_is_of_use():
             assert name == "--version" or any(
                 name in names and spelling not in names for names in own.values()
             )
-    for word, spellings in NEEDLESS.items():
+    for word, spellings in [*NEEDLESS.items(), *INSTEAD.items()]:
         assert not own[(word,)] & set(spellings)
 
 
