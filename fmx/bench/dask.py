@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import click
 
 from .. import options
-from ..errors import FmxError
+from ..errors import FmxError, n_of
 from ..measure import tables, timing
 from . import files
 from .options import output, runs
@@ -215,7 +215,7 @@ def dask_command(
         with slowed(cluster.workers[-1], slow):
             for _ in range(given["n_runs"] + 1):  # the first may compile, and is not counted
                 tries.append((timing.run(alone), *measured(shared, cluster)))
-    machine = f"{timing.machine()}; medians of {given['n_runs']} runs"
+    machine = f"{timing.machine()}; medians of {n_of(given['n_runs'], 'run')}"
     tables.keep(given["output"], "dask", machine, list(rows_of(tries[1:], kinds)))
 
 

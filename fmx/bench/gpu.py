@@ -56,7 +56,8 @@ def gpu_command(**given: Any) -> None:
 @length
 @click.option(
     "--layout", "names", multiple=True, default=["verify", "bvsfm-k2-d96"], show_default=True,
-    metavar="NAME", help="Layout to search, or verify for seed and verify. May be repeated.",
+    metavar="NAME",
+    help="Layout to search; the name verify stands for seed and verify. May be repeated.",
 )  # fmt: skip
 def gpus_command(given: SimpleNamespace) -> None:
     """Time the search on one GPU and on several.

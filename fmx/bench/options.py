@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .. import options
-from ..errors import FmxError
+from ..errors import FmxError, n_of
 from ..machines.places import ALL_GPUS
 from ..measure import timing
 from ..measure.tables import markdown
@@ -86,7 +86,7 @@ def require(tools: Iterable[str]) -> None:
 
 def show_machine(n_threads: int, n_runs: int) -> None:
     """Print the machine, the threads and the number of runs."""
-    click.echo(f"machine: {timing.machine()}; {n_threads} threads; medians of {n_runs} runs")
+    click.echo(f"machine: {timing.machine()}; {n_of(n_threads, 'thread')}; medians of {n_of(n_runs, 'run')}")
 
 
 def compared(

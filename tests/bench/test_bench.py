@@ -47,6 +47,16 @@ def test_simulated_pairs_are_proper(tmp_path):
     assert inserts == [[90]] * 20
 
 
+def test_one_run_is_not_called_runs(capsys):
+    from fmx.bench.options import show_machine
+
+    show_machine(1, 1)
+    show_machine(2, 3)
+    one, three = capsys.readouterr().out.splitlines()
+    assert one.endswith("; 1 thread; medians of 1 run")
+    assert three.endswith("; medians of 3 runs")
+
+
 def test_a_table_is_told_and_kept(tmp_path, capsys):
     from fmx.measure import tables
 
