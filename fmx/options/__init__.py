@@ -276,7 +276,7 @@ strands = together(
 )
 mismatches = click.option(
     "--mismatches", type=Number(*limits.MISMATCHES), default=0, show_default=True,
-    help="Allow up to N mismatches in a hit.",
+    help="Allow N mismatches in a hit, 0 to 2.",
 )  # fmt: skip
 verify = rare(
     click.option(

@@ -44,6 +44,20 @@ def test_help_all_is_the_same_as_help_without_rarely_used_options(arguments, com
     assert (whole.code, whole.out) == (0, command(*arguments, "--help").out)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("pairwise", "Align all pairs of DNA or RNA sequences globally."),
+        ("search", "Allow N mismatches in a hit, 0 to 2."),
+        ("locate", "Allow N mismatches in a hit, 0 to 2."),
+        ("mem", "only A, C, G and T (or U) match"),
+        ("bench gpus", "Layout to search; the name verify stands for seed and verify."),
+    ],
+)
+def test_help_names_the_letters_and_values_that_are_taken(words, said, command):
+    assert said in " ".join(command(*words.split(), "--help").out.decode().split())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_general_options_and_examples(name, command):
     text = command(name, "--help").out.decode()

@@ -66,7 +66,7 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @options.group(options.GPU, options.processors, options.all_gpus)
 @options.running
 def command(given: SimpleNamespace) -> None:
-    """Align all pairs of sequences globally.
+    """Align all pairs of DNA or RNA sequences globally.
 
     The pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
 
