@@ -157,9 +157,13 @@ def find_index(path: str | None) -> Path:
     """The index at ``path``, or the default one.  Raises IndexFileError if there is none, or several."""
     chosen = path or os.environ.get("FMX_INDEX")
     if chosen:
-        from ..index.disk import index_at
+        from ..index.disk import index_at, what_is_there
 
-        return index_at(chosen)
+        place = index_at(chosen)
+        if not (path or place.exists()):
+            where = "(from the environment variable FMX_INDEX)"
+            raise IndexFileError(f"{place}: {what_is_there(place)} {where}")
+        return place
     found = sorted(Path().glob("*.fmx"))
     if len(found) == 1:
         return found[0]

@@ -176,6 +176,11 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     assert "r.fq: this is a file, not an index: name the folder" in complaint(
         command("search", "-x", "r.fq", "r.fq")
     )
+    monkeypatch.setenv("FMX_INDEX", "/old/ref.fmx")
+    where = "(from the environment variable FMX_INDEX)"
+    assert complaint(command("search", "r.fq")).endswith(where)
+    assert where not in complaint(command("search", "-x", "no.fmx", "r.fq"))
+    monkeypatch.delenv("FMX_INDEX")
     (folder / "some.fmx").mkdir()
     assert "is not an fmx index" in complaint(command("search", "r.fq"))
     (folder / "other.fmx").mkdir()
