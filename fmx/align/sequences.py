@@ -19,7 +19,7 @@ from ..input.chunks import no_fasta
 from ..input.dna import CODE
 from ..input.reads import parse
 from ..input.spans import read_chunks
-from ..input.streams import STANDARD
+from ..input.streams import input_name
 
 if TYPE_CHECKING:
     from ..input.streams import GivenBytes
@@ -65,9 +65,7 @@ def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
                 names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
                 pieces.append(CODE[batch.data[start : start + batch.length[r]]])
     if not names and not isinstance(path, bytes):
-        raise InputError(
-            "standard input" if path == STANDARD else path, "", "the file is empty; expected FASTA"
-        )
+        raise InputError(input_name(path), "", "the file is empty; expected FASTA")
     starts = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
     return names, Sequences(np.concatenate(pieces), starts)
 

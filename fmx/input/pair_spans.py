@@ -23,10 +23,10 @@ from .chunks import Chunk, are_mates
 from .mates import Mates, Origin, check_names
 from .read_range import ALL, ReadRange, records_of_pairs
 from .reads import ReadBatch, check_sam, parse
-from .streams import STANDARD
+from .streams import input_name
 
 if TYPE_CHECKING:
-    from . import PairedFiles, ReadPath
+    from . import PairedFiles
 
 
 class PairChunks(NamedTuple):
@@ -281,7 +281,7 @@ def plan(
             choice.of(spans.plan([path], size, n_threads=n_threads))
             for choice, (_, path) in zip(choices, together, strict=True)
         ]
-        yield from items([(number, _name(path)) for number, path in together], sides)
+        yield from items([(number, input_name(path)) for number, path in together], sides)
 
 
 def items(
@@ -310,8 +310,3 @@ def items(
             ]
             links = link, (link := Future[Any]())
             yield PairSpan(files, taken, tuple(is_over), balance, links, after)
-
-
-def _name(path: "ReadPath") -> str:
-    """Return the name in messages."""
-    return "standard input" if str(path) == STANDARD else str(path)

@@ -60,6 +60,13 @@ def given(argument: str) -> str:
     return f"given {argument}"
 
 
+def input_name(path: "ReadPath") -> str:
+    """Return the name of an input in messages."""
+    if str(path) == STANDARD:
+        return "standard input"
+    return path if isinstance(path, str) else str(path)  # may be an alignments.CramPath
+
+
 def is_alignments(head: bytes) -> bool:
     """Return whether a file that begins with these bytes is BAM or CRAM."""
     if head[:4] == b"CRAM":
@@ -89,9 +96,7 @@ class Source:
         if type(path) is bytes:
             self.path = GIVEN
         else:
-            self.path = path if isinstance(path, str) else str(path)  # may be an alignments.CramPath
-            if self.path == STANDARD:
-                self.path = "standard input"
+            self.path = input_name(path)
         with named_input(self.path):
             if isinstance(path, bytes):
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))

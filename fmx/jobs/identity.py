@@ -12,7 +12,7 @@ import xxhash
 
 from .._version import __version__
 from ..errors import InputError, OutputError, brief, n_of, shown
-from ..input.streams import STANDARD
+from ..input.streams import input_name
 
 # For the CPU and GPUs: number of shards before they get larger; smallest and largest shard, input bytes.
 SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
@@ -28,8 +28,7 @@ def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **o
     """
     for path in paths:
         if not os.path.isfile(path):
-            name = "standard input" if path == STANDARD else path
-            raise InputError(name, "", "cannot be split into shards: give a regular file")
+            raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
     beside = options["output"].beside() if "output" in options else {}
     options = {name: asked(value) for name, value in options.items()}
     return {**seen(paths, metas), "command": command, "options": options, **beside}

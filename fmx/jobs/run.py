@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from ..errors import ClusterError, n_of
+from ..input.streams import input_name
 from ..machines.progress import Progress, RunCounts
 from . import (
     Job,
@@ -114,7 +115,7 @@ def say_summary(
     ``skip``: the value of --skip.
     """
     if names and not getattr(summary, summary.things):
-        things, files = _called(summary.things, asked), ", ".join(map(str, names))
+        things, files = _called(summary.things, asked), ", ".join(map(input_name, names))
         if command == "pairwise" and not names[1:]:
             progress.say(f"warning: {files} has fewer than two sequences, so there are no pairs")
         else:

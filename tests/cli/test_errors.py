@@ -144,6 +144,7 @@ def test_skipping_all_reads_gives_a_warning(indexed, command):
     assert (
         "fmx: warning: --skip 99 leaves no reads in r.fq\n" in command("search", "--skip", "99", "r.fq").err
     )
+    assert "fmx: warning: no reads in standard input\n" in command("search", "-", stdin=b"").err
 
 
 def test_one_sequence_has_no_pairs(folder, command):
