@@ -95,7 +95,6 @@ def _told(byte: int, usual: str = "") -> str:
 _OTHER = "is this a file of reads?"
 _FOREIGN = {
     ord("@"): "this looks like FASTQ or SAM",
-    ord("P"): "a zip archive? unpack it",
     0x1F: "compressed twice? decompress it once",
     0xEF: "a byte order mark? save the file without one",
     0xFE: "UTF-16? save the file as UTF-8",
@@ -136,14 +135,15 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
 
 
 def refuse_archive(path: str, begin: Any) -> None:
-    """Raise InputError if a file that begins with these bytes is a tar archive."""
-    if bytes(begin[257:262]) == b"ustar":
-        raise InputError(path, "", "this is a tar archive: unpack it")
+    """Raise InputError if a file that begins with these bytes is a tar or zip archive."""
+    kind = "tar" if bytes(begin[257:262]) == b"ustar" else "zip" if bytes(begin[:4]) == b"PK\3\4" else ""
+    if kind:
+        raise InputError(path, "", f"this is a {kind} archive: unpack it")
 
 
 def _of_lines(begin: bytes) -> str:
     """Return what a text that is neither FASTA nor FASTQ may be, with a remedy; "" if unknown."""
-    if begin[:1] in b"@>#":
+    if begin.removeprefix(b"\xef\xbb\xbf")[:1] in b"@>#":
         return ""
     lines = [re.split(rb"[\t,;]", line.strip()) for line in begin.splitlines()[:2]]
     if not any(re.fullmatch(rb'"?[ACGTUNacgtun]{10,}"?', field) for fields in lines for field in fields):

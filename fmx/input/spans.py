@@ -25,6 +25,7 @@ from .chunks import (
     find_border,
     is_mac,
     read_counted,
+    refuse_archive,
     skip_blank,
 )
 from .streams import Source
@@ -279,6 +280,7 @@ def plan_source(
     skip, head = first or first_of(source)
     if head.size == 0:
         return
+    refuse_archive(source.path, head)
     is_fastq = check(source.path, head[0])
     readers = _readers(source, size, skip, head, n_threads if is_fastq else 1)
     stream, link = yield from _side_by_side(source.path, is_fastq, readers)

@@ -368,19 +368,35 @@ def test_too_few_threads_or_too_little_memory_are_one_line(arguments, said, inde
 @pytest.mark.parametrize(
     ("begin", "said"),
     [
-        (b"\xef\xbb\xbf>a\nACGT\n", "found '\\xef' (a byte order mark? save the file without one)"),
+        (b"\xef\xbb\xbf>a\nACGTACGTACGT\n", "found '\\xef' (a byte order mark? save the file without one)"),
         (">a\nACGT\n".encode("utf-16"), "found '\\xff' (UTF-16? save the file as UTF-8)"),
         (
             gzip.compress(gzip.compress(b">a\nACGT\n", mtime=0), mtime=0),
             "found '\\x1f' (compressed twice? decompress it once)",
         ),
-        (b"PK\x03\x04", "found 'P' (a zip archive? unpack it)"),
+        (b"PK\x03\x04", "x: this is a zip archive: unpack it"),
     ],
 )
 def test_what_a_foreign_file_may_be_is_told(begin, said, indexed, command):
     (indexed / "x").write_bytes(begin)
     for arguments in (["search", "x"], ["index", "x"], ["pairwise", "x"]):
         assert said in complaint(command(*arguments))
+
+
+def test_reads_after_a_byte_order_mark_do_have_names(indexed, command):
+    (indexed / "x").write_bytes(b"\xef\xbb\xbf@a\nACGTACGTACGT\n+\nIIIIIIIIIIII\n")
+    for name in ("search", "mem", "locate"):
+        assert "found '\\xef' (a byte order mark?" in complaint(command(name, "x"))
+
+
+def test_only_a_zip_archive_is_called_one(indexed, command):
+    (indexed / "x").write_bytes(b"Pi\n")
+    for name in ("search", "index", "pairwise"):
+        said = complaint(command(name, "x"))
+        assert "found 'P'" in said
+        assert "zip" not in said
+    done = command("search", "-", stdin=b"PK\x03\x04")
+    assert "standard input: this is a zip archive: unpack it" in complaint(done)
 
 
 def test_sam_that_should_be_fasta_is_named(indexed, command):
