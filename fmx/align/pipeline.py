@@ -178,7 +178,7 @@ class PairInput(NamedTuple):
 def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
     """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files."""
     object_cache.on_first_compile(progress)
-    names, job = read_job(paths, options, output.values)
+    names, job = read_job(paths, options, output.values, lambda words: progress.say(f"warning: {words}"))
     _ = job.task  # counts q-grams
     return PairInput(names, job)
 
@@ -240,10 +240,13 @@ def records(
 
 
 def read_job(
-    paths: Sequence[Any], options: PairOptions, values: str | None = None
+    paths: Sequence[Any],
+    options: PairOptions,
+    values: str | None = None,
+    warn: Callable[[str], object] = lambda words: None,
 ) -> tuple[tuple, AlignmentJob]:
     """Return ((names of queries, of targets), AlignmentJob) of one FASTA file or of two."""
-    inputs = [read_sequences(path) for path in paths]
+    inputs = [read_sequences(path, warn) for path in paths]
     (names, queries), (others, targets) = inputs[0], inputs[-1]
     job = AlignmentJob(
         queries, targets, len(inputs) == 1, options.scoring, options.definition, options.identity,

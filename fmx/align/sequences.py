@@ -6,6 +6,7 @@
 Unlike in a reference, names may repeat and sequences may be empty.
 """
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from math import gcd
@@ -16,7 +17,7 @@ import numpy as np
 from ..compiler.functions import inlined
 from ..errors import InputError, UnsupportedError
 from ..input.chunks import no_fasta
-from ..input.dna import CODE
+from ..input.dna import CODE, LOOKED_AT, other_than_dna
 from ..input.reads import parse
 from ..input.spans import read_chunks
 from ..input.streams import input_name
@@ -52,9 +53,15 @@ def extent(sequences, i):
     return sequences.starts[i], sequences.starts[i + 1] - sequences.starts[i]
 
 
-def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
-    """Return (names, Sequences) of FASTA: a file, '-', or bytes, which may be empty. Raises InputError."""
+def read_sequences(
+    path: "GivenBytes | str", warn: Callable[[str], object] = lambda words: None
+) -> tuple[list[str], Sequences]:
+    """Return (names, Sequences) of FASTA: a file, '-', or bytes, which may be empty. Raises InputError.
+
+    ``warn`` gets a message if the file is hardly DNA.
+    """
     names, pieces = [], [np.empty(0, np.uint8)]
+    begin = bytearray()  # letters of the first sequences
     with closing(read_chunks([path], check=check_begin)) as chunks:
         for chunk in chunks:
             batch = parse(chunk)
@@ -63,9 +70,13 @@ def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
                     raise InputError(chunk.path, f"record {chunk.number + r}", "expected a name after '>'")
                 name, start = batch.name_start[r], batch.start[r]
                 names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
-                pieces.append(CODE[batch.data[start : start + batch.length[r]]])
+                letters = batch.data[start : start + batch.length[r]]
+                pieces.append(CODE[letters])
+                begin += letters[: LOOKED_AT - len(begin)].data
     if not names and not isinstance(path, bytes):
         raise InputError(input_name(path), "", "the file is empty; expected FASTA")
+    if strange := other_than_dna(np.frombuffer(begin, np.uint8)):
+        warn(f"{input_name(path)}: {strange} They match nothing")
     starts = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
     return names, Sequences(np.concatenate(pieces), starts)
 

@@ -21,7 +21,7 @@ from ..compiler.primitives import at, find_byte
 from ..compiler.sorting import lower_bound
 from ..errors import InputError, escaped, shown
 from ..input.chunks import CHUNK_SIZE, CR, IS_BAM, NEWLINE, about_cr, no_fasta, refuse_archive, skip_blank
-from ..input.dna import CODE, IUPAC
+from ..input.dna import CODE, LOOKED_AT, other_than_dna
 from ..input.read_range import InputShare
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
@@ -220,9 +220,6 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 
 
-_LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
-
-
 _SAM_HOLDS = "is not allowed in SAM (letters, digits, !#$%&+./:;?@^_|~- and, except first, * and =)"
 
 
@@ -258,8 +255,8 @@ def read_fasta(
             own = read_letters(source, n_threads, partial(_tell, source, share, number, done), size)
         share.end(number)
         done(share())
-        if strange := other_than_dna(own.letters[:_LOOKED_AT]):
-            warn(f"{source.path}: {strange}")
+        if strange := other_than_dna(own.letters[:LOOKED_AT]):
+            warn(f"{source.path}: {strange} No read can match there")
         _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
         lengths = np.diff(own.starts)
         if (lengths == 0).any():
@@ -279,19 +276,6 @@ def read_fasta(
         raise InputError(source.path, "", "the reference has no A, C, G or T: nothing to index")
     groups = grouped(files) if len(paths) > 1 else None
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
-
-
-def other_than_dna(letters: np.ndarray) -> str:
-    """Return a warning if many of ``letters`` (uint8, upper case) are not IUPAC codes of DNA, else ""."""
-    counts = np.bincount(letters, minlength=256)
-    counts[list(IUPAC + b".")] = 0
-    if counts.sum() <= _STRAY * letters.size:
-        return ""
-    others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
-    return (
-        f"{percent:.0f} % of its characters are not IUPAC codes of DNA ({others}): is it protein? No read "
-        "can match there"
-    )
 
 
 def _tell(source: Source, share: InputShare, number: int, done: Callable[[float | None], object]) -> None:

@@ -52,6 +52,20 @@ UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> base to write
 COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> complement
 
 
+LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
+
+
+def other_than_dna(letters: np.ndarray) -> str:
+    """Return a warning if many of ``letters`` (uint8) are not IUPAC codes of DNA, else ""."""
+    counts = np.bincount(letters, minlength=256)
+    counts[65:91] += counts[97:123]  # upper and lower case
+    counts[97:123] = counts[list(IUPAC + b".")] = 0
+    if counts.sum() <= _STRAY * letters.size:
+        return ""
+    others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
+    return f"{percent:.0f} % of its characters are not IUPAC codes of DNA ({others}): is it protein?"
+
+
 def is_ambiguous(sequence: str) -> bool:
     """Return whether a sequence is of IUPAC codes, and at least one of them stands for several bases."""
     letters = set(sequence.upper())

@@ -41,6 +41,20 @@ def test_of_several_files_the_protein_is_named(folder, command):
     assert "warning: p.fa: 37 %" in said
 
 
+def test_pairwise_warns_once_of_each_file_of_proteins(folder, command):
+    (folder / "d.fa").write_bytes(cases.fasta([("a", "acgtn" * 10_000), ("b", "ACGU")]))
+    (folder / "p.fa").write_bytes(cases.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1].lower())]))
+    expected = (
+        "fmx: warning: p.fa: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
+        "protein? They match nothing\n"
+    )
+    for names in (["p.fa"], ["d.fa", "p.fa"], ["p.fa", "d.fa"]):
+        done = command("pairwise", *names)
+        assert (done.code, done.err.count("warning"), done.err.count(expected)) == (0, 1, 1)
+    assert "warning" not in command("pairwise", "d.fa").err
+    assert "warning" not in command("pairwise", "-q", "p.fa").err
+
+
 def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
     (folder / "a.fa").write_bytes(cases.fasta(GENOME))
     (folder / "b.fa").write_bytes(cases.fasta([("c1", random_letters(3000, "two"))]))
