@@ -161,8 +161,8 @@ def find_index(path: str | None) -> Path:
 
         place = index_at(chosen)
         if not (path or place.exists()):
-            where = "(from the environment variable FMX_INDEX)"
-            raise IndexFileError(f"{place}: {what_is_there(place)} {where}")
+            name = f"{place} (from the environment variable FMX_INDEX)"
+            raise IndexFileError(f"{name}: {what_is_there(place)}")
         return place
     found = sorted(Path().glob("*.fmx"))
     if len(found) == 1:
