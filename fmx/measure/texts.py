@@ -109,7 +109,7 @@ def random_codes(n: int) -> np.ndarray:
         length = min(int(rng.integers(300, 6000)), n // 4)
         source, target = rng.integers(0, n - length, 2)
         text[target : target + length] = text[source : source + length]
-        copied += length
+        copied += max(length, 1)
     return text
 
 

@@ -113,19 +113,28 @@ def choices_of_index(meta: dict, place: SearchPlace) -> Iterator[Choice]:
 def tune(question: Question, progress: Progress, plan_only: bool = False) -> dict:
     """Return the answer that ``text`` formats; trials of an earlier run are reused.
 
-    Raises UnsupportedError if no index fits, DeviceError if a GPU is requested and there is none.
+    Raises UnsupportedError if no index or method fits, DeviceError if a GPU is requested and there is none.
     """
     meta = store.read_meta(question.index) if question.index else None
+    if meta and question.length > _longest_contig(question.index, meta):
+        raise UnsupportedError(
+            f"no search method fits: reads of {question.length:,} bases are longer than every contig: use a "
+            "smaller --length"
+        )
     sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
     at = _places(question, progress)
     index = str(question.index) if question.index else None
     kept, key = KeptResults(at[-1].device), question.key(meta)  # the GPU's, if there is one
     if not plan_only and (known := kept.get(key)):
         return {**known, "index": index, "kept": str(kept.path)}
-    found: list[Choice] = []
+    offered: list[Choice] = []
     for place in at:
-        offered = choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
-        found += [choice for choice in offered if _can_search(choice, question.length)]
+        offered += choices_of_index(meta, place) if meta else choices_of_reference(sizes, place)
+    found = [choice for choice in offered if _can_search(choice, question.length)]
+    if offered and not found and (sparse := parse_sparse(offered[0].way)):
+        raise UnsupportedError(
+            f"no search method fits: {sparse} finds only reads of {sparse.shortest} bases or more, on the CPU"
+        )
     if not found:
         allowed = ", ".join(f"{bytes_of(place.memory)} ({place.kind})" for place in at)
         raise UnsupportedError(f"no index of this reference fits into {allowed}: raise --max-memory")
@@ -146,6 +155,11 @@ def tune(question: Question, progress: Progress, plan_only: bool = False) -> dic
 def _can_search(choice: Choice, length: int) -> bool:
     sparse = parse_sparse(choice.way)
     return not sparse or (choice.engine == "cpu" and length >= sparse.shortest)
+
+
+def _longest_contig(path: Any, meta: dict) -> int:
+    lengths, _ = store.read_array(path, meta, "contig_lengths")
+    return int(lengths.max())
 
 
 def _parts_of(n_bases: int) -> list:

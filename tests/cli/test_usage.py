@@ -153,6 +153,8 @@ MESSAGES = [
     ("pairwise --format phylip a.fa", "--format phylip is for matrices: give --matrix with it"),
     ("pairwise --iddef 5 a.fa", "--iddef: '5' is not one of '0', '1', '2', '3', '4'"),
     ("pairwise --gap x a.fa", "--gap: 'x' is not a whole number"),
+    ("tune --bases 3", "--bases 3 is shorter than the reads (--length 100); did you mean 3M or 3G?"),
+    ("tune --bases 1K --length 1500", "--bases 1000 is shorter than the reads (--length 1500)"),
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
     ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",

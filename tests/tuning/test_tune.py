@@ -11,6 +11,7 @@ from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
 from fmx.index.layouts import parse_sparse
 from fmx.machines.progress import Progress
+from fmx.measure.texts import random_codes
 from fmx.tuning import trials
 from fmx.tuning.trials import KeptResults, Question, SearchPlace
 
@@ -58,6 +59,11 @@ def test_less_memory_leaves_fewer_choices_and_none_is_refused(cache):
     question = Question(None, 100 * MB, 100, MB, "cpu", 1)
     with pytest.raises(UnsupportedError, match="raise --max-memory"):
         trials.tune(question, plan_only=True, progress=PROGRESS)
+
+
+@pytest.mark.parametrize("n_bases", [1, 2, 3, 4])
+def test_a_random_text_may_be_tiny(n_bases):
+    assert random_codes(n_bases).size == n_bases + 1
 
 
 @pytest.mark.parametrize("way", trials.WAYS[2:])
@@ -138,9 +144,11 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path):
     assert "to measure again" in text
     assert str(path) not in text
     path = moved
-    result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu")
-    assert result.code == 1
-    assert "use a smaller --length" in result.err
+    for more in ((), ("--plan",)):
+        result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu", *more)
+        why = "reads of 10,000 bases are longer than every contig: use a smaller --length"
+        assert (result.code, result.err) == (1, f"fmx: error: no search method fits: {why}\n")
+    assert command("tune", "-q", path, "--length", "9000", "--engine", "cpu", "--plan").code == 0
     assert command("tune", "--plan").code == 2
 
 
@@ -148,6 +156,8 @@ def test_a_sparse_suffix_array_is_offered_and_tried(cache, command, tmp_path):
     path = cases.build(tmp_path / "s.fmx", CONTIGS, ["sparse"])
     text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
     assert f"to search:  fmx search --layout sparse-k21-w16 --engine cpu -x {path} READS" in text
+    short = command("tune", "-q", path, "--length", "20", "--engine", "cpu", "--plan").err
+    assert "no search method fits: sparse-k21-w16 finds only reads of 36 bases or more, on the CPU" in short
     tried = {}
     for length in (35, 36):
         question = Question(None, MB, length, GB, "cpu", 1)

@@ -63,6 +63,11 @@ def command(given: SimpleNamespace) -> None:
         )
     if bool(index_path) == bool(given.bases):
         raise click.UsageError("give either INDEX or --bases, the size of a reference")
+    if given.bases and given.bases < given.length:
+        units = f"; did you mean {given.bases}M or {given.bases}G?" if given.bases < 1000 else ""
+        raise click.UsageError(
+            f"--bases {given.bases} is shorter than the reads (--length {given.length}){units}"
+        )
     from ...compiler import object_cache
     from ...machines.progress import Progress
     from ...tuning import trials
