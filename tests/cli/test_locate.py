@@ -34,6 +34,14 @@ def test_a_pattern_with_anything_but_bases_is_refused(bad, byte, folder, index_o
     assert result.err == f"fmx: error: -p {shown(bad)}: {byte} is not a base\n"
 
 
+def test_a_file_with_p_is_recognized(folder, index_of, command):
+    for name in ("reads.fa", "r1.fa", "ACGT"):
+        (folder / name).write_text(">1\nACGT\n")
+        result = command("locate", "-q", "-x", index_of(GENOME), "-p", name)
+        error = f"fmx: error: {name} is a file: give it without -p\n"
+        assert (result.code, result.err) == ((0, "") if name == "ACGT" else (2, error))
+
+
 def test_a_sequence_without_p_is_recognized(folder, index_of, command):
     result = command("locate", "-x", index_of(GENOME), "GATTACA")
     assert (result.code, result.err) == (

@@ -136,6 +136,8 @@ def command(given: SimpleNamespace) -> None:
     for pattern in given.literal:
         if pattern.isdecimal():
             raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
+        if not set(pattern.upper()) <= set("ACGTUN") and os.path.isfile(pattern):
+            raise click.UsageError(f"{pattern} is a file: give it without -p")
         if other := bytes_of(pattern).translate(None, LETTERS):
             raise click.UsageError(f"-p {pattern}: {escaped(other[:1])} is not a base")
     for name in given.patterns:
