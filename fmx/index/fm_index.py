@@ -137,7 +137,8 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
     if method != "sparse":
         return [_choose_full(meta, layout, method, max_memory)]
     held = meta.get("sparse")
-    if held is None or layout not in (None, "auto", "sparse", held):
+    named = layout in (None, "auto", "sparse") or str(parse_sparse(layout)) == held
+    if held is None or not named:
         raise _has_no(layout or "sparse", meta)
     spare = max_memory and max_memory - plan.ways_to_search(meta)[held]
     fits = not spare or any(n <= spare for way, n in plan.ways_to_search(meta).items() if way != held)
@@ -307,6 +308,9 @@ def _choose_layout(meta: dict, layout: str | None) -> str:
 
 def _has_no(layout: str, meta: dict) -> UnsupportedError:
     has = ", ".join([*meta["layouts"], *filter(None, [meta.get("sparse")])])
+    if "sparse" not in meta and parse_sparse(layout):
+        add = f"'fmx index --add --layout {layout} INDEX'"
+        return UnsupportedError(f"this index has no layout {layout}, only {has}: add it with {add}")
     return UnsupportedError(f"this index has no layout {layout}; it has: {has}")
 
 

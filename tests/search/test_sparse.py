@@ -219,6 +219,17 @@ def test_a_layout_it_lacks_is_told_from_all_it_has(folder, command):
         assert f"this index has no layout {name}; it has: bvsfm-k2-d96, sparse-k21-w16\n" in told
 
 
+@pytest.mark.parametrize(("option", "name"), [("--method", "sparse"), ("--layout", "sparse-k25")])
+def test_it_can_be_added_to_an_index_without_one(option, name, folder, command):
+    cases.build(folder / "x.fmx", numbered([random_letters(200, 1)]), ["bvsfm-k2-d96"])
+    (folder / "r.fq").write_bytes(cases.fastq([("r", random_letters(60, 1))]))
+    add = f"fmx index --add --layout {name} INDEX"
+    told = command("search", "-x", "x.fmx", "r.fq", option, name).err
+    assert f"this index has no layout {name}, only bvsfm-k2-d96: add it with '{add}'\n" in told
+    assert command(*add.replace("INDEX", "x.fmx").split()[1:]).code == 0
+    assert command("search", "-x", "x.fmx", "r.fq", option, name).code == 0
+
+
 def test_its_stages_are_timed(folders, command, monkeypatch):
     monkeypatch.chdir(folders)
     done = command("search", "-q", "-x", "sparse.fmx", "r.fq", "-o", "out.sam", "--report", "run.json")
