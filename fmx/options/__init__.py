@@ -119,6 +119,18 @@ class Engine(click.Choice):
         self.fail(f"{value!r} is not one of {', '.join(usual)}{named}{advice}", param, ctx)
 
 
+class Method(click.Choice):
+    """A search method; for the name of a layout the error names --layout."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            from ..index.layouts import REGISTRY  # only for errors
+
+            if value.partition("-")[0] in (*REGISTRY, "sparse"):
+                self.fail(f"{value!r} is a layout: use --layout {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class GpuNumber(Number):
     """The number of a GPU."""
 
@@ -227,7 +239,7 @@ def max_memory_of(help_text: str) -> Decorator:
 
 
 method = click.option(
-    "--method", type=click.Choice(limits.METHODS), metavar="NAME", default="auto", show_default=True,
+    "--method", type=Method(limits.METHODS), metavar="NAME", default="auto", show_default=True,
     help="Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or "
     "auto, the fastest that the index supports.",
 )  # fmt: skip

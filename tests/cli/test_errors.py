@@ -126,6 +126,8 @@ def test_unknown_layouts_are_refused_by_name(indexed, command):
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     message = complaint(command("index", "-q", "r.fa", "--layout", "nope"))
     assert "no layout 'nope'; the layouts are bvsfm" in message
+    message = complaint(command("search", "--layout", "verify", "r.fq"))
+    assert "no layout 'verify' (it is a search method: --method verify); the layouts are bvsfm" in message
     assert message.endswith(" and sparse, or auto")
     message = complaint(command("index", "-q", "r.fa", "--layout", "auto,sparse"))
     assert message.endswith("layout auto cannot be combined with other layouts or added to an index")

@@ -91,8 +91,9 @@ def matching(name: str) -> list:
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
+        method = f" (it is a search method: --method {name})" if name in ("verify", "backward") else ""
         raise UnsupportedError(
-            f"no layout {name!r}; the layouts are {', '.join(REGISTRY)} and sparse, or auto"
+            f"no layout {name!r}{method}; the layouts are {', '.join(REGISTRY)} and sparse, or auto"
         )
     found = [
         LayoutName(match[1], k, d)
