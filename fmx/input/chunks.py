@@ -162,9 +162,8 @@ _HEAD = 1 << 14  # bytes that are looked at
 
 def advice(paths: tuple[str, ...]) -> str:
     """Advice if files given as single reads look like mates, or repeat, or ""; pipes are not checked."""
-    for path in paths:
-        if os.path.isfile(path) and paths.count(path) > 1:
-            return f"{path} is given more than once, so its reads are mapped several times"
+    if warning := repeated(paths, "mapped"):
+        return warning
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
         if len(found) > 1 and _are_mates(*found[:2]):
@@ -172,6 +171,14 @@ def advice(paths: tuple[str, ...]) -> str:
     for (one, first), (two, second) in pairwise(known):
         if first and second and all(map(_are_mates, first, second)):
             return f"{one} and {two} look like mates: map them as pairs with -1 {one} -2 {two}"
+    return ""
+
+
+def repeated(paths: tuple[str, ...], done: str) -> str:
+    """Return a warning if a file is given more than once, or ""; ``done``: what becomes of its reads."""
+    for path in paths:
+        if os.path.isfile(path) and paths.count(path) > 1:
+            return f"{path} is given more than once, so its reads are {done} several times"
     return ""
 
 

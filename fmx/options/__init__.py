@@ -199,6 +199,13 @@ def output_format(names: Sequence[str], usual: str, what: str = "") -> Decorator
     )  # fmt: skip
 
 
+def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str = "") -> None:
+    """Raise UsageError if a file is given as the first and the second mates of the same pairs."""
+    for one, two in zip(mates1, mates2, strict=True):
+        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
+            raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
+
+
 def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse an empty name in a comma-separated list."""
     if value is not None and not all(value.split(",")):

@@ -52,7 +52,7 @@ def test_pairs_of_a_library_and_pairs_of_others(where, screen, command):
     other = sum(None not in pair and pair not in pairs for pair in truth)
     none = sum(None in pair for pair in truth)
     assert f"{other} recombined, {none} unassigned; " in done.err
-    assert "second mates: 3 reverse (100 %)" in done.err
+    assert "; in second mates after 3 bases on the reverse strand (100 %)\n" in done.err
 
 
 def test_the_page_shows_commands_for_mates(screen, command, monkeypatch):
@@ -122,6 +122,8 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             2,
             "give one file with second mates for each file with first mates",
         ),
+        (["-l", "l.csv", "-1", "r.fa", "-2", "./r.fa"], 2, "-1 r.fa and -2 ./r.fa are the same file\n"),
+        (["-l", "l.csv", "-1", "s.fa,r.fa", "-2", "t.fa,r.fa"], 2, "-1 r.fa and -2 r.fa are the same file\n"),
         (["-l", "l.csv", "r.fa", "--offset", "1/2"], 2, "give the files with -1 and -2"),
         (
             ["-l", "l.csv", "-1", "r.fa", "-2", "s.fa", "--after", "A/C/G"],

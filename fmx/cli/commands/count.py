@@ -184,7 +184,9 @@ def command(given: SimpleNamespace) -> None:
     from ...guides.library import begins_library, begins_reads
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
+    from ...input.chunks import repeated
     from ...jobs.count import CountJob
+    from ...machines.progress import Progress
     from ..dispatch import anything, check_places, do, format_of, places_of
 
     kind, formats = format_of(given.kind, given.output, TABLES, "mageck")
@@ -194,6 +196,9 @@ def command(given: SimpleNamespace) -> None:
         samples = read_sheet(sheet) if sheet else samples_of(first, named, given.mates2)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if given.mates1:
+        for sample in samples:
+            options.refuse_same_mates(sample.first, sample.second)
     if len(looked) > 1 and not samples[0].second:
         raise click.UsageError(
             "a slash separates the values of first and second mates: give the files with -1 and -2"
@@ -216,6 +221,9 @@ def command(given: SimpleNamespace) -> None:
         CountOutput(given.output, kind, report),
     )  # fmt: skip
     do(given, job)
+    for sample in samples:
+        if found := repeated(sample.first, "counted"):
+            Progress(given.quiet).say(f"warning: {found}")
 
 
 def _looked(given: SimpleNamespace) -> list:

@@ -183,11 +183,8 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
         raise click.UsageError(
             f"-1 has {one} but -2 has {two}: give one file with second mates for each file with first mates"
         )
-    for one, two in zip(given.mates1, given.mates2, strict=True):
-        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
-            raise click.UsageError(
-                f"-1 {one} and -2 {two} are the same file; if it holds both mates, use --interleaved"
-            )
+    advice = "; if it holds both mates, use --interleaved"
+    options.refuse_same_mates(given.mates1, given.mates2, advice)
 
 
 def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
