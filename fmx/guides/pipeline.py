@@ -232,8 +232,9 @@ def tell_samples(stats: list, progress: Progress, looked: Sequence[GuideWindow])
             progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
+        which = f"sample{'s' * (len(few) > 1)} {', '.join(few[:5])}"
         progress.say(
-            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} contain a guide{_what_to_try(looked)}; "
+            f"hint: few {stats[0].unit}s of {which} contain a guide{_what_to_try(looked)}; "
             "--report lists the most frequent unassigned sequences"
         )
 

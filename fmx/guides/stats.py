@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import n_of
-from ..report.samples import LOW, offsets_in_words
+from ..report.samples import LOW, starts_in_words
 from .assign import UNSURE
 from .table import MANY, NONE
 from .targets import RECOMBINED, GuideTally
@@ -72,7 +72,8 @@ class SampleStats:
         ):  # fmt: skip
             said += f", {n:,} {what}" if n else ""
         said += f"; {self.zero_guides:,} of {n_of(self.guides, 'guide')} without reads, Gini {self.gini:.3f}"
-        return f"{said}; offsets of guides: {offsets_in_words(self.facts())}"
+        starts = starts_in_words(self.facts())
+        return f"{said}; guides start {starts}" if starts else said
 
     def facts(self) -> dict[str, Any]:
         """Return the statistics as JSON types."""

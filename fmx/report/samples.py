@@ -4,7 +4,7 @@ docs/reports.md describes the facts ``samples``, ``ranks`` and ``correlation``.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -58,14 +58,26 @@ def offsets_in_words(sample: Sample) -> str:
     return "; second mates: ".join(said)
 
 
-def _of_mate(sample: Sample, mate: int) -> str:
+def starts_in_words(sample: Sample) -> str:
+    """The same offsets as a part of a sentence; "" if there are none."""
+    of_mates1, of_mates2 = (_of_mate(sample, mate, _start) for mate in (1, 2))
+    said = [of_mates1, of_mates2 and f"in second mates {of_mates2}"]
+    return "; ".join(filter(None, said))
+
+
+def _offset(place: Mapping[str, Any]) -> str:
+    return f"{place['offset']}{' reverse' if place['strand'] == '-' else ''}"
+
+
+def _start(place: Mapping[str, Any]) -> str:
+    strand = " on the reverse strand" if place["strand"] == "-" else ""
+    return f"after {n_of(place['offset'], 'base')}{strand}"
+
+
+def _of_mate(sample: Sample, mate: int, words: Callable[[Mapping[str, Any]], str] = _offset) -> str:
     places = [place for place in sample["offsets"] if place["mate"] == mate]
     shares = [(place, 100 * place["reads"] / max(sample["assigned"], 1)) for place in places[:8]]
-    return ", ".join(
-        f"{place['offset']}{' reverse' if place['strand'] == '-' else ''} ({share:.0f} %)"
-        for place, share in shares
-        if share >= 1
-    )
+    return ", ".join(f"{words(place)} ({share:.0f} %)" for place, share in shares if share >= 1)
 
 
 def sections(facts: Mapping[str, Any]) -> list[str]:

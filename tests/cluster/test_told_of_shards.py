@@ -42,9 +42,9 @@ CASES = {
     "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
     "count -l l.csv --offset 0": (["reads.fq"], [
         "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "
-        "0.000; offsets of guides: none",
-        "fmx: hint: few reads of reads contain a guide there: check --offset, or leave it out to find "
-        "offsets in the reads; --report lists the most frequent unassigned sequences",
+        "0.000",
+        "fmx: hint: few reads of sample reads contain a guide there: check --offset, or leave it out to "
+        "find offsets in the reads; --report lists the most frequent unassigned sequences",
         "fmx: 120 reads: 0 assigned (0.00 %)",
     ]),
 }  # fmt: skip

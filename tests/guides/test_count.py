@@ -49,8 +49,8 @@ def test_all_ways_to_find_guides_tell_the_truth(where, screen, command):
     ]  # fmt: skip
     assert "3,000 reads" in done.err
     assert "1 of 40 guides without reads" in done.err
-    assert "offsets of guides: " in done.err
-    assert all(f"{i} (25 %)" in done.err for i in (7, 8, 9, 10)) or "24 %" in done.err
+    assert "; guides start after " in done.err
+    assert all(f"after {i} bases (25 %)" in done.err for i in (7, 8, 9, 10)) or "24 %" in done.err
 
 
 def test_files_of_a_sample_and_threads_and_standard_input(screen, command):
@@ -94,7 +94,7 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     reads = "".join(f">r\nTT{naive.reverse_complement(read)}\n" for read in lines[1::4])
     done = command("count", "-l", folder / "library.csv", "-", stdin=reads.encode())
     assert [int(row[2]) for row in rows(done.out)[1:]] == [truth.count(i) for i in range(40)]
-    assert "12 reverse (100 %)" in done.err
+    assert "; guides start after 12 bases on the reverse strand (100 %)\n" in done.err
     done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.code == 1
     assert done.err.endswith(
@@ -125,7 +125,7 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         "fmx: l.csv: 2 guides differ by one base from another (such as a and b); reads that match both are "
         "ambiguous",
         "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; "
-        "offsets of guides: 0 (100 %)",
+        "guides start after 0 bases (100 %)",
     ]
 
 
@@ -195,15 +195,29 @@ def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
     told = command("count", "-l", "l.csv", "r.fa").err
-    right = "fmx: hint: few reads of r contain a guide: is it the right library? Try --"
+    right = "fmx: hint: few reads of sample r contain a guide: is it the right library? Try --"
     assert f"{right}anywhere and --mismatches 1; --report lists" in told
     assert f"{right}mismatches 1; --report" in command("count", "-l", "l.csv", "r.fa", "--anywhere").err
     for options, what in ((("--offset", "1"), "--offset, or leave it"), (("--after", "AC", "--before", "G"),
                            "--after and --before, or leave them")):  # fmt: skip
         told = command("count", "-l", "l.csv", "r.fa", *options).err
-        assert f"few reads of r contain a guide there: check {what} out to find offsets in the reads" in told
+        assert (
+            f"few reads of sample r contain a guide there: check {what} out to find offsets in the reads"
+            in told
+        )
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
+
+
+def test_a_file_that_is_given_twice_for_a_sample_is_warned_of(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\n")
+    for name in ("r.fa", "s.fa"):
+        (folder / name).write_text(">1\nACGTACGT\n")
+    done = command("count", "-l", "l.csv", "r.fa,r.fa", "s.fa")
+    assert rows(done.out)[1] == ["a", "a", "2", "1"]
+    warning = "fmx: warning: r.fa is given more than once, so its reads are counted several times\n"
+    assert done.err.count("given more than once") == done.err.count(warning) == 1
+    assert "warning" not in command("count", "-l", "l.csv", "r.fa", "r.fa", "--names", "a,b").err
 
 
 def test_no_reads_are_no_error(folder, command):
