@@ -235,7 +235,10 @@ def report_compiling(is_callable: Callable[[], bool], unknown: str, what: str = 
         later = "later runs reuse the code"
         if not is_kept():
             where = folder() or "a folder without a home"
-            later = f"each time: {where} is not a private folder; set FMX_CACHE to one"
+            later = (
+                f"each time: the code cannot be stored in {where}; set FMX_CACHE to a folder that only you "
+            )
+            later += "can write to"
         elif not is_callable():
             later = f"each time: {unknown}"
         _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")

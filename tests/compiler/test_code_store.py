@@ -483,7 +483,9 @@ def test_code_that_another_user_planted_does_not_run(where, index, found, tmp_pa
         (above / real.name).chmod(0o777)
     done = search(path, variables={"FMX_CACHE": str(tmp_path / where), "TMPDIR": str(tmp_path)})
     assert (done.returncode, records(done)) == (0, found), done.stderr
-    assert "(each time: " in done.stderr
+    stated = f"(each time: the code cannot be stored in {tmp_path / where}/"
+    assert stated in done.stderr
+    assert "; set FMX_CACHE to a folder that only you can write to) ..." in done.stderr
     assert {file: file.stat().st_size for file in tmp_path.rglob("*.fmx*") if file.is_file()} == {}
     assert {file: len(file.read_bytes().strip(b"\0")) for file in planted} == dict.fromkeys(planted, 0)
 
