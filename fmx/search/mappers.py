@@ -126,7 +126,8 @@ def make_mappers(
         # Of collapsed reads, only the distinct ones are mapped, after the cores have collected them.
         at_once = not options.collapse and is_much(paths, options.n_threads)
         is_large = at_once and not options.pairing  # large ones suit GPUs; pairs have two files
-        own = replace(options, chunk_size=options.sizes.auto_chunk << is_large)
+        size = options.chunk_size if options.collapse else options.sizes.auto_chunk << is_large
+        own = replace(options, chunk_size=size)
         place = Auto(make_mapper(index, own, observers), start)
         if at_once:
             from .gpu import gpu_mapper  # takes longer while all cores work  # noqa: F401

@@ -113,3 +113,4 @@ def test_much_input_starts_gpus_at_once_unless_equal_reads_are_collapsed(name, i
     opened, device = fm_index.load(index_of(CONTIGS), with_text=True), workflow.Device("auto")
     (place,) = mappers.make_mappers(opened, MODES[name], device, Said(), paths=["reads.fq"])
     assert (place.turns.starter is not None) == (name == "all")
+    assert (place.options.chunk_size == MODES[name].chunk_size) == (name == "collapsed")
