@@ -32,7 +32,7 @@ MODES = {
     "IUPAC": MapOptions(near=Near(0, iupac=True)),
     "pairs": MapOptions(pairing=Pairing()),
     "near pairs": MapOptions(near=Near(1), pairing=Pairing()),
-    "collapsed": MapOptions(collapse=MapOptions().trim),
+    "collapsed": MapOptions(collapse=MapOptions().trim, chunk_size=300),
 }
 
 

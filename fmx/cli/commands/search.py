@@ -261,7 +261,8 @@ def command(given: SimpleNamespace) -> None:
             if found[0] != "{sample}":
                 raise click.UsageError(f"{path}: the place for the name of the sample is {{sample}}")
     files = (*given.reads, *given.mates1, *given.mates2)
-    if given.engine == "auto" and given.first is None and is_much(files, given.threads):
+    all_mapped = given.first is None and not given.collapse
+    if given.engine == "auto" and all_mapped and is_much(files, given.threads):
         wake(given.device or 0)
     if given.mismatches:
         keep_freed()  # each thread needs large arrays for words again and again
