@@ -276,6 +276,8 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
         names = [name for name in formats if name != GZIP]
         what = ", ".join([*names[:-2], " or ".join(names[-2:])])
         choose = "choose another name or format" if option.startswith("-o") else "choose another name"
+        if suffix == ".gz":
+            choose = f"choose a name without {suffix}, and compress the file afterwards"
         raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
 
 

@@ -207,4 +207,5 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
         from ..index.layouts import too_short  # only for errors
 
-        raise too_short(f"{name} has {n_of(batch.length[r], 'base')}", least)
+        remedy = f"'fmx search --min-length {least}' leaves shorter reads unmapped; "
+        raise too_short(f"{name} has {n_of(batch.length[r], 'base')}", least, remedy)

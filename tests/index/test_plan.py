@@ -68,7 +68,7 @@ def test_the_commands_tell_and_obey(folder, command):
         "search         sparse-k21-w16, reads of 36 bases or more" in command("inspect", "s.fmx").out.decode()
     )
     refused = command("search", "-x", "s.fmx", "q.fa")
-    assert "sequences of 36 bases or more: for shorter ones, build a default index with" in refused.err
+    assert "reads unmapped; to find shorter ones, build a default index with" in refused.err
     assert command("index", "r.fa", "--max-memory", "110k").code == 0
     shown = json.loads(command("inspect", "r.fmx", "--json").out)
     assert shown["sa_rate"] > 1

@@ -210,14 +210,17 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
         ("locate --pairs p.txt -o x.bam", "-o x.bam: the output is TSV, BED or FASTA, not .bam"),
         ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or Parquet, not .xlsx"),
         ("search q.fq --format sam -o x.bam", "-o x.bam: the output is SAM, not .bam"),
+        ("search q.fq --format sam -o x.sam.gz", "-o x.sam.gz: the output is SAM, not .gz"),
         ("search q.fq --al x.bam", "--al x.bam: the output is FASTA or FASTQ, not .bam"),
     ],
 )  # fmt: skip
 def test_a_refusal_lists_what_can_be_written(arguments, said, indexed, command):
     result = command(*arguments.split())
-    or_format = " or format" if said.startswith("-o") else ""
+    choose = "choose another name or format" if said.startswith("-o") else "choose another name"
+    if said.endswith(".gz"):
+        choose = "choose a name without .gz, and compress the file afterwards"
     assert result.code == 2
-    assert result.err.splitlines()[-1].endswith(f"rror: {said}; choose another name{or_format}")
+    assert result.err.splitlines()[-1].endswith(f"rror: {said}; {choose}")
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,9 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
     (("search", "--layout", "bvsfm", "r.fq"), "this index has no layout bvsfm, only sparse-k21-w16: build it "
      "again with --layout sparse-k21-w16,bvsfm-k2-d96"),
     (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
-    (("mem", "-l", "20", "r.fq"), "finds only sequences of 36 bases or more: raise -l; for shorter ones, "),
-    (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 "),
+    (("mem", "-l", "20", "r.fq"), "finds only sequences of 36 bases or more: raise -l; to find shorter "),
+    (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 bases "
+     "or more: 'fmx search --min-length 36' leaves shorter reads unmapped; to find shorter ones, build"),
 ])  # fmt: skip
 def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
     monkeypatch.chdir(folders)

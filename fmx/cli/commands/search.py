@@ -63,6 +63,8 @@ def _split(context: click.Context, param: click.Parameter, values: tuple[str, ..
 def _need_reads(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Check that READS are given, unless -1 and -2 or --samples are."""
     mates = context.params["mates1"], context.params["mates2"]
+    if values and mates[0] and not mates[1]:
+        raise click.UsageError(f"-1 is given without -2: did you mean -2 {values[0]}?")
     if values and any(mates):
         raise click.UsageError(
             f"{values[0]} cannot be combined with -1 and -2: map single reads in a separate run, "
