@@ -20,6 +20,7 @@ from .table import NONE, GuideTable
 from .targets import (
     EITHER,
     EVERY,
+    LISTED,
     OFFSETS,
     GuideTally,
     TallySum,
@@ -140,8 +141,8 @@ LEAST = 0.01  # least fraction of the guides found at an offset
 CHANCE = 5  # times the number expected by chance
 
 NOT_FOUND = (
-    "no guide found in the first {}: is it the right library? If guides are rare here, say where they "
-    "are with --offset, --after or --before, or search whole reads with --anywhere"
+    "no guide found in the first {}: is it the right library{}? If guides are rare here, say where "
+    "they are with --offset, --after or --before, or search whole reads with --anywhere"
 )
 OTHER_STRAND = {
     FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
@@ -241,10 +242,11 @@ class Counter:
             if where[mate] is None:
                 where[mate] = at_offsets(self._places(mate, batch, n, self.options.looked[mate].strands))
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
-        is_either = self.targets.pairs is not None and self.targets.pairs.kind == EITHER
-        if len(empty) > (1 if is_either else 0):
+        kind = self.targets.pairs.kind if self.targets.pairs else None
+        if len(empty) > (1 if kind == EITHER else 0):
             what = self._why_none(empty[0], batches[empty[0]], n)
-            raise InputError(names[empty[0]], "", what.format("read" if n == 1 else n_of(n, "read")))
+            order = ", and are -1 and -2 in the right order" if kind == LISTED else ""
+            raise InputError(names[empty[0]], "", what.format("read" if n == 1 else n_of(n, "read"), order))
         return tuple(where)
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:

@@ -131,8 +131,17 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             "give values for mates with one slash each",
         ),
         (["-l", "l.csv", "-1", "r.fa", "-2", "t.fa"], 1, "both files must have the same number of reads"),
-        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide found in the first read:"),
-        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide found in the first read:"),
+        (
+            ["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"],
+            1,
+            "s.fa: no guide found in the first read: is it "
+            "the right library, and are -1 and -2 in the right order? If guides are rare here, say where",
+        ),
+        (
+            ["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"],
+            1,
+            "s.fa: no guide found in the first read: is it the right library? If",
+        ),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, folder, command):
