@@ -77,9 +77,11 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
         names = _names_of([files[0] for files in first])
     if len(names) != len(first):
         named, given = n_of(len(names), "name"), n_of(len(first), "sample")
-        commas = "commas join the files of one sample"
-        how = commas if len(names) < len(first) else f"separate samples by spaces; {commas}"
-        raise ValueError(f"--names lists {named} for {given}: {how}")
+        are = "is" if len(first) == 1 else "are"
+        raise ValueError(
+            f"--names lists {named}, but {given} {are} given: each argument is one sample; commas join the "
+            "files of one sample"
+        )
     if mates and list(map(len, first)) != list(map(len, second)):
         raise ValueError(
             "-1 and -2 differ in number of files: give one file with second mates for each file with first "

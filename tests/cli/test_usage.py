@@ -163,9 +163,10 @@ MESSAGES = [
     ("count -l a r.fq --offset 1 --after AC",
      "--offset, --anywhere, and --after or --before exclude each other"),
     ("count -l a r.fq --names b,c",
-     "--names lists 2 names for 1 sample: separate samples by spaces; commas join the files of one sample"),
-    ("count -l a r.fq,s.fq t.fq --names b", "--names lists 1 name for 2 samples: commas join the files of "
+     "--names lists 2 names, but 1 sample is given: each argument is one sample; commas join the files of "
      "one sample"),
+    ("count -l a r.fq,s.fq t.fq --names b", "--names lists 1 name, but 2 samples are given: each "
+     "argument is one sample; commas join the files of one sample"),
     ("count -l a r.fq s.fq --names b,b", "--names has b twice; each sample needs its own name"),
     ("count -l a --samples s.csv --names b",
      "--names cannot be combined with --samples: the sheet has the names"),

@@ -295,7 +295,7 @@ def test_samples_are_files_with_commas_between_their_own(folder):
         ("a_L1", ("x/a_L1.fastq.gz", "a_L2.fq")), ("odd,name", ("odd,name.fq",)), ("stdin", ("-",)),
     ]  # fmt: skip
     assert [sample.name for sample in samples_of(["a.fq", "b.fq"], ["day0", "day14"])] == ["day0", "day14"]
-    with pytest.raises(ValueError, match="1 name for 2 samples"):
+    with pytest.raises(ValueError, match="1 name, but 2 samples are given"):
         samples_of(["a.fq", "b.fq"], ["day0"])
     with pytest.raises(ValueError, match="cannot be the name of a column"):
         samples_of(["a.fq"], ["x\ty"])
