@@ -16,7 +16,6 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
 from ..machines.progress import Clock, OutputRun, Progress, RunCounts, Watch
 from ..report.facts import Report
-from .assign import GuideWindow
 from .counting import (
     FIRST,
     Counter,
@@ -204,7 +203,7 @@ def count(
         wall.turn_to("writing")
         sink.write(seen.table(output.kind))
         run.note(None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None)
-    tell_samples(seen.stats, progress, counter.options.looked)
+    tell_samples(seen.stats, progress, counter.options)
     return counted(seen)
 
 
@@ -225,27 +224,36 @@ def count_all(
     return _seen(counter, samples, count_samples(counter, spans, len(samples), progress, clock or Clock()))
 
 
-def tell_samples(stats: list, progress: Progress, looked: Sequence[GuideWindow]) -> None:
-    """Print a line for each sample, and warnings and hints; ``looked``: where guides were looked for."""
+def tell_samples(stats: list, progress: Progress, options: CountOptions) -> None:
+    """Print a line for each sample, and warnings and hints."""
     for each in stats:
         if not each.reads:
             progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
-    if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
+        if each.assigned < FEW * each.reads <= each.with_guide:
+            have = "has" if each.low_quality == 1 else "have"
+            progress.say(
+                f"hint: {each.low_quality:,} of the {n_of(each.with_guide, each.unit)} of sample "
+                f"{each.sample} with a guide {have} a base below --min-quality {options.quality} in it"
+            )
+    if few := [each.sample for each in stats if each.with_guide < FEW * each.reads]:
         which = f"sample{'s' * (len(few) > 1)} {', '.join(few[:5])}"
         progress.say(
-            f"hint: few {stats[0].unit}s of {which} contain a guide{_what_to_try(looked)}; "
+            f"hint: few {stats[0].unit}s of {which} contain a guide{_what_to_try(options)} "
             "--report lists the most frequent unassigned sequences"
         )
 
 
-def _what_to_try(looked: Sequence[GuideWindow]) -> str:
+def _what_to_try(options: CountOptions) -> str:
     given = {"--offset": "offsets", "--after": "after", "--before": "before"}
-    if places := [option for option, name in given.items() if any(getattr(each, name) for each in looked)]:
+    if places := [
+        option for option, name in given.items() if any(getattr(each, name) for each in options.looked)
+    ]:
         it = "them" if places[1:] else "it"
-        return f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads"
-    anywhere = "" if looked[0].anywhere else "--anywhere and "
-    return f": is it the right library? Try {anywhere}--mismatches 1"
+        return f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads;"
+    more = {"--anywhere": options.looked[0].anywhere, "--mismatches 1": options.mismatches}
+    left = " and ".join(option for option, given in more.items() if not given)
+    return ": is it the right library?" + (f" Try {left};" if left else "")
 
 
 def count_shard(

@@ -62,6 +62,11 @@ class SampleStats:
     def assigned_share(self) -> float:
         return self.assigned / max(self.reads, 1)
 
+    @property
+    def with_guide(self) -> int:
+        """Reads with a guide, counted or of low quality."""
+        return self.assigned + self.low_quality
+
     def sentence(self) -> str:
         """Return the statistics in one line."""
         said = f"{self.sample}: {n_of(self.reads, self.unit)}: {self.assigned:,} assigned"

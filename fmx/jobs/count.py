@@ -111,6 +111,7 @@ def add_up(
         if report := output.report:
             wall = progress.wall if job else None
             run.note(None, facts=lambda: facts_of(folder, found, report, wall) | seen.details())
-    looked = found[0].run["options"]["counting"]["looked"]
-    tell_samples(seen.stats, progress, [GuideWindow(**each) for each in looked])
+    counting = CountOptions(**found[0].run["options"]["counting"])
+    looked = tuple(GuideWindow(**each) for each in found[0].run["options"]["counting"]["looked"])
+    tell_samples(seen.stats, progress, replace(counting, looked=looked))
     return found

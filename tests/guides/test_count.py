@@ -198,6 +198,9 @@ def test_few_reads_that_count_are_told(folder, command):
     right = "fmx: hint: few reads of sample r contain a guide: is it the right library? Try --"
     assert f"{right}anywhere and --mismatches 1; --report lists" in told
     assert f"{right}mismatches 1; --report" in command("count", "-l", "l.csv", "r.fa", "--anywhere").err
+    assert f"{right}anywhere; --report" in command("count", "-l", "l.csv", "r.fa", "--mismatches", 1).err
+    done = command("count", "-l", "l.csv", "r.fa", "--anywhere", "--mismatches", 1)
+    assert "is it the right library? --report lists" in done.err
     for options, what in ((("--offset", "1"), "--offset, or leave it"), (("--after", "AC", "--before", "G"),
                            "--after and --before, or leave them")):  # fmt: skip
         told = command("count", "-l", "l.csv", "r.fa", *options).err
@@ -207,6 +210,19 @@ def test_few_reads_that_count_are_told(folder, command):
         )
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
+
+
+def test_guides_of_low_quality_are_told_as_such(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\n")
+    for n_low, said in ((1, "1 of the 2 reads of sample r with a guide has"),
+                        (3, "3 of the 4 reads of sample r with a guide have")):  # fmt: skip
+        reads = [("ACGTACGT", "I"), *n_low * [("ACGTACGT", "#")], *6 * [("CCCCCCCC", "I")]]
+        (folder / "r.fq").write_text("".join(f"@r\n{read}\n+\n{8 * quality}\n" for read, quality in reads))
+        given = ["count", "-l", "l.csv", "r.fq", "--min-quality", 20]
+        assert command(*given, "--shard", "1/1", "-o", f"{n_low}.d").code == 0
+        for done in (command(*given), command("merge", f"{n_low}.d")):
+            assert f"fmx: hint: {said} a base below --min-quality 20 in it\n" in done.err
+            assert "right library" not in done.err
 
 
 def test_a_file_that_is_given_twice_for_a_sample_is_warned_of(folder, command):
