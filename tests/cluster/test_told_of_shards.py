@@ -50,7 +50,7 @@ CASES = {
 }  # fmt: skip
 _PACE = (
     r"; ((\d+ shards?), [0-9.]+ s of computing time|"
-    r"((\d+ shards?), )?[0-9.]+ s( [(].*[)])?, [0-9,]+ \w+/s)$"
+    r"((\d+ shards?), )?[0-9.]+ s( [(].*[)])?, [0-9,.]+ \w+/s( without compiling)?)$"
 )
 
 
