@@ -256,7 +256,7 @@ def read_fasta(
         share.end(number)
         done(share())
         if strange := other_than_dna(own.letters[:LOOKED_AT]):
-            warn(f"{source.path}: {strange} No read can match there")
+            warn(f"{source.path}: {strange} No read can match at these characters")
         _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
         lengths = np.diff(own.starts)
         if (lengths == 0).any():

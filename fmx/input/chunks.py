@@ -161,9 +161,11 @@ _HEAD = 1 << 14  # bytes that are looked at
 
 
 def advice(paths: tuple[str, ...]) -> str:
-    """Advice if files given as single reads look like mates, or repeat, or ""; pipes are not checked."""
+    """Return a warning if files of reads (not pipes) look like mates or a reference, or repeat, or ""."""
     if warning := repeated(paths, "mapped"):
         return warning
+    if len(paths) > 1 and [_head_of(path)[:1] for path in paths[:2]] == [b">", b"@"]:
+        return f"{paths[0]} is FASTA: its sequences are mapped as reads; if it is the reference, leave it out"
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
         if len(found) > 1 and _are_mates(*found[:2]):

@@ -19,7 +19,7 @@ def test_a_protein_is_warned_of(folder, command):
         said = command("index", name, "-o", "p.fmx").err
         assert (
             f"warning: {name}: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
-            "protein? No read can match there\n" in said
+            "protein? No read can match at these characters\n" in said
         )
         assert "warning" not in command("index", "-q", name, "-o", "p.fmx").err
 
