@@ -70,9 +70,11 @@ class Checkpoint:
         size, found = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
         if not title.startswith(found):
             ours = found.startswith(_TITLE.encode())
-            what = "belongs to other sequences or options" if ours else "is not a checkpoint"
+            what = (
+                "a checkpoint of other sequences or options; remove it, or" if ours else "not a checkpoint;"
+            )
             self._file.close()
-            raise InputError(self.path, "", f"{what}; remove it or name another file")
+            raise InputError(self.path, "", f"{what} name another file")
         if found != title:  # killed while it was written
             self._file.seek(0)
             self._file.write(title)
@@ -148,17 +150,22 @@ class PairOutput(SingleOutput):
 
 @dataclass(frozen=True)
 class AlignmentSummary(RunCounts):
-    """Counts of a run; ``reported``: pairs with the least identity, or all of a matrix."""
+    """Counts of a run; ``reported``: pairs with the least identity, or all of a matrix.
+
+    ``selves``: how many of the pairs of a matrix are a sequence and itself.
+    """
 
     pairs: int
     reported: int
+    selves: int = 0
 
     things = "pairs"
 
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""
         reported = f" compared, {self.reported:,} of them reach --id" if self.reported < self.pairs else ""
-        return f"{n_of(self.pairs, 'pair')}{reported}"
+        selves = f", {self.selves:,} of them a sequence with itself" if self.selves else ""
+        return f"{n_of(self.pairs, 'pair')}{reported}{selves}"
 
 
 class ScoringGpus(NamedTuple):
@@ -216,7 +223,8 @@ def align(
             sink.write(square_piece(chunk, data) if output.values else data)
             if not output.values:
                 n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
-        summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines)
+        selves = sum(last - first for first, last in chunks) if job.diagonal else 0
+        summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines, selves)
         this_run.note(summary)
         wall.turn_to("writing")
     return summary

@@ -278,7 +278,7 @@ def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
         choose = "choose another name or format" if option.startswith("-o") else "choose another name"
         if suffix == ".gz":
             choose = f"choose a name without {suffix}, and compress the file afterwards"
-        raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
+        raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
 
 
 def _is_terminal(path: str) -> bool:

@@ -242,11 +242,17 @@ def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str
     """
     if not (given.screen or given.index_paths[1:]):
         return given.output, kind, None
+    from ..input.streams import STANDARD
+
     source = click.get_current_context().get_parameter_source("output")
     hits, screen = given.output, given.screen
     is_named = source is not ParameterSource.DEFAULT and not given.shard  # there it is the folder of shards
     if not (is_named or given.kind or given.sort):
-        hits, kind, screen = given.output if given.shard else None, "nothing", screen or "-"
+        if not screen and STANDARD in (given.counts, given.al, given.un):
+            raise click.UsageError(
+                "without -o, the table of --screen goes to standard output: give --screen FILE"
+            )
+        hits, kind, screen = given.output if given.shard else None, "nothing", screen or STANDARD
     return hits, kind, screen
 
 

@@ -59,8 +59,10 @@ class Cluster:
         while file and not os.path.exists(file) and time.monotonic() < deadline:
             time.sleep(0.1)
         try:
-            if file:
-                os.stat(file)
+            if file and not os.path.exists(file):
+                raise ClusterError(
+                    f"--scheduler-file {file}: No such file or directory: is the scheduler running?"
+                )
             left = max(1.0, deadline - time.monotonic())
             self._client = distributed.Client(address=address, scheduler_file=file, timeout=left)
         except (OSError, ValueError) as error:

@@ -10,7 +10,7 @@ Positions are those of the read as given: before a guide on the reverse strand i
 the flank ``after``.
 
 Windows that equal a guide come first; if there is none and ``mismatches`` is 1, windows with one mismatch to
-a guide; among these, the longest.  A read counts for a guide if all these windows agree; otherwise it is
+a guide; among these, the longest.  A read counts towards a guide if all these windows agree; otherwise it is
 ambiguous.
 """
 

@@ -99,6 +99,11 @@ def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, 
             found[ASKED[name]], is_header = plain.index(wanted.lower()), True
         elif re.fullmatch("[0-9]{1,6}", wanted) and 1 <= int(wanted) <= len(names):
             found[ASKED[name]] = int(wanted) - 1
+        elif re.fullmatch("[0-9]+", wanted):
+            has = n_of(len(names), "column")
+            raise InputError(
+                path, where, f"there is no column {brief(wanted, 60)} (--columns {name}=...), only {has}"
+            )
         else:
             called = f"no column is called {brief(wanted, 60)!r} (--columns {name}=...)"
             raise InputError(path, where, f"{called}; the columns are {_listed(names)}")
@@ -270,7 +275,9 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
     if not name.isprintable():
         raise InputError(path, where, f"the id {shown(name)} contains unprintable characters")
     if other := sequence.strip(_LETTERS):
-        raise InputError(path, where, f"the sequence of {name} contains {shown(other[0])!r}, not a base")
+        raise InputError(
+            path, where, f"the sequence of {name} contains {shown(other[0])!r}, which is not a base"
+        )
     if not SHORTEST <= len(sequence) <= LONGEST:
         has = n_of(len(sequence), "base")
         what = f"the sequence of {name} has {has}; a guide has {SHORTEST} to {LONGEST}"

@@ -233,8 +233,8 @@ def tell_samples(stats: list, progress: Progress, options: CountOptions) -> None
         if each.assigned < FEW * each.reads <= each.with_guide:
             have = "has" if each.low_quality == 1 else "have"
             progress.say(
-                f"hint: {each.low_quality:,} of the {n_of(each.with_guide, each.unit)} of sample "
-                f"{each.sample} with a guide {have} a base below --min-quality {options.quality} in it"
+                f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
+                f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
             )
     if few := [each.sample for each in stats if each.with_guide < FEW * each.reads]:
         which = f"sample{'s' * (len(few) > 1)} {', '.join(few[:5])}"

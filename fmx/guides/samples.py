@@ -133,7 +133,7 @@ def read_sheet(path: str) -> list:
         raise InputError(path, "", "the sample sheet has no samples")
     if len({bool(sample.second) for sample in found.values()}) > 1:
         raise InputError(
-            path, "", "some samples have pairs and others single reads: count them in separate runs"
+            path, "", "some samples have pairs and others single reads: give each kind its own sheet and run"
         )
     try:
         _check_names(list(found))

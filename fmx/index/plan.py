@@ -95,7 +95,7 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     needed = verify_bytes(sizes)
     if needed <= limit:
-        reason = f"searching by seed and verify needs {bytes_of(needed)} of memory, of at most {allowed}"
+        reason = f"searching by seed and verify needs {bytes_of(needed)} of memory; the limit is {allowed}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
     too_large = f"searching by seed and verify would need {bytes_of(needed)} of memory, more than {allowed}"
     sparse = SparseName()
@@ -152,7 +152,7 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     limit, ways = max_memory or available_memory(), ways_to_search(meta)
     if any_length:
         ways = {way: n_bytes for way, n_bytes in ways.items() if not parse_sparse(way)}
-    whose = "may be used" if max_memory else "are free"
+    whose = "may be used" if max_memory else "is free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:
             return way, f"needs {bytes_of(n_bytes)}; {bytes_of(limit)} {whose}"
@@ -163,7 +163,7 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
             f"{bytes_of(limit)} (--max-memory): raise --max-memory, or add a smaller layout with "
             "'fmx index --add --layout NAME'"
         )
-    return way, f"needs {bytes_of(ways[way])}, more than the {bytes_of(limit)} that are free"
+    return way, f"needs {bytes_of(ways[way])}, more than the {bytes_of(limit)} that is free"
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,9 @@ def groups_of(index: HasReference) -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
-            f"{index.path} has no groups of contigs, since a single file forms none: build it from several "
-            f"files or with --groups, or add them with 'fmx index --add --groups TABLE {index.path}'"
+            f"{index.path} has no groups of contigs, because it was built from a single file: build it from "
+            "several files or with --groups, or add groups with 'fmx index --add --groups TABLE "
+            f"{index.path}'"
         )
     return index.reference.groups
 

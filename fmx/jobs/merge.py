@@ -60,10 +60,12 @@ def manifests(folder: str | Path) -> list:
             raise OutputError(f"{folder / name} contains {own}: it is a renamed copy; delete it")
     numbers = {shard.number for shard in found}
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
-        listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        what = "shard {} of {} is" if len(missing) == 1 else "shards {} of {} are"
+        last = f"{len(missing) - 10} more" if missing[10:] else missing[-1]
+        listed = " and ".join([*filter(None, [", ".join(missing[:-1][:10])]), last])
+        what = "shard {} of {} is" if len(missing) == 1 else "shards {} (of {}) are"
         what = what.format(listed, found[0].count)
-        raise OutputError(f"{folder}: {what} missing: run what is missing, then merge again")
+        run = "it" if len(missing) == 1 else "them"
+        raise OutputError(f"{folder}: {what} missing: run {run}, then merge again")
     return list(_fitting(folder, found))
 
 

@@ -74,8 +74,8 @@ def count(
         before: These bases immediately follow the guide.
         anywhere: Guides may be anywhere in a read.
         strands: both, forward or reverse.
-        mismatches: With 1, a read without an exact guide counts for the only guide that it matches with one
-            mismatch.
+        mismatches: With 1, a read without an exact guide counts towards the only guide that it matches with
+            one mismatch.
         min_quality: Skip reads with a base quality below this within the guide, 0 to 93.
         threads: Number of threads; all cores by default.
 

@@ -50,9 +50,9 @@ class Flood:
         n_starts = max(self._n_starts, 1)
         n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
         self._say(
-            f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries, more than {MANY}: "
+            f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries: "
             f"expect about {bytes_of(n_coming)} of output per million bases; "
-            f"for fewer matches, raise -l (it is {self._least})"
+            f"for fewer matches, raise -l (now {self._least})"
         )
 
 
@@ -192,7 +192,8 @@ class MemSummary(Sums):
     def sentence(self, _: object = None) -> str:
         """Return one line that describes the run."""
         queries, matches = self.in_words()
-        return f"{queries} of {n_of(self.bases, 'base')}: {matches}"
+        bases = n_of(self.bases, "base")
+        return f"{queries} {f'of {bases}' if self.queries == 1 else f'({bases} in all)'}: {matches}"
 
     def in_words(self) -> tuple[str, str]:
         """Return the numbers of queries and of matches, in words."""

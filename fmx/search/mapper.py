@@ -145,7 +145,7 @@ class Mapper:
 
     def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
         """Search a batch of reads; ``given`` has the same reads untrimmed."""
-        refuse_shorter(batch, self._least)
+        refuse_shorter(batch, self._least, self.options.noun)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):

@@ -197,8 +197,11 @@ def shortest(parts: "Sequence[FMIndex]") -> int:
     return max((table.k + table.w - 1 for table in own if table), default=0)
 
 
-def refuse_shorter(batch: "ReadBatch", least: int) -> None:
-    """Raise UnsupportedError that names the first read of a batch with fewer bases than ``least``."""
+def refuse_shorter(batch: "ReadBatch", least: int, noun: str) -> None:
+    """Raise UnsupportedError that names the first read of a batch with fewer bases than ``least``.
+
+    ``noun``: as in MapOptions.
+    """
     if least == 0:
         return
     short = np.flatnonzero(batch.searchable & (batch.length < least))
@@ -207,5 +210,7 @@ def refuse_shorter(batch: "ReadBatch", least: int) -> None:
         name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
         from ..index.layouts import too_short  # only for errors
 
-        remedy = f"'fmx search --min-length {least}' leaves shorter reads unmapped; "
+        remedy = (
+            f"'fmx search --min-length {least}' leaves shorter reads unmapped; " if noun == "read" else ""
+        )
         raise too_short(f"{name} has {n_of(batch.length[r], 'base')}", least, remedy)

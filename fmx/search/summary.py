@@ -273,7 +273,7 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     length, contig = summary.bases / summary.reads, asked.contig
     if length > contig:
         return (
-            f"reads have {length:.0f} bases on average, but most contigs at most {contig:.0f}: "
+            f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}: "
             "select the part that can match with --start N --length M"
         )
     if summary.hopeless > summary.reads / 2:

@@ -58,7 +58,7 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path, fasta, capsys):
     kept = tmp_path / "kept"
     Checkpoint(kept, "another digest").close(finished=False)
     assert run(["pairwise", fasta, "-o", os.devnull, "--checkpoint", str(kept)]) == 1
-    said = f"{kept}: belongs to other sequences or options; remove it or name another file\n"
+    said = f"{kept}: a checkpoint of other sequences or options; remove it, or name another file\n"
     assert capsys.readouterr().err.endswith(said)
     assert kept.exists()
 
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_checkpoint_is_left_alone(tmp_path):
     kept = tmp_path / "thesis.txt"
     kept.write_text("years of work, more than one line of it, longer than the title of any checkpoint\n" * 9)
     before = kept.read_bytes()
-    with pytest.raises(InputError, match="is not a checkpoint"):
+    with pytest.raises(InputError, match="not a checkpoint; name another"):
         Checkpoint(kept, "digest")
     assert kept.read_bytes() == before
 

@@ -266,7 +266,7 @@ def test_without_a_gpu_cuda_is_refused(tmp_path):
     [
         (["--id", "0.9"], "fmx: 3 pairs compared, 1 of them reach --id; "),
         ([], "fmx: 3 pairs; "),
-        (["--matrix", "score"], "fmx: 6 pairs; "),
+        (["--matrix", "score"], "fmx: 6 pairs, 3 of them a sequence with itself; "),
     ],
 )
 def test_the_summary_counts_the_reported_pairs(options, said, tmp_path, capfd):

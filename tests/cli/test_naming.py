@@ -74,7 +74,7 @@ def test_inspect_shows_several_indexes(home, command):
     cases.build(home / "two.fmx", CONTIGS)
 
     def shown(*words):  # but for the memory that is free now
-        return re.sub(r"[\d,.]+ [kMG]B are free", "", command("inspect", *words).out.decode())
+        return re.sub(r"[\d,.]+ [kMG]B is free", "", command("inspect", *words).out.decode())
 
     one, two = shown("yeast.fmx"), shown("two.fmx")
     for words in (["yeast.fmx", "two.fmx"], ["-x", "yeast.fmx", "-x", "two.fmx"]):

@@ -57,7 +57,7 @@ def sh(arguments, redirect, **options):
 
 def lines(out) -> list:
     """All but the line that tells how much memory is free."""
-    return [line for line in out.splitlines() if b" are free" not in line]
+    return [line for line in out.splitlines() if b" is free" not in line]
 
 
 @pytest.mark.parametrize(

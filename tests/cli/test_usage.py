@@ -131,8 +131,8 @@ MESSAGES = [
     ("locate -p ACGT r.fa", "give patterns either with -p or as files"),
     ("locate -p ACGT --format gff", "--format: 'gff' is not one of 'sam', 'tsv', 'bed', "
      "'parquet', 'rtab', 'npz', 'fasta'"),
-    ("locate -p ACGT --format fasta", "FASTA is for products of primers: give --pairs with it"),
-    ("locate -p ACGT --max-size 500", "--max-size is for products of primers: give --pairs with it"),
+    ("locate -p ACGT --format fasta", "FASTA is for PCR products: give --pairs with it"),
+    ("locate -p ACGT --max-size 500", "--max-size is for PCR products: give --pairs with it"),
     ("index a.fa --device 0",
      "--device has no effect with --engine cpu: use --engine cuda or auto, or omit --device"),
     ("index a.fa --engine cpu --gpu-memory 4G",
@@ -161,7 +161,7 @@ MESSAGES = [
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
     ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",
-     "--offset, --anywhere, and --after or --before exclude each other"),
+     "give only one of --offset, --anywhere, and --after or --before"),
     ("count -l a r.fq --names b,c",
      "--names lists 2 names, but 1 sample is given: each argument is one sample; commas join the files of "
      "one sample"),

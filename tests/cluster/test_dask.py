@@ -322,7 +322,7 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
     [
         (["--scheduler", "tcp://127.0.0.1:9", "-o", "x.sam"], "no Dask scheduler answers at tcp://127.0.0.1:9"),
         (["--scheduler", "nonsense://", "-o", "x.sam"], "no Dask scheduler answers at nonsense://"),
-        (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "no Dask scheduler answers at nowhere.json"),
+        (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "--scheduler-file nowhere.json: No such file"),
         (["--scheduler", "tcp://127.0.0.1:9"], "a cluster run needs -o FILE"),
         (["--scheduler", "tcp://127.0.0.1:9", "-o", "/dev/null"], "a cluster run needs -o FILE"),
         (["--scheduler", "a", "--scheduler-file", "b", "-o", "x.sam"], "give only one of --scheduler and"),

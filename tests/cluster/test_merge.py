@@ -71,13 +71,13 @@ def test_a_folder_without_shards_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        ([(1, 3), (3, 3)], "shard 2 of 3 is missing: run what is missing, then merge again"),
+        ([(1, 3), (3, 3)], "shard 2 of 3 is missing: run it, then merge again"),
         (
             [(1, 12), (2, 12)],
-            f"shards {', '.join(map(str, range(3, 13)))} of 12 are missing: run",
+            f"shards {', '.join(map(str, range(3, 12)))} and 12 (of 12) are missing: run them, then",
         ),
-        ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more of 13 are missing: run"),
-        ([(12, 12)], f"shards {', '.join(map(str, range(1, 11)))} and 1 more of 12 are missing: run"),
+        ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more (of 13) are missing: run"),
+        ([(12, 12)], f"shards {', '.join(map(str, range(1, 11)))} and 1 more (of 12) are missing: run"),
         (
             [(1, 2), (2, 9)],
             "contains shards of runs with 2 and 9 shards: keep only the folders *-of-0002 or *-of-0009 and",

@@ -73,7 +73,7 @@ def test_what_shards_lack_is_told(there, run, command):
     run("search", "r.fq.gz", "--un", "un.fq", "-o", "out.d", "--shard", "1/1")
     for options, said in (
         ("--un un.fq.gz", "--un un.fq.gz: the shards hold these reads as plain: remove .gz from"),
-        ("--un un.bam", "--un un.bam: the output is FASTA or FASTQ, not .bam"),
+        ("--un un.bam", "--un un.bam: the output can only be FASTA or FASTQ, not .bam"),
         ("--un out.d/un.fq", "--un out.d/un.fq is inside out.d"),
     ):
         result = command("merge", "out.d", "-o", "o.sam", *options.split())

@@ -38,7 +38,7 @@ CASES = {
         f"fmx: 120 patterns: 0 found (0.00 %), 0 uniquely; 0 occurrences; 120 not searched ({LETTERS})",
         "fmx: hint: to match IUPAC codes in patterns, such as N, R or Y, add --iupac",
     ]),
-    "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
+    "mem": (["near.fq"], ["fmx: 120 queries (3,480 bases in all): 120 matches"]),
     "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
     "count -l l.csv --offset 0": (["reads.fq"], [
         "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "

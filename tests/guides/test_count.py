@@ -133,13 +133,13 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     ("arguments", "code", "said"),
     [
         (["r.fq", "--offset", "x"], 2, "'x' is not a number of bases, nor a comma-separated list"),
-        (["r.fq", "--offset", "1", "--anywhere"], 2, "--after or --before exclude each other"),
+        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset, --anywhere, and --after or"),
         (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
         ([], 2, "give one of READS, -1 with -2, and --samples"),
         (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
-        (["r.fq", "-o", "x.sam"], 2, "the output is TSV or Parquet, not .sam"),
+        (["r.fq", "-o", "x.sam"], 2, "the output can only be TSV or Parquet, not .sam"),
         (["no.fq"], 1, "no.fq: No such file"),
         (["r.fq", "-l", "no.csv"], 1, "no.csv: No such file"),
         (["cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
@@ -214,14 +214,14 @@ def test_few_reads_that_count_are_told(folder, command):
 
 def test_guides_of_low_quality_are_told_as_such(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
-    for n_low, said in ((1, "1 of the 2 reads of sample r with a guide has"),
-                        (3, "3 of the 4 reads of sample r with a guide have")):  # fmt: skip
+    for n_low, said in ((1, "sample r: of 2 reads with a guide, 1 has"),
+                        (3, "sample r: of 4 reads with a guide, 3 have")):  # fmt: skip
         reads = [("ACGTACGT", "I"), *n_low * [("ACGTACGT", "#")], *6 * [("CCCCCCCC", "I")]]
         (folder / "r.fq").write_text("".join(f"@r\n{read}\n+\n{8 * quality}\n" for read, quality in reads))
         given = ["count", "-l", "l.csv", "r.fq", "--min-quality", 20]
         assert command(*given, "--shard", "1/1", "-o", f"{n_low}.d").code == 0
         for done in (command(*given), command("merge", f"{n_low}.d")):
-            assert f"fmx: hint: {said} a base below --min-quality 20 in it\n" in done.err
+            assert f"fmx: hint: {said} a base below --min-quality 20 in the guide\n" in done.err
             assert "right library" not in done.err
 
 

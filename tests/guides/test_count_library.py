@@ -221,7 +221,7 @@ def test_columns_of_pairs_may_be_said(tmp_path):
         ),
         (
             "id,seq\na,ACGTA\n", (("gene", "3"),),
-            "line 1: no column is called '3' (--columns gene=...); the columns are 'id', 'seq'",
+            "line 1: there is no column 3 (--columns gene=...), only 2 columns",
         ),
         (">a\nACGTA\n", (("id", "1"),), "FASTA has no columns: leave out --columns"),
     ],
@@ -256,7 +256,7 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"", "no guides: give a table of id, sequence and gene, or FASTA"),
         (b"id,sequence,gene\n", "no guides: give a table of id, sequence and gene, or FASTA"),
         (b"a,ACGTA\nb,CCCTA\na,GGGTA\n", "line 3: the id 'a' is also that of line 1: make ids unique"),
-        (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b contains 'X', not a base"),
+        (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b contains 'X', which is not a base"),
         (b"a\x07,ACGTA,G\n", "line 1: the id a\\x07 contains unprintable characters"),
         (b"@r\nACGTA\n+\nIIIII\n", "this is FASTQ, not a library of guides: give -l a table or FASTA"),
         (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 contains unprintable characters"),
@@ -278,7 +278,7 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         ("a,ACGTA\n".encode("utf-16"), "this is text in UTF-16: save it as UTF-8"),
         (b"a,ACGTA\n\xe9,CCCTA\n", "line 2: not UTF-8 text: save the file as UTF-8"),
         (b">a\nACGTA\n>\nCCCTA\n", "record 2: guide without an id"),
-        (b">a\nACGTA\n>b\nAC-TA\n", "record 2: the sequence of b contains '-', not a base"),
+        (b">a\nACGTA\n>b\nAC-TA\n", "record 2: the sequence of b contains '-', which is not a base"),
     ],
 )
 def test_what_no_library_may_hold_is_told(data, said, tmp_path):

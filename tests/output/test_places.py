@@ -197,21 +197,21 @@ SUFFIXES = [
 @pytest.mark.parametrize("arguments", SUFFIXES, ids=" ".join)
 def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
     before = contents(indexed)
-    refused(command(*arguments), f"{arguments[-1]}: the output is ")
+    refused(command(*arguments), f"{arguments[-1]}: the output can only be ")
     assert contents(indexed) == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("locate q.fq -o x.vcf", "-o x.vcf: the output is SAM, TSV, BED or Parquet, not .vcf"),
-        ("mem q.fq -o m.vcf", "-o m.vcf: the output is MUMmer's format, SAM, TSV, PAF or BED, not .vcf"),
-        ("pairwise q.fa -o x.bam", "-o x.bam: the output is TSV or PAF, not .bam"),
-        ("locate --pairs p.txt -o x.bam", "-o x.bam: the output is TSV, BED or FASTA, not .bam"),
-        ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or Parquet, not .xlsx"),
-        ("search q.fq --format sam -o x.bam", "-o x.bam: the output is SAM, not .bam"),
-        ("search q.fq --format sam -o x.sam.gz", "-o x.sam.gz: the output is SAM, not .gz"),
-        ("search q.fq --al x.bam", "--al x.bam: the output is FASTA or FASTQ, not .bam"),
+        ("locate q.fq -o x.vcf", "-o x.vcf: the output can only be SAM, TSV, BED or Parquet, not .vcf"),
+        ("mem q.fq -o m.vcf", "-o m.vcf: the output can only be MUMmer's format, SAM, TSV, PAF or BED"),
+        ("pairwise q.fa -o x.bam", "-o x.bam: the output can only be TSV or PAF, not .bam"),
+        ("locate --pairs p.txt -o x.bam", "-o x.bam: the output can only be TSV, BED or FASTA, not .bam"),
+        ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output can only be TSV or Parquet, not .xlsx"),
+        ("search q.fq --format sam -o x.bam", "-o x.bam: the output can only be SAM, not .bam"),
+        ("search q.fq --format sam -o x.sam.gz", "-o x.sam.gz: the output can only be SAM, not .gz"),
+        ("search q.fq --al x.bam", "--al x.bam: the output can only be FASTA or FASTQ, not .bam"),
     ],
 )  # fmt: skip
 def test_a_refusal_lists_what_can_be_written(arguments, said, indexed, command):

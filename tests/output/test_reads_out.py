@@ -109,9 +109,9 @@ REFUSED = {
     "--un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
     "-1 r.fq -2 un_2.fq --un un.fq": "--un (second mates) un_2.fq is the same file as the input un_2.fq",
     "--un -": "--un - is the same file as -o -",
-    "--al x.sam": "--al x.sam: the output is FASTA or FASTQ, not .sam",
-    "--al x.sam.gz": "--al x.sam.gz: the output is FASTA or FASTQ, not .sam",
-    "--al x.fq.bz2": "--al x.fq.bz2: the output is FASTA or FASTQ, not .bz2",
+    "--al x.sam": "--al x.sam: the output can only be FASTA or FASTQ, not .sam",
+    "--al x.sam.gz": "--al x.sam.gz: the output can only be FASTA or FASTQ, not .sam",
+    "--al x.fq.bz2": "--al x.fq.bz2: the output can only be FASTA or FASTQ, not .bz2",
 }
 
 

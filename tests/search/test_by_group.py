@@ -78,6 +78,7 @@ def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, comma
     result = command(*how, "--counts", "table.tsv")
     assert (
         result.code,
-        "has no groups of contigs, since a single file forms none: build it from several files" in result.err,
+        "has no groups of contigs, because it was built from a single file: build it from several files"
+        in result.err,
     ) == (1, True)
     assert not (folder / "table.tsv").exists()

@@ -185,7 +185,7 @@ def test_what_threads_put_at_the_same_time_is_added_once_and_in_order():
 
 REFUSED = {
     "-1 r.fa -2 s.fa": "--collapse works on single reads only, not on pairs",
-    "r.fa --un rest.fq": "--un rest.fq: the output is FASTA, not .fq",
+    "r.fa --un rest.fq": "--un rest.fq: the output can only be FASTA, not .fq",
     "--samples sheet.tsv -o all.sam": "--collapse needs one output per sample: put {sample} into the names",
     "--samples sheet.tsv -o {sample}.sam": "--collapse: sample a has several read groups; give it one",
 }

@@ -11,7 +11,7 @@ LETTERS = GENOME[0][1]
 INSIDE = [LETTERS[i * 30 :][:40] for i in range(120)]
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 CASES = {
-    "reads have 26 bases on average, but most contigs at most 20: select the part that":
+    "reads have 26 bases on average, but most contigs are no longer than 20: select the part that":
         (GUIDES, [f"ACC{guide}GTT" for _, guide in GUIDES * 2], []),
     "most reads cannot be searched": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
     "most reads cannot be searched after trimming: check the file, --trim5": 

@@ -106,7 +106,7 @@ def test_letters_come_back(index_of):
         (["--pairs", "none.tsv"], 1, "none.tsv: no primer pairs: give lines of name, forward and reverse"),
         (["--pairs", "same.tsv", "-p", "ACG"], 2, "takes the primers from FILE: leave out -p"),
         (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
-        (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for products of primers: give --pairs with it"),
+        (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for PCR products: give --pairs with it"),
         (
             ["-p", "ACG", "--format", "bed", "--absent"],
             2,

@@ -143,6 +143,7 @@ IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
         ([*SAME, "-o", "x.sam", "--counts", "x.tsv"], 1, f"{IN_BOTH}\n"),
         ([*SAME, "--counts", "x.tsv"], 1, f"a and b: add --counts-by group, or {REBUILD}\n"),
         (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory works with one index only"),
+        ([*SAME, "--counts", "-"], 2, "without -o, the table of --screen goes to standard output: give"),
         (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
         (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
     ],

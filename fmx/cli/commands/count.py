@@ -142,8 +142,8 @@ class Offsets(click.ParamType):
         type=options.Number(0, 1),
         default=0,
         show_default=True,
-        help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts for the "
-        "guide that it matches with one mismatch, if there is only one.",
+        help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts "
+        "towards the guide that it matches with one mismatch, if there is only one.",
     ),
     click.option(
         "--min-quality",
@@ -171,7 +171,7 @@ def command(given: SimpleNamespace) -> None:
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not, one sample per argument; files of the same
     sample, such as lanes, are comma-separated. The output is the table that MAGeCK reads: sgRNA, Gene, and
-    one column per sample. A read counts for the guide that it contains; a read with several guides is not
+    one column per sample. A read counts towards the guide that it contains; a read with several guides is not
     counted.
 
     Examples:
@@ -229,7 +229,7 @@ def command(given: SimpleNamespace) -> None:
 def _looked(given: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
-        raise click.UsageError("--offset, --anywhere, and --after or --before exclude each other")
+        raise click.UsageError("give only one of --offset, --anywhere, and --after or --before")
     if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:
         raise click.UsageError("give one of READS, -1 with -2, and --samples")
     if len(given.mates1) != len(given.mates2):

@@ -78,7 +78,7 @@ def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.
 
     REFERENCE is one or more FASTA files, compressed or not; - is standard input. With several
-    files, the contigs of each form a group, and reads can be counted per group. The index does not depend on
+    files, each file's contigs are a group, and reads can be counted per group. The index does not depend on
     --engine or --threads.
 
     Examples:

@@ -126,9 +126,9 @@ def command(given: SimpleNamespace) -> None:
     if given.pairs:
         return amplify(given)
     if given.max_size is not None:
-        raise click.UsageError("--max-size is for products of primers: give --pairs with it")
+        raise click.UsageError("--max-size is for PCR products: give --pairs with it")
     if given.kind == "fasta":
-        raise click.UsageError("FASTA is for products of primers: give --pairs with it")
+        raise click.UsageError("FASTA is for PCR products: give --pairs with it")
     from ...index.disk import META
     from ...input.chunks import bytes_of
     from ...input.dna import LETTERS

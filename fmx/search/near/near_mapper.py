@@ -91,7 +91,7 @@ class NearMapper(Mapper):
         sought = sets.searched(batch, self._table, self._near.mismatches)
         if self.options.trim.least:
             sought &= batch.length >= self.options.trim.least
-        refuse_shorter(batch._replace(searchable=sought), self._least)
+        refuse_shorter(batch._replace(searchable=sought), self._least, self.options.noun)
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
         if not self.by_strata:
