@@ -205,7 +205,8 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
     ("arguments", "said"),
     [
         ("locate q.fq -o x.vcf", "-o x.vcf: the output can only be SAM, TSV, BED or Parquet, not .vcf"),
-        ("mem q.fq -o m.vcf", "-o m.vcf: the output can only be MUMmer's format, SAM, TSV, PAF or BED"),
+        ("mem q.fq -o m.vcf", "-o m.vcf: the output can only be MUMmer's format, SAM, TSV, PAF or BED, "
+         "not .vcf"),
         ("pairwise q.fa -o x.bam", "-o x.bam: the output can only be TSV or PAF, not .bam"),
         ("locate --pairs p.txt -o x.bam", "-o x.bam: the output can only be TSV, BED or FASTA, not .bam"),
         ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output can only be TSV or Parquet, not .xlsx"),
