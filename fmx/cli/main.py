@@ -58,8 +58,8 @@ class Modules(click.Group):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches  # only for errors
 
-        known = dict(zip(names, names, strict=True))
-        known |= {name: its for name, its in _ELSEWHERE.items() if its in names or its[0] == "-"}
+        known = {name: its for name, its in _ELSEWHERE.items() if its in names or its[0] == "-"}
+        known |= dict(zip(names, names, strict=True))  # the names of this group come first
         meant = [word] if word in known else get_close_matches(word, known, 1)
         advice = f": did you mean {known[meant[0]]}?" if meant else f"; the commands are {', '.join(names)}"
         raise click.UsageError(f"no command {word}{advice}", ctx)

@@ -56,6 +56,7 @@ MESSAGES = [
     ("xyzzy", "no command xyzzy; the commands are bench, compile, count, index, inspect, locate, mem, merge, "
      "pairwise, search, tune"),
     ("bench serch", "no command serch: did you mean search?"),
+    ("bench maap", "no command maap: did you mean map?"),
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx': use --version"),
     ("search -p 4 r.fq", "no option -p in 'fmx search': use --threads"),
