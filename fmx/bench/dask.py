@@ -194,15 +194,15 @@ class _Worker(click.ParamType):
 )  # fmt: skip
 @click.option(
     "--on", "cores", metavar="CORES",
-    help="Run the single process and the workers on these cores, e.g. 0-3; the other processes use those of "
-    "this command.",
+    help="Run the single process and the workers on these cores, e.g. 0-3; the client and the scheduler use "
+    "the cores that fmx bench itself may use.",
 )  # fmt: skip
 @runs
 @output("dask")
 def dask_command(
     words: tuple[str, ...], kinds: tuple[WorkerKind, ...], slow: float, cores: str | None, **given: Any
 ) -> None:
-    """Time a command on a Dask cluster of this machine.
+    """Time a command on a Dask cluster running on this machine.
 
     Runs fmx COMMAND in a single process and on a cluster, in turn; starts a scheduler and workers for it.
     Prints the median wall time, the median CPU time of each process, and the number of shards of each worker.

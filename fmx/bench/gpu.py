@@ -111,7 +111,8 @@ def index_command(**given: Any) -> None:
 @length
 @click.option(
     "--seed", "seeds", multiple=True, type=click.IntRange(4, 16), default=(15, 16), show_default=True,
-    metavar="N", help="Length of a seed, in bases, besides the default of an index. May be repeated.",
+    metavar="N",
+    help="Seed length to time, in bases, in addition to the index's default, if longer. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--block", "blocks", multiple=True, type=click.IntRange(32, 256), default=(32, 128), show_default=True,

@@ -210,11 +210,10 @@ TABLES = {  # tables of each
 @output("search")
 @options.threads
 def search_command(**given: Any) -> None:
-    """Time the search without reading and writing files, on the CPU.
+    """Time the search on the CPU, without reading or writing files.
 
-    Compares layouts, sizes of the reference, optimizations of the search such as prefetching (switches), and
-    values of k (steps) and sizes of columns of the layout cofi. Uses random references, or REFERENCE, a FASTA
-    file.
+    Compares layouts, reference sizes, optimizations such as prefetching (switches) and, for the layout cofi,
+    values of k (steps) and column sizes (columns). Uses random references, or REFERENCE, a FASTA file.
     """
     asked, name = given["questions"] or TABLES, ""
     if given["reference"]:
