@@ -58,7 +58,7 @@ class GzipStream:
                 n = self._file.readinto(view[done:])
                 if not n:
                     if self._watched.ends_inside():
-                        raise EOFError("no end-of-file block of BGZF")
+                        raise EOFError("the BGZF end-of-file marker is missing")
                     break
                 done += n
         return done

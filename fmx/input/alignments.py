@@ -115,9 +115,8 @@ class Alignments:
 
     def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:
-            raise InputError(
-                self._path, "", "truncated: no end-of-file block of BGZF; copy or download it again"
-            )
+            what = "truncated: the BGZF end-of-file marker is missing; copy or download it again"
+            raise InputError(self._path, "", what)
 
     def readinto(self, view: np.ndarray) -> int:
         """Write FASTQ into ``view``; return the number of bytes, 0 at the end.  Raises InputError."""

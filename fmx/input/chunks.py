@@ -22,7 +22,7 @@ _BLOCK = 1 << 12  # bytes
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
-BLANK_LINE = "there is a blank line between records before it: remove it"
+BLANK_LINE = "there is a blank line before this record: remove that line"
 IS_BAM = "this is BAM or CRAM; expected FASTA"
 _CONVERT = "convert with: tr '\\r' '\\n'"
 

@@ -56,14 +56,14 @@ LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of n
 
 
 def other_than_dna(letters: np.ndarray) -> str:
-    """Return a warning if many of ``letters`` (uint8) are not IUPAC codes of DNA, else ""."""
+    """Return a warning if many of ``letters`` (uint8) are not IUPAC DNA codes, else ""."""
     counts = np.bincount(letters, minlength=256)
     counts[65:91] += counts[97:123]  # upper and lower case
     counts[97:123] = counts[list(IUPAC + b".")] = 0
     if counts.sum() <= _STRAY * letters.size:
         return ""
     others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
-    return f"{percent:.0f} % of its characters are not IUPAC codes of DNA ({others}): is it protein?"
+    return f"{percent:.0f} % of its characters are not IUPAC DNA codes ({others}): is it protein?"
 
 
 def is_ambiguous(sequence: str) -> bool:

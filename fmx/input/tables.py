@@ -53,7 +53,8 @@ def read_rows(path: str | Path, text: str) -> list:
     for number, cells in rows:
         if len(cells) != (n := len(rows[0][1])):
             what = f"it has {n_of(len(cells), 'column')}, but line {rows[0][0]} has {n}"
-            raise InputError(path, f"line {number}", f"{what}: separate all columns by {delimiter!r}")
+            remedy = f"give every line the same number of columns, separated by {delimiter!r}"
+            raise InputError(path, f"line {number}", f"{what}: {remedy}")
     return rows
 
 

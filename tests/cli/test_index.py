@@ -18,7 +18,7 @@ def test_a_protein_is_warned_of(folder, command):
         (folder / name).write_bytes(data)
         said = command("index", name, "-o", "p.fmx").err
         assert (
-            f"warning: {name}: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
+            f"warning: {name}: 37 % of its characters are not IUPAC DNA codes (E, F, I, L, P, Q): is it "
             "protein? No read can match at these characters\n" in said
         )
         assert "warning" not in command("index", "-q", name, "-o", "p.fmx").err
@@ -45,7 +45,7 @@ def test_pairwise_warns_once_of_each_file_of_proteins(folder, command):
     (folder / "d.fa").write_bytes(cases.fasta([("a", "acgtn" * 10_000), ("b", "ACGU")]))
     (folder / "p.fa").write_bytes(cases.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1].lower())]))
     expected = (
-        "fmx: warning: p.fa: 37 % of its characters are not IUPAC codes of DNA (E, F, I, L, P, Q): is it "
+        "fmx: warning: p.fa: 37 % of its characters are not IUPAC DNA codes (E, F, I, L, P, Q): is it "
         "protein? They match nothing\n"
     )
     for names in (["p.fa"], ["d.fa", "p.fa"], ["p.fa", "d.fa"]):

@@ -270,9 +270,14 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"a ACGTA G\n", "line 1: only one column: separate id, sequence and gene by tabs or commas"),
         (
             b"a,ACGTA,x\nb\tCCCTA\tx\n",
-            "line 2: it has 1 column, but line 1 has 3: separate all columns by ','",
+            "line 2: it has 1 column, but line 1 has 3: give every line the same number of columns, "
+            "separated by ','",
         ),
-        (b"a,ACGTA\nb,CCCTA,G\n", "line 2: it has 3 columns, but line 1 has 2: separate all columns by ','"),
+        (
+            b"a,ACGTA\nb,CCCTA,G\n",
+            "line 2: it has 3 columns, but line 1 has 2: give every line the same number of columns, "
+            "separated by ','",
+        ),
         (b'a,"ACGTA\n', "line 1: not a line of a table: unexpected end of data"),
         (b"PK\x03\x04...", "this is an Excel workbook or another zip file: save the table as CSV"),
         ("a,ACGTA\n".encode("utf-16"), "this is text in UTF-16: save it as UTF-8"),

@@ -182,7 +182,8 @@ def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
         return result.code, result.err
 
     assert said("cut.bam") == (
-        1, "fmx: error: cut.bam: truncated: no end-of-file block of BGZF; copy or download it again\n",
+        1, "fmx: error: cut.bam: truncated: the BGZF end-of-file marker is missing; "
+        "copy or download it again\n",
     )  # fmt: skip
     code, err = said("bad.bam")
     assert (code, err.count("\n")) == (1, 1)
@@ -190,7 +191,7 @@ def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
     code, err = said("-", stdin=whole[:-28])
     assert (
         code,
-        "standard input: truncated: no end-of-file block of BGZF; copy or download it again" in err,
+        "standard input: truncated: the BGZF end-of-file marker is missing; copy or download it again" in err,
     ) == (
         1,
         True,

@@ -120,7 +120,9 @@ def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
         blank, number = b"\n" * n_blank, before.count(b"@") + 1
         data = (before + blank + RECORD * 2).replace(b"\n", end)
         for chunk_size in range(1, len(data) + 2):
-            with pytest.raises(InputError, match=rf"record {number}: there is a blank line between records"):
+            with pytest.raises(
+                InputError, match=rf"record {number}: there is a blank line before this record"
+            ):
                 parsed(data, chunk_size)
         data = (b"\n" * n_blank + before + blank).replace(b"\n", end)
         for chunk_size in range(1, len(data) + 2):
