@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from .. import options
 from .._version import __version__
-from ..errors import shown
+from ..errors import InputError, shown
 from ..output import kinds_of
 from ..report.facts import KINDS, MULTIQC, SUFFIXES, Report, command_line, kind_of
 
@@ -184,7 +184,7 @@ def output_of(
 ) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
     """(SearchOutput, a function that takes a SearchOutput and returns its outputs as for check_places).
 
-    ``has_mates``: the reads are pairs in two files.  Raises UsageError.
+    ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError.
     """
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
     from .dispatch import GZIP, READS, format_of
@@ -199,6 +199,8 @@ def output_of(
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group needs --counts FILE")
+    if given.reference:
+        _check_reference(given.reference)
     records = RecordOutput(
         hits, kind, not given.no_unmapped, _tags(given.tags, given.nh), groups, given.sort, given.reference,
         given.mismatches,
@@ -254,6 +256,29 @@ def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str
             )
         hits, kind, screen = given.output if given.shard else None, "nothing", screen or STANDARD
     return hits, kind, screen
+
+
+def _check_reference(path: str) -> None:
+    """Raise InputError for a file that samtools cannot use as the FASTA of --reference."""
+    if not os.path.isfile(path):
+        return  # missing, or a pipe: checked with the other inputs
+    from ..codecs.bgzf import LONGEST, block_length
+    from ..codecs.readers import kind_of
+    from ..input.chunks import no_fasta
+    from ..input.streams import Source
+
+    name, begin = f"--reference {path}", bytearray(1 << 12)
+    with Source(path) as source, open(path, "rb") as file:
+        head = file.read(LONGEST)
+        kind = kind_of(head)
+        if kind or (source.is_gzip and not block_length(head)):
+            what = f"samtools cannot use a FASTA compressed with {kind.name if kind else 'gzip'}"
+            raise InputError(name, "", f"{what}: decompress it, or compress it with bgzip")
+        begin = begin[: source.readinto(begin)].lstrip()
+    if not begin:
+        raise InputError(name, "", "the file is empty; expected FASTA")
+    if begin[0] != ord(">"):
+        raise InputError(name, "line 1", no_fasta(begin[0]))
 
 
 def _tags(text: str | None, nh: str) -> int:

@@ -1,5 +1,7 @@
 """Reads in BAM and CRAM: mapped as FASTQ is, with the read groups that they bring along."""
 
+import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -8,6 +10,7 @@ import cases
 import naive
 import pysam
 import pytest
+from output_of import bgzf
 from texts import numbered, random_letters
 
 UNIT = random_letters(300, "alignments")
@@ -153,6 +156,37 @@ def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkey
     assert sorted(found) == sorted(expected)
     result = command("search", "-q", "-x", index, "r.fq", "-o", "x.cram", *by)
     assert (result.code, "there.fa: No such file" in result.err) == (1, True)
+
+
+NO_FASTA = "line 1: expected '>' at the start of a FASTA file, found '@' (this looks like FASTQ or SAM)"
+PACKED = "samtools cannot use a FASTA compressed with {}: decompress it, or compress it with bgzip"
+
+
+@pytest.mark.parametrize(("reads", "output"), [("by.cram", "o.sam"), ("r.fq", "o.cram")])
+def test_a_reference_is_fasta_that_samtools_can_use(reads, output, folder, index_of, command, monkeypatch):
+    monkeypatch.setenv("REF_PATH", str(folder / "none"))
+    fasta, fastq, search = cases.fasta(GENOME), cases.fastq(READS), ["search", "-q", "-x", index_of(GENOME)]
+    (folder / "r.fq").write_bytes(fastq)
+    (folder / "first.fa").write_bytes(fasta)
+    assert command(*search, "r.fq", "-o", "by.cram", "--reference", "first.fa").code == 0
+    (folder / "first.fa").unlink()
+    for name, data, error in (
+        ("g.fa.gz", gzip.compress(fasta), PACKED.format("gzip")),
+        ("x.fa", lzma.compress(fasta), PACKED.format("xz")),
+        ("q.fa", fastq, NO_FASTA), ("q.fa.gz", bgzf(fastq), NO_FASTA),
+        ("none.fa", b"\n", "the file is empty; expected FASTA"),
+    ):  # fmt: skip
+        (folder / name).write_bytes(data)
+        result = command(*search, reads, "-o", output, "--reference", name)
+        assert (result.code, result.err) == (1, f"fmx: error: --reference {name}: {error}\n")
+        assert not os.path.exists(output)
+    expected = command(*search, "r.fq").records
+    for name, data in (("whole.fa", b"\n" + fasta), ("whole.fa.gz", bgzf(fasta, 100))):
+        (folder / name).write_bytes(data)
+        result = command(*search, reads, "-o", output, "--reference", name)
+        assert (result.code, result.err) == (0, "")
+        cram = output if output == "o.cram" else reads
+        assert command(*search, cram, "--reference", name).records == expected
 
 
 def test_a_group_that_the_header_does_not_know_takes_no_room_that_is_not_there(
