@@ -260,20 +260,24 @@ def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str
 
 def _check_reference(path: str) -> None:
     """Raise InputError for a file that samtools cannot use as the FASTA of --reference."""
+    name, begin = f"--reference {path}", bytearray(1 << 12)
     if not os.path.isfile(path):
-        return  # missing, or a pipe: checked with the other inputs
+        if os.path.isdir(path) or not os.path.exists(path):
+            return  # reported with the other inputs
+        raise InputError(name, "", "samtools cannot read a FASTA from a pipe: give a file")
     from ..codecs.bgzf import LONGEST, block_length
     from ..codecs.readers import kind_of
-    from ..input.chunks import no_fasta
+    from ..input.chunks import IS_BAM, no_fasta
     from ..input.streams import Source
 
-    name, begin = f"--reference {path}", bytearray(1 << 12)
     with Source(path) as source, open(path, "rb") as file:
         head = file.read(LONGEST)
         kind = kind_of(head)
         if kind or (source.is_gzip and not block_length(head)):
             what = f"samtools cannot use a FASTA compressed with {kind.name if kind else 'gzip'}"
             raise InputError(name, "", f"{what}: decompress it, or compress it with bgzip")
+        if source.alignments:
+            raise InputError(name, "", IS_BAM)
         begin = begin[: source.readinto(begin)].lstrip()
     if not begin:
         raise InputError(name, "", "the file is empty; expected FASTA")
