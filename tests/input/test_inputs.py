@@ -71,7 +71,7 @@ def test_bgzf_cut_at_a_block_border_is_refused(reader, how, indexed, command):
         assert result.code == 1
         (line,) = result.err.splitlines()
         assert "gzip stream: truncated" in line
-        assert "end-of-file block" in line
+        assert "end-of-file marker" in line
         assert ("standard input" if how == "stdin" else "cut.gz") in line
         assert sorted(os.listdir(indexed)) == before
 
@@ -106,7 +106,7 @@ def test_a_whole_gzip_is_read(name, tmp_path):
 
 def test_gzip_and_then_a_cut_bgzf_is_refused(tmp_path):
     (tmp_path / "x.gz").write_bytes(gzip.compress(GOOD) + b"".join(members(GOOD * 100, 65000)[:-1]))
-    with pytest.raises(InputError, match="end-of-file block"):
+    with pytest.raises(InputError, match="end-of-file marker"):
         read(tmp_path / "x.gz")
 
 
