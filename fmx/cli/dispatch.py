@@ -273,6 +273,10 @@ def suffix_of(path: str) -> str:
 def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
     if formats and suffix and suffix not in {end for each in formats for end in SUFFIXES.get(each, ())}:
+        kind = click.get_current_context().params.get("kind")
+        if kind and option == "-o" and suffix != ".gz":
+            advice = "leave out --format, or choose another name"
+            raise click.UsageError(f"-o {path}: the suffix {suffix} contradicts --format {kind}; {advice}")
         names = [name for name in formats if name != GZIP]
         what = ", ".join([*names[:-2], " or ".join(names[-2:])])
         choose = "choose another name or format" if option.startswith("-o") else "choose another name"

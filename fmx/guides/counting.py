@@ -15,8 +15,8 @@ from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import Emit, add_up, run_at
 from ..machines.progress import Clock, Progress
-from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
-from .table import NONE, GuideTable
+from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
+from .table import MANY, NONE, GuideTable
 from .targets import (
     EITHER,
     EVERY,
@@ -144,6 +144,10 @@ NOT_FOUND = (
     "no guide found in the first {}: is it the right library{}? If guides are rare here, say where "
     "they are with --offset, --after or --before, or search whole reads with --anywhere"
 )
+SEVERAL = (
+    "cannot choose between the several guides in the first {}: say which one to count with --offset, "
+    "--after or --before{}"
+)
 OTHER_STRAND = {
     FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
     REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
@@ -254,15 +258,22 @@ class Counter:
         strands = self.options.looked[mate].strands
         if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
             return OTHER_STRAND[strands]
-        return NOT_FOUND
+        return (
+            SEVERAL
+            if 2 * np.count_nonzero(self._found(mate, batch, n, strands).guide == MANY) >= n
+            else NOT_FOUND
+        )
 
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
         """Return (offset, is it reverse) of the guides on ``strands`` in the first n reads."""
-        table = self.targets.guides[mate].table
-        found = assign(Rules(table, scanned(strands), 0, WORST), batch, n, 0)
+        found = self._found(mate, batch, n, strands)
         hits = GuideTally.of_nothing(0).hits
         add_hits(found.guide, found, 0, hits)
-        return choose(table, hits[:2], n)
+        return choose(self.targets.guides[mate].table, hits[:2], n)
+
+    def _found(self, mate: int, batch: ReadBatch, n: int, strands: int) -> Assignments:
+        """Assign guides anywhere on ``strands`` to the first n reads of files of a ``mate``."""
+        return assign(Rules(self.targets.guides[mate].table, scanned(strands), 0, WORST), batch, n, 0)
 
 
 class SampleTallies:

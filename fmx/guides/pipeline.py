@@ -236,12 +236,25 @@ def tell_samples(stats: list, progress: Progress, options: CountOptions) -> None
                 f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
                 f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
             )
-    if few := [each.sample for each in stats if each.with_guide < FEW * each.reads]:
-        which = f"sample{'s' * (len(few) > 1)} {', '.join(few[:5])}"
+    few = [each for each in stats if each.with_guide < FEW * each.reads]
+    many = [each for each in few if 2 * each.ambiguous > each.reads]
+    if many:
+        why = (
+            "their mates contain different guides, or one mate contains several: check that -1 and -2 belong "
+            "together"
+            if many[0].unit == "pair"
+            else "they contain several guides: say which one to count with --offset, --after or --before"
+        )
+        progress.say(f"hint: most {many[0].unit}s of {_named_samples(many)} are ambiguous; {why}")
+    if few := [each for each in few if each not in many]:
         progress.say(
-            f"hint: few {stats[0].unit}s of {which} contain a guide{_what_to_try(options)} "
+            f"hint: few {few[0].unit}s of {_named_samples(few)} contain a guide{_what_to_try(options)} "
             "--report lists the most frequent unassigned sequences"
         )
+
+
+def _named_samples(stats: list) -> str:
+    return f"sample{'s' * (len(stats) > 1)} {', '.join(each.sample for each in stats[:5])}"
 
 
 def _what_to_try(options: CountOptions) -> str:
@@ -320,4 +333,4 @@ def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress
             named = f" (such as {example[0]} and {example[1]})" if example else ""
             what = "; reads that match both are ambiguous" if options.mismatches else ""
             are = n_of(n_close, "guide differs", "guides differ")
-            progress.say(f"{guides.path}: {are} by one base from another{named}{what}")
+            progress.say(f"{guides.path}: {are} from another guide in only one base{named}{what}")

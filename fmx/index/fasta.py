@@ -207,9 +207,9 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
         if found.setdefault(contig, group) != group:
             raise InputError(path, where, f"contig {shown(contig)} is already in group {found[contig]}")
     if missing := [name for name in contigs if name not in found]:
-        more = f" (nor do {len(missing) - 1:,} others)" if missing[1:] else ""
+        more = f" and {len(missing) - 1:,} others" if missing[1:] else ""
         raise InputError(
-            path, f"contig {missing[0]}", f"it has no line in this table{more}: add one per contig"
+            path, "", f"no line for contig {missing[0]}{more}: the table needs one line per contig"
         )
     if others := len(found.keys() - set(contigs)):
         verb = "is" if others == 1 else "are"

@@ -95,9 +95,9 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     needed = verify_bytes(sizes)
     if needed <= limit:
-        reason = f"searching by seed and verify needs {bytes_of(needed)} of memory; the limit is {allowed}"
+        reason = f"the seed-and-verify search needs {bytes_of(needed)} of memory; the limit is {allowed}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
-    too_large = f"searching by seed and verify would need {bytes_of(needed)} of memory, more than {allowed}"
+    too_large = f"the seed-and-verify search would need {bytes_of(needed)} of memory, more than {allowed}"
     sparse = SparseName()
     smaller = sparse_bytes(sizes, sparse)
     if smaller <= limit:

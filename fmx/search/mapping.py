@@ -96,7 +96,7 @@ class MapOptions:
         what = "IUPAC codes" if iupac else "A, C, G, T and U"
         short = "shorter than --min-length, " if self.trim.least else ""
         many = (
-            f"of up to {n_of(v, 'base')}, or with more than {v} characters"
+            f"{n_of(v, 'base')} or fewer, or more than {n_of(v, 'character')}"
             if v
             else "empty, or with characters"
         )

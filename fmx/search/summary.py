@@ -227,7 +227,7 @@ class PairSummary(Sums):
         hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({asked.cannot_occur})"
         return (
             f"{n_of(self.pairs, 'pair')}: {self.proper:,} mapped as proper pairs ({share:.2f} %), "
-            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}; "
+            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'proper pair')} in all; "
             f"{n_of(self.alone, 'mate')} mapped separately{hopeless if self.hopeless else ''}"
         )
 
@@ -274,7 +274,7 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     if length > contig:
         return (
             f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}: "
-            "select the part that can match with --start N --length M"
+            "use --start N --length M to search only the part of each read that can match"
         )
     if summary.hopeless > summary.reads / 2:
         if asked.trims:
@@ -286,10 +286,10 @@ def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     if asked.strands != FORWARD | REVERSE:
         other = "--forward-only" if asked.strands == FORWARD else "--reverse-only"
         return f"reads may come from the other strand: remove {other}"
-    allow = "more --mismatches" if asked.mismatches else "--mismatches"
+    allow = (", allow --mismatches,", ", allow --mismatches 2,", "")[asked.mismatches]
     return (
-        "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow "
-        f"{allow}, and check the reference"
+        "a read must match over its whole length: trim adapters (--trim5, --trim3, --length)"
+        f"{allow} and check the reference"
     )
 
 

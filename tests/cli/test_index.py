@@ -70,6 +70,6 @@ def test_inspect_counts_the_indexed_bases(folder, command):
     assert command("index", "-q", "x.fa").code == 0
     lines = command("inspect", "x.fmx").out.decode().splitlines()
     assert (
-        "  indexed        92 bases in 2 blocks of A, C, G, T; 94 symbols with one separator per block"
+        "  indexed        92 bases (A, C, G and T) in 2 blocks; 94 symbols, counting one separator per block"
         in lines
     )

@@ -165,7 +165,7 @@ def test_other_formats_hold_a_line_for_each_mate(there, command):
     ("arguments", "words"),
     [
         ("", "missing argument READS"),
-        ("-1 1.fq", "-1 is given without -2: give"),
+        ("-1 1.fq", "-1 is given without -2: name"),
         ("-1 1.fq 2.fq", "-1 is given without -2: did you mean -2 2.fq?"),
         ("-1 1.fq,1.fq -2 2.fq", "-1 has 2 files but -2 has 1: give"),
         ("-1 1.fq, -2 2.fq", "empty file name in a comma-separated list"),

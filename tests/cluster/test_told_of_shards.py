@@ -30,8 +30,8 @@ CASES = {
         "--trim3",
     ]),
     "search -1 reads.fq -2 near.fq": ([], [
-        "fmx: 120 pairs: 0 mapped as proper pairs (0.00 %), 0 uniquely; 0 occurrences; 0 mates mapped "
-        f"separately; 120 mates not searched ({LETTERS})",
+        "fmx: 120 pairs: 0 mapped as proper pairs (0.00 %), 0 uniquely; 0 proper pairs in all; 0 mates "
+        f"mapped separately; 120 mates not searched ({LETTERS})",
         OTHER_REFERENCE,
     ]),
     "locate": (["near.fq"], [

@@ -122,8 +122,8 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     told = done.err.splitlines()
     assert told[:3] == [
         "fmx: l.csv: 1 guide has the same sequence as an earlier guide (such as d, same as a): left out",
-        "fmx: l.csv: 2 guides differ by one base from another (such as a and b); reads that match both are "
-        "ambiguous",
+        "fmx: l.csv: 2 guides differ from another guide in only one base (such as a and b); reads "
+        "that match both are ambiguous",
         "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; "
         "guides start after 0 bases (100 %)",
     ]
@@ -133,9 +133,9 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     ("arguments", "code", "said"),
     [
         (["r.fq", "--offset", "x"], 2, "'x' is not a number of bases, nor a comma-separated list"),
-        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset, --anywhere, and --after or"),
+        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only --offset, or only --anywhere, or --after"),
         (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
-        ([], 2, "give one of READS, -1 with -2, and --samples"),
+        ([], 2, "no reads: give READS, or -1 and -2, or --samples"),
         (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
@@ -210,6 +210,27 @@ def test_few_reads_that_count_are_told(folder, command):
         )
     (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
     assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
+
+
+def test_reads_with_several_guides_are_told_as_such(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\nb,GGATTACA\n")
+    (folder / "r.fa").write_text(9 * ">1\nACGTACGTGGATTACA\n" + ">2\nCCCCCCCCCCCCCCCC\n")
+    done = command("count", "-l", "l.csv", "r.fa")
+    assert done.code == 1
+    assert (
+        "cannot choose between the several guides in the first 10 reads: say which one to count " in done.err
+    )
+    told = command("count", "-l", "l.csv", "r.fa", "--anywhere").err
+    assert "hint: most reads of sample r are ambiguous; they contain several guides: say which one " in told
+    assert "few reads" not in told
+    assert command("count", "-l", "l.csv", "r.fa", "--offset", "8").code == 0
+    (folder / "1.fa").write_text(3 * ">1\nACGTACGT\n")
+    (folder / "2.fa").write_text(3 * ">1\nGGATTACA\n")
+    told = command("count", "-l", "l.csv", "-1", "1.fa", "-2", "2.fa").err
+    assert (
+        "hint: most pairs of sample 1 are ambiguous; their mates contain different guides, or one mate "
+        in told
+    )
 
 
 def test_guides_of_low_quality_are_told_as_such(folder, command):

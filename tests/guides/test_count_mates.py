@@ -115,7 +115,7 @@ def test_a_guide_in_one_of_the_mates(folder, command):
         (
             ["-l", "l.csv", "-1", "r.fa", "-2", "s.fa", "r.fa"],
             2,
-            "give one of READS, -1 with -2, and --samples",
+            "READS, -1 with -2, and --samples cannot be combined",
         ),
         (
             ["-l", "l.csv", "-1", "r.fa,r.fa", "-2", "s.fa"],

@@ -96,12 +96,12 @@ def test_names_of_files_precede_those_of_contigs(home, command):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("c0\tg\nc1\tg\nx\tg\n", "contig c9: it has no line in this table: add one per contig"),
-        ("c0\tg\n", "contig c1: it has no line in this table (nor do 2 others): add one"),
+        ("c0\tg\nc1\tg\nx\tg\n", "no line for contig c9: the table needs one line per contig"),
+        ("c0\tg\n", "no line for contig c1 and 2 others: the table needs one"),
         ("c0\tg\nc0\th\n", "line 2: contig c0 is already in group g"),
         ("c0\tg\nc1\t\n", "line 2: '' is not a group name"),
         ("c0\nc1\n", "line 1: expected a contig and its group, separated by a tab"),
-        ("", "contig c0: it has no line in this table"),
+        ("", "no line for contig c0"),
     ],
 )
 def test_tables_that_cannot_be(table, message, home, command):

@@ -204,7 +204,7 @@ def test_parquet_does_not_depend_on_chunks(search, folder, chunks_of, monkeypatc
 REFUSED = {
     "--sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
     "--sort": "--sort needs BAM or CRAM output",
-    "--format bam -o x.cram": "-o x.cram: the output can only be BAM, not .cram",
+    "--format bam -o x.cram": "-o x.cram: the suffix .cram contradicts --format bam",
 }
 
 

@@ -197,7 +197,11 @@ SUFFIXES = [
 @pytest.mark.parametrize("arguments", SUFFIXES, ids=" ".join)
 def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
     before = contents(indexed)
-    refused(command(*arguments), f"{arguments[-1]}: the output can only be ")
+    name = arguments[-1]
+    what = (
+        "the suffix " if "--format" in arguments and not name.endswith(".gz") else "the output can only be "
+    )
+    refused(command(*arguments), f"{name}: {what}")
     assert contents(indexed) == before
 
 
@@ -210,7 +214,7 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
         ("pairwise q.fa -o x.bam", "-o x.bam: the output can only be TSV or PAF, not .bam"),
         ("locate --pairs p.txt -o x.bam", "-o x.bam: the output can only be TSV, BED or FASTA, not .bam"),
         ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output can only be TSV or Parquet, not .xlsx"),
-        ("search q.fq --format sam -o x.bam", "-o x.bam: the output can only be SAM, not .bam"),
+        ("search q.fq --format sam -o x.bam", "-o x.bam: the suffix .bam contradicts --format sam"),
         ("search q.fq --format sam -o x.sam.gz", "-o x.sam.gz: the output can only be SAM, not .gz"),
         ("search q.fq --al x.bam", "--al x.bam: the output can only be FASTA or FASTQ, not .bam"),
     ],
@@ -218,6 +222,8 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
 def test_a_refusal_lists_what_can_be_written(arguments, said, indexed, command):
     result = command(*arguments.split())
     choose = "choose another name or format" if said.startswith("-o") else "choose another name"
+    if "--format" in said:
+        choose = "leave out --format, or choose another name"
     if said.endswith(".gz"):
         choose = "choose a name without .gz, and compress the file afterwards"
     assert result.code == 2

@@ -11,7 +11,7 @@ LETTERS = GENOME[0][1]
 INSIDE = [LETTERS[i * 30 :][:40] for i in range(120)]
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 CASES = {
-    "reads have 26 bases on average, but most contigs are no longer than 20: select the part that":
+    "reads have 26 bases on average, but most contigs are no longer than 20: use --start N --len":
         (GUIDES, [f"ACC{guide}GTT" for _, guide in GUIDES * 2], []),
     "most reads cannot be searched": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
     "most reads cannot be searched after trimming: check the file, --trim5": 
@@ -23,7 +23,10 @@ CASES = {
     "reads may come from the other strand: remove --reverse-only": (GENOME, INSIDE, ["--reverse-only"]),
     "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow --mism":
         (GENOME, [*STRANGE, INSIDE[0]], []),
-    "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow more":
+    "a read must match over its whole length: trim adapters (--trim5, --trim3, --length) and check":
+        (GENOME, [*STRANGE, INSIDE[0]], ["--mismatches", "2"]),
+    "a read must match over its whole length: trim adapters (--trim5, --trim3, --length), allow --mismatches "
+    "2":
         (GENOME, [*STRANGE, INSIDE[0]], ["--mismatches", "1"]),
 }  # fmt: skip
 NO_CASES = {

@@ -187,7 +187,7 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     index = index_of(CONTIGS)
     every = command("search", "-x", index, reads, "-a", "--mismatches", 2)
     assert of_sam(every.records) == expected_sam()
-    cannot = "; 2 not searched (of up to 2 bases, or with more than 2 characters other than A, C, G, T and U)"
+    cannot = "; 2 not searched (2 bases or fewer, or more than 2 characters other than A, C, G, T and U)"
     assert cannot in every.err
     best = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "--strata").records
     assert of_sam(best) == expected_sam(strata=True)

@@ -200,5 +200,7 @@ def test_one_of_each_is_told_as_one(index_of, folder, command):
     assert "fmx: 1 read: 1 mapped (100.00 %), 1 uniquely; 1 occurrence; " in told
     (folder / "two.fa").write_text(f">r\n{naive.reverse_complement(contig[90:150])}\n")
     told = command("search", "-x", index, "-1", "one.fa", "-2", "two.fa").err
-    assert "fmx: 1 pair: 1 mapped as proper pairs (100.00 %), 1 uniquely; 1 occurrence; 0 mates" in told
+    assert (
+        "fmx: 1 pair: 1 mapped as proper pairs (100.00 %), 1 uniquely; 1 proper pair in all; 0 mates" in told
+    )
     assert "fmx: 1 query of 60 bases: 1 match; " in command("mem", "-x", index, "one.fa").err

@@ -42,6 +42,8 @@ class LibraryColumnNames(click.ParamType):
 
         pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
         if not all(len(pair) == 2 and pair[0] in ASKED and pair[1] for pair in pairs):
+            if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in ASKED]:
+                self.fail(f"{wrong[0]!r} in {value!r} is not one of the keys {', '.join(ASKED)}", param, ctx)
             what = f"{value!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
             self.fail(f"{what}; the keys are {', '.join(ASKED)}", param, ctx)
         if len({ASKED[key] for key, _ in pairs}) < len(pairs):
@@ -229,9 +231,12 @@ def command(given: SimpleNamespace) -> None:
 def _looked(given: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
-        raise click.UsageError("give only one of --offset, --anywhere, and --after or --before")
-    if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:
-        raise click.UsageError("give one of READS, -1 with -2, and --samples")
+        raise click.UsageError("give only --offset, or only --anywhere, or --after and --before")
+    n_kinds = bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples)
+    if n_kinds == 0:
+        raise click.UsageError("no reads: give READS, or -1 and -2, or --samples")
+    if n_kinds > 1:
+        raise click.UsageError("READS, -1 with -2, and --samples cannot be combined: give only one of them")
     if len(given.mates1) != len(given.mates2):
         raise click.UsageError("give -1 and -2 the same number of times: once per sample")
     if given.samples and given.names:

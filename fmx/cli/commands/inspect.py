@@ -47,7 +47,7 @@ def _lines(found: dict) -> Iterator[str]:
         yield f"  groups         {found['n_groups']:,}"
     bases, blocks = n_of(found["n_text"] - found["n_blocks"], "base"), n_of(found["n_blocks"], "block")
     symbols = n_of(found["n_text"], "symbol")
-    yield f"  indexed        {bases} in {blocks} of A, C, G, T; {symbols} with one separator per block"
+    yield f"  indexed        {bases} (A, C, G and T) in {blocks}; {symbols}, counting one separator per block"
     if sizes := found.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
         yield f"  parts          {len(sizes)} ({symbols} symbols)"

@@ -178,9 +178,9 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
         return
     if len(given.mates1) != len(given.mates2):
         if not given.mates1:
-            raise click.UsageError("-2 is given without -1: give the files with first mates with -1")
+            raise click.UsageError("-2 is given without -1: name the files of first mates with -1")
         if not given.mates2:
-            raise click.UsageError("-1 is given without -2: give the files with second mates with -2")
+            raise click.UsageError("-1 is given without -2: name the files of second mates with -2")
         one, two = n_of(len(given.mates1), "file"), len(given.mates2)
         raise click.UsageError(
             f"-1 has {one} but -2 has {two}: give one file with second mates for each file with first mates"
