@@ -1,8 +1,9 @@
 """Table and Names: NumPy structured arrays with names of reads, contigs or sequences."""
 
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
@@ -229,7 +230,22 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         """
         with installed("pyarrow", "pyarrow", UnsupportedError):
             import pyarrow
-        return pyarrow.table(self)
+
+        def strings(letters: np.ndarray, ends: np.ndarray) -> "pyarrow.LargeStringArray":
+            return pyarrow.LargeStringArray.from_buffers(
+                ends.size - 1, *map(pyarrow.py_buffer, (ends, letters))
+            )
+
+        columns: dict[str, Any] = {}
+        for name in self.dtype.names or ():
+            numbers = np.ascontiguousarray(self[name])
+            columns[name] = pyarrow.array(numbers)
+            if name == "contig" and name in self.names:
+                contigs = strings(*self.names[name].texts)
+                columns["contig_name"] = pyarrow.DictionaryArray.from_arrays(columns[name], contigs)
+            elif name in self.names:
+                columns[f"{name}_name"] = strings(*self.names[name].columns(numbers))
+        return pyarrow.table(columns)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Convert to a pandas DataFrame, with contig names as categories.  Raises UnsupportedError."""
@@ -237,7 +253,7 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
             import pandas
         if importlib.util.find_spec("pyarrow"):  # ten times as fast with names of reads
             return self.to_arrow().to_pandas()
-        columns = self._columns()
+        columns = self._columns(partial(pandas.Series, dtype=str))
         if "contig" in self.names:
             names = list(self.names["contig"])
             columns["contig_name"] = pandas.Categorical.from_codes(self["contig"], names)
@@ -247,49 +263,31 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         """Convert to a polars DataFrame, with contig names as categories.  Raises UnsupportedError."""
         with installed("polars", "polars", UnsupportedError):
             import polars
-        return polars.DataFrame(self.arrow)
+        if importlib.util.find_spec("pyarrow"):
+            return polars.DataFrame(self.to_arrow())
+        columns = self._columns(lambda names: polars.Series(values=names, dtype=polars.String))
+        if "contig" in self.names:
+            names = polars.Series(list(self.names["contig"]), dtype=polars.Categorical)
+            columns["contig_name"] = names.gather(columns["contig"])
+        return polars.DataFrame(columns)
 
-    def _columns(self) -> dict[str, Any]:
-        """Columns by name, each column of numbers with names followed by the names."""
+    def _columns(self, strings: Callable[[list[str]], Any] = list) -> dict[str, Any]:
+        """Columns by name, each column of numbers with names followed by ``strings`` of the names."""
         columns: dict[str, Any] = {}
         for name in self.dtype.names or ():
             columns[name] = np.ascontiguousarray(self[name])
             if name in self.names:
-                columns[f"{name}_name"] = self.names[name][columns[name]]
+                columns[f"{name}_name"] = strings(self.names[name][columns[name]])
         return columns
 
     @property
-    def arrow(self) -> "ArrowTable":
-        """The table for libraries that would treat it as an array, such as polars."""
-        return ArrowTable(self)
+    def arrow(self) -> "pyarrow.Table":
+        """The same as to_arrow(), for libraries that take a Table for an array, such as DuckDB."""
+        return self.to_arrow()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export all rows as a stream of Arrow's C interface in a capsule; ignores ``requested_schema``.
-
-        The types are int64, int32, int8, float64, bool, large_string, and a dictionary of strings for names
-        of contigs; no column has nulls.
-        """
-        from .arrow import Coded, stream  # imported on first use
-
-        columns: dict = {}
-        for name in self.dtype.names or ():
-            columns[name] = np.ascontiguousarray(self[name])
-            if name == "contig" and name in self.names:
-                columns["contig_name"] = Coded(columns[name], self.names[name].texts)
-            elif name in self.names:
-                columns[f"{name}_name"] = self.names[name].columns(columns[name])
-        return stream(columns, self.size)
-
-
-class ArrowTable:
-    """A Table as an Arrow stream only."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the Table."""
-        return self._table.__arrow_c_stream__(requested_schema)
+        """Export all rows as a stream of Arrow's C interface, by pyarrow.  Raises UnsupportedError."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
 def _text(value: object) -> str:

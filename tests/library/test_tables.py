@@ -1,6 +1,5 @@
 """Tables: NumPy arrays that know names, and the same rows for Arrow."""
 
-import gc
 import importlib.util
 import pickle
 import sys
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
 
 import fmx
-from fmx.library import arrow
 from fmx.machines.progress import Progress
 from fmx.mem.matching import TaskSizes
 
@@ -110,12 +108,15 @@ def test_tables_of_other_libraries(opened, fastq):
                     assert "categor" in str(frame["contig_name"].dtype).lower()
 
 
-def test_pandas_needs_no_pyarrow(opened, fastq, monkeypatch):
-    testing = pytest.importorskip("pandas.testing")
-    hits = opened.locate(fastq)
-    wanted = hits.to_pandas()
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_pandas_and_polars_need_no_pyarrow(package, opened, fastq, monkeypatch):
+    testing = pytest.importorskip(f"{package}.testing")
+    several = opened.locate(fastq), opened.locate(fastq)[:0], opened.locate(READS, mismatches=1)
+    expected = [getattr(hits, f"to_{package}")() for hits in several]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    testing.assert_frame_equal(hits.to_pandas(), wanted)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for hits, frame in zip(several, expected, strict=True):
+        testing.assert_frame_equal(getattr(hits, f"to_{package}")(), frame)
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
@@ -177,24 +178,8 @@ def test_arrow_has_the_same_rows(opened, fastq):
             assert table[name].to_pylist() == hits[name].tolist()
         for name, names in hits.names.items():
             assert table[f"{name}_name"].to_pylist() == names[hits[name]]
-        assert pyarrow.table(hits.arrow) == table
-        assert not isinstance(hits.arrow, np.ndarray)
+        assert hits.arrow == table
         assert len(table.column_names) == len(hits.dtype.names) + len(hits.names)
-
-
-def test_arrow_keeps_its_columns_alive_and_frees_them(opened, fastq):
-    held = len(arrow.HELD)
-    hits = opened.locate(fastq)
-    wanted = hits["position"].tolist()
-    column = pyarrow.table(hits)["position"]
-    capsule = hits.__arrow_c_stream__()
-    reader = pyarrow.RecordBatchReader.from_stream(hits)
-    del hits, capsule
-    gc.collect()
-    assert column.to_pylist() == reader.read_all()["position"].to_pylist() == wanted
-    del column, reader
-    gc.collect()
-    assert len(arrow.HELD) == held
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=12), st.data())
