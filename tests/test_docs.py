@@ -102,7 +102,7 @@ def test_wrong_commands_are_noticed():
         "fmx search --engin cpu",
         "fmx bench maps",
         "fmx search -k many r.fa",
-        "fmx tune a b",
+        "fmx inspect --tune a",
     )
     for line in lines:
         assert wrong_with(words_of(line), whole=False)

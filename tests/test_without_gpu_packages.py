@@ -174,7 +174,6 @@ def without_command(text) -> list:
         "fmx search reads.fq.gz --engine cuda_full",
         "fmx mem genome.fa --engine cuda",
         "fmx mem --algorithm mummergpu genome.fa --engine cuda",
-        "fmx tune --bases 1M --plan --engine cuda",
         "fmx pairwise genes.fa --engine cuda",
         "fmx pairwise genes.fa --engine both",
         "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench sparse", "fmx bench verify",

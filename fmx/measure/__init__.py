@@ -1,1 +1,1 @@
-"""Measurement of machines and runs, for bench and tune."""
+"""Measurement of machines and runs, for fmx bench."""

@@ -150,13 +150,6 @@ class GpuCount(GpuNumber):
 # The index of a command: given by name, or the only one in the current folder.
 
 
-def one_index(given: SimpleNamespace) -> str | None:
-    """Return the index given as an argument or with -x, or None."""
-    if given.argument and given.index_path:
-        raise click.UsageError("give the index once, as INDEX or with -x")
-    return given.argument or given.index_path
-
-
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
     """Return the indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
     places = [os.path.realpath(find_index(path)) for path in paths]
@@ -233,7 +226,6 @@ indexes = group(
         help=f"Index to search; repeat to search several together.  {_USUAL_INDEX}",
     ),
 )  # fmt: skip
-index_again = click.option("-x", "--index", "index_path", type=click.Path(), help="Same as INDEX.")
 layout = click.option(
     "--layout", metavar="NAME", callback=no_empty_name,
     help="Search with this layout only; auto chooses the fastest.",
@@ -265,7 +257,7 @@ def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default:
 
 
 engine = engine_of(
-    f"{_WHERE} NAME can also be a GPU engine, such as cuda_full; fmx tune finds the fastest.",
+    f"{_WHERE} NAME can also be a GPU engine, such as cuda_full.",
     (*limits.PROCESSORS, *CUDA),
 )
 processor = engine_of(_WHERE)

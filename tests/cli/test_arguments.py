@@ -50,8 +50,6 @@ NUMBERS = {
     "pairwise r.fa --match": ["9" * 20, "715827883", "1.5"],
     "pairwise r.fa --mismatch": ["-" + "9" * 20],
     "pairwise r.fa --gap": ["-715827883"],
-    "tune --bases": ["9e99G", "4000000T", "nan"],
-    "tune --bases 1M --length": HUGE,
 }
 
 
@@ -88,7 +86,7 @@ def test_the_largest_numbers_work(home, command):
         ["search", "--rg", "", "r.fq"],
         ["search", "--counts", "", "r.fq"], ["locate", "-p", ""], ["index", ""],
         ["index", "ref.fa", "-o", ""],
-        ["inspect", ""], ["mem", "r.fq", ""], ["pairwise", ""], ["tune", ""], [""], ["--", ""],
+        ["inspect", ""], ["mem", "r.fq", ""], ["pairwise", ""], [""], ["--", ""],
     ],
 )  # fmt: skip
 def test_an_empty_argument_is_refused(arguments, home, command):
@@ -240,7 +238,7 @@ def test_patterns_that_are_no_utf8_are_one_line(home, command):
 
 
 def test_the_help_of_every_command_needs_no_further_package(home, command):
-    for name in ("index", "search", "locate", "mem", "pairwise", "inspect", "tune", "bench"):
+    for name in ("index", "search", "locate", "mem", "pairwise", "inspect", "bench"):
         result = command(name, "--help")
         assert (result.code, result.err) == (0, "")
         assert result.out.startswith(f"Usage: fmx {name} ".encode())

@@ -40,9 +40,9 @@ def test_commands_take_what_makes_sense_for_them(name):
     assert "-t" in found
     assert "-q" in found or name == "inspect"
     assert "-x" in found or name in ("count", "index", "pairwise")
-    assert "-o" in found or name in ("inspect", "tune")
+    assert "-o" in found or name == "inspect"
     assert "--engine" in found or name in ("count", "inspect")
-    assert ("--device" in found) == (name not in ("count", "inspect", "tune"))
+    assert ("--device" in found) == (name not in ("count", "inspect"))
     assert ("--gpus" in found) == (name in ("locate", "mem", "pairwise", "search"))
     assert ("--shard" in found) == (name in ("count", "locate", "mem", "pairwise", "search"))
 
@@ -70,8 +70,6 @@ def home(folder):
         ("search r.fa --gpu-memory 2", "give 2G or 2M"),
         ("mem r.fa --gpu-memory 0.5", "give 0.5G or 0.5M"),
         ("index r.fa --max-memory 8", "give 8G or 8M"),
-        ("tune --memory-limit 8G --bases 1M", "use --max-memory"),
-        ("tune --bases 1M --memory-limit 8G", "use --max-memory"),
     ],
 )
 def test_former_spellings_say_the_new_one(arguments, now, home, command):
@@ -83,20 +81,13 @@ def test_former_spellings_say_the_new_one(arguments, now, home, command):
     assert sorted(path.name for path in home.iterdir()) == ["r.fa", "ref.fmx"]
 
 
-NAMED_TWICE = {
-    "inspect": "fmx: error: ref.fmx is given twice: give each index once\n",
-    "tune": "fmx: error: give the index once, as INDEX or with -x\n",
-}
-
-
 def test_an_index_is_named_as_an_argument_or_by_an_option(home, command):
     found = [command("inspect", *words, "--json") for words in (["ref.fmx"], ["-x", "ref.fmx"])]
     assert [result.code for result in found] == [0, 0]
     assert len({result.out.split(b'"search"')[0] for result in found}) == 1
-    for name in ("inspect", "tune"):
-        result = command(name, "ref.fmx", "-x", "ref.fmx")
-        assert result.code == 2
-        assert result.err == NAMED_TWICE[name]
+    result = command("inspect", "ref.fmx", "-x", "ref.fmx")
+    assert result.code == 2
+    assert result.err == "fmx: error: ref.fmx is given twice: give each index once\n"
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")

@@ -471,7 +471,7 @@ def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
 def test_code_that_another_user_planted_does_not_run(where, index, found, tmp_path):
     """The folder that was taken where there was no other, and the one that FMX_CACHE names."""
     path, cache = index
-    (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
+    (real,) = Path(cache["FMX_CACHE"], "fmx").iterdir()
     planted = {}
     for above in (tmp_path / f"fmx-{os.getuid()}", tmp_path / "cache" / "fmx"):
         (above / real.name).mkdir(parents=True)
@@ -493,7 +493,7 @@ def test_code_that_another_user_planted_does_not_run(where, index, found, tmp_pa
 @pytest.mark.xdist_group("code to search")
 def test_every_damaged_file_is_made_anew(index, found, tmp_path):
     path, cache = index
-    (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
+    (real,) = Path(cache["FMX_CACHE"], "fmx").iterdir()
     files = sorted(file for file in real.iterdir() if file.name.startswith("fmx."))
     whole = {file: file.read_bytes() for file in files}
     for file, other in zip(files, files[1:] + files[:1], strict=True):

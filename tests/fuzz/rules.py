@@ -36,7 +36,7 @@ def of_exit(outcome) -> list:
         return [f"traceback: {_summary(message)}"]
     if outcome.code not in CODES:
         wrong.append(f"exit code {outcome.code}")
-    if outcome.grown > MOST_GROWTH and outcome.arguments[:1] != ["tune"]:  # which measures memory
+    if outcome.grown > MOST_GROWTH:
         wrong.append(f"memory: grew by more than {MOST_GROWTH >> 20} MB")
     lines = message.split("\n")
     odd = sorted({letter for line in lines for letter in line if not letter.isprintable()})

@@ -60,9 +60,6 @@ def test_commands_know_it(tmp_path, command, monkeypatch):
     ]
     assert answers[0].records == answers[1].records
     assert answers[0].code == answers[1].code == 0
-    planned = command("tune", "-q", "--engine", "cpu", "-t", "1", "--plan", index)
-    assert planned.code == 0
-    assert NAME in planned.out.decode()
 
 
 def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):

@@ -79,8 +79,6 @@ def make(rng, folder) -> Case:
         "compile",
     ):  # which take minutes; and what is compiled stays beside fmx, or in use
         arguments.append("--unheard-of")
-    if words[0] == "tune":  # the rates of a machine are measured once for each number of threads
-        arguments += ["--plan", "-t", "1"]
     if rng.random() < 0.5 and any("--quiet" in p.opts for p in command.params):
         arguments.insert(0, "-q")
     facts["read"] += positional
@@ -123,7 +121,7 @@ def _right(rng, words) -> str:
     """An argument that makes sense."""
     if words[0] == "index":
         return rng.choice(["ref.fa", "ref.fa", "ref.fmx"])
-    if words[0] in ("inspect", "tune"):
+    if words[0] == "inspect":
         return "ref.fmx"
     return rng.choice(["reads.fq", "more.fa", "more.fa"])
 
