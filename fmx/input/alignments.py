@@ -36,10 +36,10 @@ def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
 
 
 def said(stderr: BinaryIO, code: int) -> str:
-    """Return the last line of the messages of samtools, or its exit code."""
+    """Return the last line of the messages of samtools, which pysam stores in a temporary file."""
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"it ended with code {code}"
+    return lines[-1] if lines else f"it ended with code {code}; is {tempfile.gettempdir()} full?"
 
 
 def why_not_written(stderr: BinaryIO, code: int, made: str, path: str) -> str:

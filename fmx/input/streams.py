@@ -163,13 +163,12 @@ def whole_output(path: str) -> Iterator[BinaryIO]:
 
     Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
     """
-    if str(path) == STANDARD:
-        with named_output("standard output"):
+    with named_output(path):
+        if path == STANDARD:
             widen(sys.stdout.buffer)
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
-        return
-    with named_output(path):
+            return
         if is_special(path):
             descriptor = descriptor_of(path)
             with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
@@ -207,4 +206,4 @@ def named_output(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write("standard output" if path == STANDARD else path, error) from error

@@ -1,6 +1,7 @@
 """Sorted BAM and CRAM with their indexes, CRAM, and Parquet: the records of SAM and TSV in other files."""
 
 import os
+import resource
 import sys
 from types import SimpleNamespace
 
@@ -107,9 +108,31 @@ def test_samtools_says_what_is_wrong(search, folder):
     with pytest.raises(OutputError, match=r"^samtools could not write: [^\n]+$"), to_sort as file:
         file.write(b"no BAM")
     assert names(folder) == []
-    if os.path.exists("/dev/full"):
-        result = search("-o", "/dev/full", "--format", "cram")
-        assert (result.code, result.err.startswith("fmx: error: samtools could not write: ")) == (1, True)
+
+
+@pytest.mark.parametrize(("kind", "index"), [("bam", ".bai"), ("cram", None), ("cram", ".crai")])
+def test_the_reason_why_a_file_cannot_be_written_is_told(kind, index, search, folder):
+    data, made = search("-o", "-", "--format", "bam").out, bam.Samtools(kind, index, None)
+    with pytest.raises(OutputError, match=r"^/dev/full: cannot write: No space left on device$"):
+        write(made, "/dev/full", data)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (99, hard))
+    try:
+        with pytest.raises(OutputError, match=r"^new: cannot write: File too large$"):
+            write(made, "new", data)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert names(folder) == []
+    from_it, to_it = os.pipe()
+    os.close(from_it)
+    with pytest.raises(BrokenPipeError):
+        write(made, f"/dev/fd/{to_it}", data)
+    os.close(to_it)
+
+
+def write(container, path, data):
+    with container.opened(path, 2) as file:
+        file.write(data)
 
 
 @pytest.mark.parametrize("options", [[], ["--sort"]])

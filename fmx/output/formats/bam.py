@@ -4,6 +4,7 @@ isal at level 1 is several times faster than pysam's BGZF writer, which uses zli
 """
 
 import os
+import select
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -314,7 +315,7 @@ def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[
             options += ["--write-index", "-o", f"{made}##idx##{made}{index}"]
         else:
             options += ["-o", made]
-        with _child(options, alignments.NOTHING, path) as sink:
+        with _child(options, made, path) as sink:
             yield sink
         _put_in_place(draft, made, index)
 
@@ -337,11 +338,13 @@ def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
 
 
 @contextmanager
-def _child(arguments: Sequence[str], output: int, path: str) -> Iterator[BinaryIO]:
+def _child(arguments: Sequence[str], made: str | int, path: str) -> Iterator[BinaryIO]:
     """Run samtools; yield its standard input, a binary file.
 
-    ``output``: descriptor of its standard output; ``path``: its final name.  Raises OutputError if it fails.
+    ``made``: its output, a file or the descriptor of its standard output; ``path``: the name in messages.
+    Raises OutputError or OSError if it fails.
     """
+    output = alignments.NOTHING if isinstance(made, str) else made
     with tempfile.TemporaryFile() as said, ExitStack() as stack:
         child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
         stack.callback(child.wait)
@@ -352,8 +355,18 @@ def _child(arguments: Sequence[str], output: int, path: str) -> Iterator[BinaryI
             yield pipe
             pipe.close()
         if child.wait() != 0:
+            _write_again(made)
             why = alignments.why_not_written(said, child.returncode, arguments[-1], path)
             raise OutputError(f"samtools could not write: {why}")
+
+
+def _write_again(made: str | int) -> None:
+    """Write to an output that samtools could not write, to raise the OSError that samtools does not name."""
+    with open(made, "ab", buffering=0, closefd=isinstance(made, str)) as file:
+        poll = select.poll()
+        poll.register(file, 0)
+        if file.seekable() or poll.poll(0):  # not a pipe that is being read
+            file.write(bytes(1 << 16))
 
 
 def _close(pipe: BinaryIO) -> None:
