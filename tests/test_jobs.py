@@ -111,7 +111,7 @@ def test_each_job_of_the_table_makes_what_it_names(jobs, folder):
 def test_what_the_jobs_make_is_right(jobs, folder, data):
     screen = {row[0]: int(row[2]) for row in rows(folder / "screen.tsv")[1:]}
     strains = {row[0]: int(row[2]) for row in rows(folder / "strains.tsv")[1:]}
-    assert screen["yeast"] == strains["yeast"] > 4000
+    assert screen["yeast"] > strains["yeast"] > 4000  # near and exact matches
     assert {tuple(row[1:]) for row in rows(folder / "strains.Rtab")[1:]} == {("1", "0")}  # yeast's probes
     assert screen["yeast"] + screen["*"] + screen.get("ecoli", 0) <= 5000
     guides = {row[0]: (int(row[2]), int(row[3])) for row in rows(folder / "guides.tsv")[1:]}
