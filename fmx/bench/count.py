@@ -103,7 +103,7 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 @count("--samples", "n_samples", default="2", help="Number of samples, with one file each.")
 @click.option(
     "--stagger", type=options.Number(0, 12), default=0, show_default=True, metavar="N",
-    help="Insert up to N random bases before the primer; dotmatch, which needs a fixed position, is skipped.",
+    help="Insert up to N random bases before the primer.",
 )  # fmt: skip
 @click.option("--mismatches", type=options.Number(0, 1), default=0, show_default=True, metavar="N",
               help="Allow up to N mismatches in a guide; MAGeCK allows none.")  # fmt: skip
@@ -149,12 +149,14 @@ def _ways(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> dict[
             words = [tool, "count", "-l", screen.library, "--norm-method", "none", "-n", prefix]
             command = [*words, "--fastq", *screen.reads]
             ways[peer] = command, lambda at=Path(f"{prefix}.count.txt"): _read(at, range(2, 2 + n))
-        elif peer == "dotmatch" and not given["stagger"]:
+        elif peer == "dotmatch":
             table, sheet = folder / "dotmatch.tsv", folder / "sheet.tsv"
             lines = [f"{path.stem}\t{path}\n" for path in screen.reads]
             sheet.write_text("sample\tfastq\n" + "".join(lines))
             words = [tool, "crispr-count", "--library", screen.library, "--samples", sheet, "--k", off]
             words += ["--guide-start", len(BEFORE), "--guide-length", LENGTH, "--metric", "hamming"]
+            words += ["--threads", threads]
+            words += ["--auto-offset", 40, "--offset-mode", "multi"] if given["stagger"] else []
             command = [*words, "--no-progress", "--out", table]
             ways[peer] = command, lambda at=table: _read(at, range(2, 2 + n))
         elif peer == "fast2q":
