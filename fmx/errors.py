@@ -9,7 +9,7 @@ import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-CUDA_EXTRA = "'fmx-mapper[cuda]', or 'fmx-mapper[cuda12]' for a driver of CUDA 12"
+CUDA_EXTRA = "'.[cuda]', or '.[cuda12]' for a driver of CUDA 12, in a clone of fmx"
 MESSAGE = 500  # characters of a message
 LINE = MESSAGE + 20  # characters of a line on standard error, with the prefix
 _PATH, _WHERE, _VALUE = 200, 80, 60  # characters of what a message quotes

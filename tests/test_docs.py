@@ -4,6 +4,7 @@ import importlib
 import re
 import runpy
 import shlex
+import tomllib
 
 import click
 import pytest
@@ -229,3 +230,17 @@ def test_a_call_goes_to_a_lower_package_that_the_caller_imports(caller, called, 
     names = imports_of(caller)
     known = any(name == module or name.startswith(f"{module}.") for name in names)
     assert known or said.startswith(("given", "contract", "by name")), sorted(names)
+
+
+def test_hints_name_packages_that_pip_can_install():
+    """fmx is not on PyPI: extras are those of a clone, and docs/install.md has the same command."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    page, found = (ROOT / "docs" / "install.md").read_text(), set()
+    for path in (ROOT / "fmx").rglob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"""['"]fmx-mapper\[""", text), path
+        found |= set(re.findall(r"'\.\[(\w+)\]'", text))
+    assert found <= extras.keys()
+    assert {"cuda", "cuda12", "parquet", "cluster"} <= found
+    for extra in found:
+        assert f"pip install '.[{extra}]'" in page

@@ -21,7 +21,7 @@ from fmx import workflow
 from fmx.errors import DeviceError
 from fmx.machines.places import DEVICES
 
-REMEDY = "pip install 'fmx-mapper[cuda]'"
+REMEDY = "pip install '.[cuda]'"
 # Where there is a GPU, searches that are too small for one do not ask whether it works.
 HAS_GPU = any(map(os.path.exists, DEVICES))
 TOO_SMALL = "the work was done before a GPU would have saved time"
@@ -257,7 +257,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(code_in, monkeypatch, t
     target = SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
     monkeypatch.setattr(numba_cuda, "cuda_target", target)
     for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):
-        with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
+        with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*'.\[cuda\]'"):
             opens()
     assert isinstance(choose_backend(Device("auto"), 1, 1000), Cores)
 
@@ -265,7 +265,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(code_in, monkeypatch, t
 @pytest.fixture
 def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
-    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
     from fmx.compiler import kernels
     from fmx.machines import gpu_session
 
@@ -282,7 +282,7 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
     from fmx.machines.jobs import Cores
     from fmx.machines.places import Device
 
-    with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
+    with pytest.raises(DeviceError, match=r"cuda-cccl.*'.\[cuda\]'"):
         choose_backend(Device("cuda"), 1, 1000)
     told: list = []
     assert isinstance(choose_backend(Device("auto"), 1, 1000, told.append), Cores)

@@ -47,7 +47,7 @@ class Cluster:
     def __init__(
         self, address: str | None = None, file: str | None = None, patience: float = PATIENCE
     ) -> None:
-        with installed("Dask", "'fmx-mapper[cluster]'", ClusterError):
+        with installed("Dask", "'.[cluster]' in a clone of fmx", ClusterError):
             import distributed
         self._dask, self.name, self._patience = distributed, address or file, patience
         for logger in list(logging.root.manager.loggerDict):

@@ -50,7 +50,7 @@ def _long(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
 
 def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
     """Return the columns of MAGeCK's table."""
-    with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
+    with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
         import pyarrow
         from pyarrow import parquet
     columns: dict = {"sgRNA": library.ids, "Gene": library.genes}

@@ -60,7 +60,7 @@ def _check_driver() -> None:
     """Raise DeviceError if the driver is older than the CUDA packages: it would reject their code later."""
     needs, (major, minor) = driver.toolkit(), driver.driver_version()
     if major < needs:
-        remedy = f"pip install 'fmx-mapper[cuda{major}]', or " if major == 12 else ""
+        remedy = f"pip install '.[cuda{major}]' in a clone of fmx, or " if major == 12 else ""
         raise DeviceError(
             f"the GPU driver supports CUDA {major}.{minor}, but the installed packages need "
             f"CUDA {needs}: {remedy}install a newer driver"

@@ -96,7 +96,7 @@ def test_a_table_tells_its_command_without_folders(given, told):
 
 def test_ceilings_that_are_interpolated_are_marked(tmp_path, monkeypatch):
     """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
-    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
+    pytest.importorskip("matplotlib", reason="pip install '.[dev]'")
     from fmx.measure.tables import BenchTable
 
     monkeypatch.syspath_prepend(ROOT / "docs" / "site" / "papers")

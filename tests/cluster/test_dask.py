@@ -26,7 +26,7 @@ from fmx.errors import ClusterError
 from fmx.jobs.identity import identity
 from fmx.measure import timing
 
-pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
+pytest.importorskip("distributed", reason="pip install '.[cluster]'")
 
 pytestmark = pytest.mark.xdist_group("dask")
 PYTHON = [sys.executable, "-m"]

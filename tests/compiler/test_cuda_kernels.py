@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.compiler import cuda_driver, kernels, numba_cuda, object_cache, probe
 from fmx.compiler.cuda import Kernel, cuda
 from fmx.machines import gpu

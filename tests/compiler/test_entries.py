@@ -120,7 +120,7 @@ def test_every_line_of_the_other_list_names_a_kernel():
 
 
 def test_kernels_of_commands_are_listed(folder):
-    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
     listed = {entry.name for entry in ahead.kernels_for("sm_90")}
     for command in ("index tiny.fa -o t.fmx", "search -x t.fmx few.fq -o few.sam"):
         needed = set(entry_points.run_on_gpu(command, folder)[0])
@@ -129,7 +129,7 @@ def test_kernels_of_commands_are_listed(folder):
 
 
 def test_kernels_are_compiled_for_gpus_that_are_not_here(tmp_path, monkeypatch):
-    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
     monkeypatch.setenv("FMX_CACHE", str(tmp_path))
     object_cache.folder.cache_clear()
     names = {entry.name.split()[0]: entry for entry in ahead.kernels_for("sm_120")}

@@ -168,7 +168,7 @@ OUTPUTS = {
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     if name == "Parquet":
-        pytest.importorskip("pyarrow", reason="pip install 'fmx-mapper[parquet]'")
+        pytest.importorskip("pyarrow", reason="pip install '.[parquet]'")
     (tmp_path / "reads").write_bytes(FASTQ.replace(b"@r0", b"@ r0"))
     both(opened, tmp_path / "reads", tmp_path, on_cpu, **OUTPUTS[name])
     assert on_cpu == []

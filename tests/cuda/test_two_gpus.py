@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from align.families import family
 
 from fmx.compiler.cuda import SIMULATED

@@ -79,7 +79,7 @@ def test_a_line_for_each_guide_and_sample(screen, command):
 
 
 def test_parquet_holds_the_same_table(screen, command, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'fmx-mapper[dev]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[dev]'")
     folder, library, truth = screen
     out = tmp_path / "counts.parquet"
     assert command("count", "-q", "-l", folder / "library.csv", folder / "a.fq", "-o", out).code == 0

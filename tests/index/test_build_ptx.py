@@ -16,7 +16,7 @@ from fmx.machines import jobs
 from fmx.measure import texts
 from fmx.search.hits import Intervals
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
 TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 LISTED, RUN = radix.RowList(ROWS), radix.RowRange(ZERO)

@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named(given, error, said, files):
 
 
 def test_a_table_of_counts_has_names_in_other_libraries(files):
-    pyarrow = pytest.importorskip("pyarrow", reason="pip install 'fmx-mapper[dev]'")
+    pyarrow = pytest.importorskip("pyarrow", reason="pip install '.[dev]'")
     table = pyarrow.table(fmx.count("a.fq", "library.csv").table)
     assert table["guide_name"].to_pylist() == [name for name, _, _ in LIBRARY]
     assert table["gene_name"].to_pylist() == [gene for _, _, gene in LIBRARY]

@@ -70,7 +70,7 @@ def test_more_gpus_than_there_are_is_an_error_or_the_cpu(gpus):
         (
             12040,
             13000,
-            "CUDA 12.4, .* need CUDA 13: pip install 'fmx-mapper\\[cuda12\\]', or install a newer",
+            "CUDA 12.4, .* need CUDA 13: pip install '.\\[cuda12\\]' in a clone of fmx, or install a newer",
         ),
         (11080, 12090, "CUDA 11.8, .* need CUDA 12: install a newer driver"),
     ],

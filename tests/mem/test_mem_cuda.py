@@ -10,7 +10,7 @@ from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
 from fmx.mem.seeds import Seeds
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
 
 

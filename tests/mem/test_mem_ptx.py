@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ptx import check_lean, code_of
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)

@@ -155,7 +155,7 @@ def test_a_fault_names_the_output(folder):
 
 
 @pytest.mark.parametrize(
-    ("package", "to_install"), [("pysam", "pysam"), ("pyarrow", "'fmx-mapper[parquet]'")]
+    ("package", "to_install"), [("pysam", "pysam"), ("pyarrow", "'.[parquet]' in a clone of fmx")]
 )
 def test_a_package_that_is_missing_is_named(package, to_install, search, folder, monkeypatch):
     for module in [

@@ -26,7 +26,7 @@ from fmx.search.queries.exact import Exact
 from fmx.search.queries.sparse import Sparse
 from fmx.search.queries.verify import Verify, VerifyWide
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
 PATTERNS, INTERVALS, PREFIX = Patterns(WORDS, NUMBERS, NUMBERS), Intervals(ROWS, ROWS), PrefixTable(ROWS, 8)
 TYPES = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in reversed(layouts.all_names())}

@@ -11,7 +11,7 @@ from fmx.search.gpu.gpu_search import VerifyForm, seed_lengths
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 N, OWN, N_SPARE = 10**6, 9, 10**9
 PREFIX, ROWS, ZERO = PrefixTable(np.zeros(20, np.uint32), 4), np.zeros(N, np.uint32), np.zeros(1, np.int64)
 

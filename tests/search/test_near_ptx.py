@@ -15,7 +15,7 @@ from fmx.search.hits import Intervals, SARows
 from fmx.search.near.matches import NearHits, PartText, WordBatch
 from fmx.search.queries.near import Pieces, Words
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.search.gpu import gpu_hits, gpu_near
 from fmx.search.gpu.gpu_parts import compare_kernel
 

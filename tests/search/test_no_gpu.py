@@ -5,7 +5,7 @@ import os
 import pytest
 from texts import numbered, random_letters
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 pytestmark = pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
 
 

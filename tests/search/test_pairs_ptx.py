@@ -15,7 +15,7 @@ from fmx.search.hits import Hits, Located, SARows
 from fmx.search.near.matches import NearHits, PartText
 from fmx.search.pairs.proper import ProperPairs, Rule
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.output import hits_gpu, mates_gpu
 from fmx.search.gpu import gpu_hits, gpu_near, gpu_near_pairs, gpu_pair_counts, gpu_pairs
 

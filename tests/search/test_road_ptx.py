@@ -14,7 +14,7 @@ from fmx.output import columns, put
 from fmx.output.formats import bam, bed, paf, sam, tsv
 from fmx.search.hits import Hits, SARows
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .. import put
     from ..search_output import RecordOutput
 
-with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
+with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
     import pyarrow
     from pyarrow import ipc
     from pyarrow import parquet as pq
