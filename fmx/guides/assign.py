@@ -134,9 +134,14 @@ class GuideWindow:
     anywhere: bool = False
     strands: int = FORWARD | REVERSE
 
+    @property
+    def is_flanked(self) -> bool:
+        """Whether guides are next to certain bases, which also tell their strand."""
+        return bool(self.after or self.before)
+
     def __str__(self) -> str:
         where = f"at {', '.join(map(str, self.offsets))}" if self.offsets else "at offsets of the first reads"
-        if self.after or self.before or self.anywhere:
+        if self.is_flanked or self.anywhere:
             where = f"after {self.after}" if self.after else ""
             where += f" before {self.before}" if self.before else ""
             where = where.strip() or "anywhere"
@@ -149,7 +154,7 @@ class GuideWindow:
             both = [(False, FORWARD), (True, REVERSE)]
             strands = [reverse for reverse, strand in both if self.strands & strand]
             return at_offsets([(offset, reverse) for offset in self.offsets for reverse in strands])
-        if self.after or self.before or self.anywhere:
+        if self.is_flanked or self.anywhere:
             return scanned(self.strands, self.after, self.before)
         return None
 

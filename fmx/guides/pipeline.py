@@ -14,6 +14,7 @@ from ..errors import n_of
 from ..input import PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
+from ..input.reads import FORWARD, REVERSE
 from ..machines.progress import Clock, OutputRun, Progress, RunCounts, Watch
 from ..report.facts import Report
 from .counting import (
@@ -296,6 +297,7 @@ def make_counter(
     libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     _tell_neighbours(targets, options, progress)
+    _tell_strands(targets, options, progress)
     return Counter(targets, options)
 
 
@@ -334,3 +336,17 @@ def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress
             what = "; reads that match both are ambiguous" if options.mismatches else ""
             are = n_of(n_close, "guide differs", "guides differ")
             progress.say(f"{guides.path}: {are} from another guide in only one base{named}{what}")
+
+
+def _tell_strands(targets: Targets, options: CountOptions, progress: Progress) -> None:
+    """Warn of guides that are reverse complements of each other if both strands are searched."""
+    looked = zip(targets.guides, options.looked, strict=True)
+    both = [guides for guides, each in looked if each.strands == FORWARD | REVERSE and not each.is_flanked]
+    for guides in dict.fromkeys(both):
+        n, example = guides.reverse_complements()
+        if example:
+            progress.say(
+                f"warning: {guides.path}: {n:,} guides are reverse complements of other guides (such as "
+                f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched; "
+                "give --forward-only or --reverse-only"
+            )

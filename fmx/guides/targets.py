@@ -10,7 +10,7 @@ from ..compiler.functions import compiled, inlined
 from ..errors import InputError
 from .assign import UNSURE
 from .library import Library
-from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table
+from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table, spellings
 
 # Sums: reads per guide, reads without a guide, and where guides are.
 
@@ -18,6 +18,7 @@ RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not 
 READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
+_COMPLEMENT = str.maketrans("ACGT", "TGCA")
 OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
@@ -216,6 +217,20 @@ class Guides:
                 if example is None and other not in (NONE, MANY):
                     example = self.ids[i], self.ids[other]
         return n_close, example
+
+    def reverse_complements(self) -> tuple:
+        """Return (number of guides whose reverse complement is another one, an example of two ids or None)."""
+        number: dict = {}
+        for i, x in enumerate(self.sequences):
+            for letters in (spellings(x) or ()) if x.strip("ACGT") else (x,):
+                number.setdefault(letters, i)
+        opposite = "\n".join(number)[::-1].translate(_COMPLEMENT).split("\n")
+        pairs = [
+            (number[x], i) for x, i in zip(opposite, reversed(number.values()), strict=True) if x in number
+        ]
+        others = sorted((i, j) for i, j in pairs if i != j)
+        example = tuple(self.ids[i] for i in others[0]) if others else None
+        return len({i for i, _ in others}), example
 
 
 @dataclass(frozen=True)

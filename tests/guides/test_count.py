@@ -246,6 +246,35 @@ def test_guides_of_low_quality_are_told_as_such(folder, command):
             assert "right library" not in done.err
 
 
+@pytest.mark.parametrize("where", [("--offset", 0), ("--anywhere",), ()])
+def test_guides_that_are_reverse_complements_of_others_are_warned_of(where, folder, command):
+    letters = {
+        "a": "AACCGGAC",
+        "b": "GTCCGGTT",
+        "c": "CCNTACGA",
+        "d": "TCGTAAGG",
+        "e": "ACGTACGT",
+        "f": "GTTTTTTT",
+    }
+    (folder / "l.fa").write_text("".join(f">{name}\n{x}\n" for name, x in letters.items()))
+    (folder / "r.fa").write_text(
+        ">1\nGTCCGGTTACGTCC\n>2\nCCTTACGAAACCCC\n>3\nACGTACGTCCCCCC\n>4\nGTTTTTTTCCCCCC\n"
+    )
+    said = (
+        "fmx: warning: l.fa: 4 guides are reverse complements of other guides (such as a and b): reads with "
+        "them are ambiguous if both strands are searched; give --forward-only or --reverse-only\n"
+    )
+    done = command("count", "-l", "l.fa", "r.fa", *where)
+    assert said in done.err
+    if where:
+        assert [row[2] for row in rows(done.out)[1:]] == ["0", "0", "0", "0", "1", "1"]
+    done = command("count", "-l", "l.fa", "r.fa", *where, "--forward-only")
+    assert [row[2] for row in rows(done.out)[1:]] == ["0", "1", "1", "0", "1", "1"]
+    assert "reverse complements" not in done.err
+    told = command("count", "-l", "l.fa", "r.fa", "--before", "ACG").err
+    assert "reverse complements" not in told
+
+
 def test_a_file_that_is_given_twice_for_a_sample_is_warned_of(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     for name in ("r.fa", "s.fa"):
