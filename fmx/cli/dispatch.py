@@ -172,7 +172,7 @@ def check_places(
     inputs: Iterable[str],
     outputs: dict,
     index: str | Path | None = None,
-    check: Callable[[str, int], Any] = begins_fastq,
+    check: Callable[[str, int], Any] | None = begins_fastq,
 ) -> None:
     """Check the inputs and outputs of a command; ``outputs``: {option: (path or None, formats)}.
 
@@ -188,12 +188,8 @@ def check_places(
             raise click.UsageError(
                 f"{formats[0]} is binary and not written to a terminal: use -o FILE or a pipe"
             )
-    for path in inputs:
+    for path in dict.fromkeys(inputs):
         look_at(path, check)
-
-
-def anything(path: str, byte: int) -> None:
-    """Accept any first byte: the reader of a table checks its contents."""
 
 
 def check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | None = None) -> None:

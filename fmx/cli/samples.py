@@ -9,7 +9,7 @@ import click
 
 from ..errors import InputError
 from ..input.streams import STANDARD
-from .dispatch import anything, check_places
+from .dispatch import check_places
 from .outputs import named_group, report_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def jobs_of(
             for made in jobs
             for option, place in outputs_of(made.output).items()
         }
-    check_places([given.samples], outputs, check=anything)
+    check_places([given.samples], outputs, check=None)
     return jobs, outputs
 
 

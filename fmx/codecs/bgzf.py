@@ -75,6 +75,15 @@ def block_length(data: bytes) -> int:
     return 0
 
 
+def last_block(tail: bytes) -> bytes:
+    """Return the BGZF block that ends a gzip file; b"" if another member does.  ``tail``: its last bytes."""
+    at = len(tail)
+    while (at := tail.rfind(MAGIC, 0, at)) >= 0:
+        if at + block_length(tail[at:]) == len(tail):
+            return tail[at:]
+    return b""
+
+
 def find_block(file: "RegularFile", start: int) -> int:
     """Return where the first BGZF block from ``start`` begins; the file size if there is none.
 

@@ -16,7 +16,7 @@ from isal import igzip, isal_zlib
 
 from ..errors import InputError, named_input
 from ..system.files import RegularFile
-from .bgzf import BGZF_END, LONGEST, MAGIC, block_length, inflate
+from .bgzf import BGZF_END, LONGEST, inflate
 
 
 class PlainRange:
@@ -44,28 +44,29 @@ class PlainRange:
 
 
 class GzipStream:
-    """The uncompressed bytes of a gzip file.  ``raw``: its bytes; ``before``: the last bytes before them."""
+    """The uncompressed bytes of a gzip file.  ``raw``: its bytes; ``is_rest``: members come before them."""
 
-    def __init__(self, path: str, raw: io.BufferedReader | PlainRange, before: bytes = b"") -> None:
-        self._path, self._watched = path, _Watched(raw, before)
+    def __init__(self, path: str, raw: io.BufferedReader | PlainRange, is_rest: bool = False) -> None:
+        self._path, self._watched = path, _Watched(raw, is_rest)
         self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
 
     def readinto(self, view: memoryview | np.ndarray) -> int:
         """Fill ``view`` as far as the data go; return the number of bytes.  Raises InputError."""
         done = 0
-        with _named(self._path):
+        with named_gzip(self._path):
             while done < len(view):
-                n = self._file.readinto(view[done:])
-                if not n:
-                    if self._watched.ends_inside():
-                        raise EOFError("the BGZF end-of-file marker is missing")
+                if not (n := self._file.readinto(view[done:])):
                     break
                 done += n
         return done
 
+    def tail(self) -> bytes:
+        """Return the last compressed bytes that were read, at most LONGEST."""
+        return self._watched.tail
+
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
+def named_gzip(path: str) -> Iterator[None]:
     with named_input(path):
         try:
             yield
@@ -75,14 +76,14 @@ def _named(path: str) -> Iterator[None]:
 
 
 class _Watched(io.RawIOBase):
-    """Bytes on their way to the decompressor; the last are kept, to detect a truncated BGZF file.
+    """Bytes on their way to the decompressor; ``tail``: the last ones.
 
     If members come before these bytes, an empty member is put first, so that anything allowed after a member
     is accepted.
     """
 
-    def __init__(self, raw: io.BufferedReader | PlainRange, before: bytes) -> None:
-        self._raw, self._tail, self._first = raw, before, BGZF_END if before else b""
+    def __init__(self, raw: io.BufferedReader | PlainRange, is_rest: bool) -> None:
+        self._raw, self.tail, self._first = raw, b"", BGZF_END if is_rest else b""
 
     def readable(self) -> bool:
         return True
@@ -94,17 +95,8 @@ class _Watched(io.RawIOBase):
             return n
         n = self._raw.readinto(buffer)
         last = bytes(memoryview(buffer)[max(0, n - LONGEST) : n])
-        self._tail = (self._tail + last)[-LONGEST:]
+        self.tail = (self.tail + last)[-LONGEST:]
         return n
-
-    def ends_inside(self) -> bool:
-        """Return whether the last member is a BGZF block with data; a complete file ends with an empty
-        one."""
-        tail, at = self._tail, len(self._tail)
-        while (at := tail.rfind(MAGIC, 0, at)) >= 0:
-            if at + block_length(tail[at:]) == len(tail):
-                return tail[-4:] != bytes(4)
-        return False
 
 
 class BgzfBlocks:
@@ -135,7 +127,7 @@ class BgzfBlocks:
     def _tell_why(self, packed: np.ndarray) -> None:
         """Raise the error that a stream of these blocks raises."""
         with (
-            _named(self.file.path),
+            named_gzip(self.file.path),
             igzip.GzipFile(fileobj=io.BytesIO(packed.tobytes()), mode="rb") as inside,
         ):
             while inside.read(LONGEST):
@@ -145,8 +137,7 @@ class BgzfBlocks:
 
 def after(file: RegularFile, start: int) -> GzipStream:
     """Return a stream of a gzip RegularFile from the end of a member on."""
-    first = max(0, start - LONGEST)
-    return GzipStream(file.path, PlainRange(file, start), file.bytes(start - first, first))
+    return GzipStream(file.path, PlainRange(file, start), start > 0)
 
 
 # zstd, xz and bzip2 as streams; their decompressors have the interface of the standard library.

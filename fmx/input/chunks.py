@@ -102,10 +102,10 @@ _FOREIGN = {
 }
 
 
-def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
+def look_at(path: str, check: Callable[..., Any] | None = begins_fastq) -> None:
     """Raise InputError if a file cannot be opened, or ``check`` (path, first byte) refuses it.
 
-    Of a pipe, which can be opened only once, only the permissions are checked; standard input is not checked.
+    Warns of BGZF that may be cut off.  Of a pipe only the permissions are checked, of standard input nothing.
     """
     if str(path) == STANDARD:
         return
@@ -121,14 +121,16 @@ def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
     with Source(path) as source:
         if source.alignments:
             try:
-                check(source.path, ord("@"))
+                if check:
+                    check(source.path, ord("@"))
             except InputError as error:
                 raise InputError(source.path, "", IS_BAM) from error
             return source.alignments.check()
         head = bytearray(1 << 12)
         refuse_archive(source.path, head := head[: source.readinto(head)])
         begin = head.lstrip()
-    if begin:
+        source.check_end(bytes(begin[:1]))
+    if begin and check:
         if check is begins_fastq and (what := _of_lines(bytes(begin))):
             raise InputError(source.path, "first line", f"reads must be FASTA or FASTQ, but this {what}")
         check(source.path, begin[0])
@@ -155,9 +157,7 @@ def _of_lines(begin: bytes) -> str:
     return "looks like SAM: convert it to BAM with samtools view -b"
 
 
-# Files of single reads that look like mates, by their first records.
-
-_HEAD = 1 << 14  # bytes that are looked at
+_HEAD = 1 << 14  # bytes of a file that may be one of mates
 
 
 def advice(paths: tuple[str, ...]) -> str:

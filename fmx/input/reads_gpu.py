@@ -152,7 +152,7 @@ def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | No
         beyond -= size
         if beyond <= 0:
             break
-    is_end = beyond > 0 and stops[-1] == file.size and not any(file.bytes(4, stops[-1] - 4))
+    is_end = beyond > 0 and stops[-1] == file.size
     if beyond > 0 and not is_end:
         return None, False
     return np.array(stops, np.int64) - reader.start, is_end

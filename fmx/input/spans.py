@@ -287,6 +287,8 @@ def plan_source(
     while stream is not None and not stream.is_at_end():
         chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Future()).cut()
         stream.rest, link = np.concatenate([rest, stream.rest]), settled(before)
+        if stream.is_at_end() and source.regular() is None:
+            source.check_end(head[:1].tobytes())
         yield replace(chunk, end=source.position())
 
 
@@ -326,14 +328,9 @@ def _readers(
     for made in blocks_of(file, size, skip):
         yield made
         stop = made[2]
-    if is_whole_bgzf(file, stop):
+    if stop == file.size:
         return None
     return StreamRest(after(file, stop), head[:0]) if stop else StreamRest(source, head)
-
-
-def is_whole_bgzf(file: "RegularFile", stop: int) -> bool:
-    """Whether the blocks up to ``stop`` are the whole file, with an empty last block, as BGZF requires."""
-    return 0 < stop == file.size and not any(file.bytes(4, stop - 4))
 
 
 def _gzip_ranges(file: "RegularFile", size: int) -> Any:

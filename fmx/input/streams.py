@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..codecs.readers import CompressedStream, GzipStream, kind_of
-from ..errors import cannot_write, named_input
+from isal import igzip
+
+from ..codecs.bgzf import LONGEST, last_block
+from ..codecs.readers import CompressedStream, GzipStream, kind_of, named_gzip
+from ..errors import InputError, cannot_write, named_input, shown
 from ..system.files import DraftFile, RegularFile, widen
+from ..system.process import tell
 
 if TYPE_CHECKING:
     from . import ReadPath
@@ -135,6 +139,26 @@ class Source:
         status = os.fstat(self._raw.fileno())
         is_regular = stat.S_ISREG(status.st_mode) and status.st_size > 0
         return RegularFile(self.path, self._raw.fileno()) if is_regular else None
+
+    def check_end(self, begin: bytes) -> None:
+        """Warn if the last block of a BGZF file has data: the file may be cut off.
+
+        ``begin``: the first byte of the data; a pipe must have been read.  Raises InputError if the data end
+        inside a line, except for FASTQ, whose last record shows it.
+        """
+        if not self.is_gzip:
+            return
+        file = self.regular()
+        tail = file.bytes(LONGEST, max(0, file.size - LONGEST)) if file else self._file.tail()
+        block, what = last_block(tail), "the BGZF end-of-file marker is missing"
+        if not any(block[-4:]):  # an empty block, or none
+            return
+        with named_gzip(self.path):
+            is_inside = begin != b"@" and not igzip.decompress(block).endswith(b"\n")
+        if is_inside:
+            what = f"truncated ({what}, and the last line has no end); copy or download it again"
+            raise InputError(self.path, "gzip stream", what)
+        tell(f"fmx: warning: {shown(self.path)}: {what}; if the file was cut off, copy or download it again")
 
     def readinto(self, buffer: Any) -> int:
         """Fill ``buffer`` (uint8 array) as far as the input goes; return the number of bytes."""

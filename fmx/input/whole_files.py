@@ -8,7 +8,7 @@ from ..codecs.readers import after
 from ..machines.jobs import run_all
 from . import Reader
 from .chunks import CHUNK_SIZE
-from .spans import blocks_of, is_whole_bgzf, ranges_of
+from .spans import blocks_of, ranges_of
 from .streams import Source
 
 
@@ -26,10 +26,12 @@ def read_whole(
             n, stop = n + more, end
     data = np.empty(n or source.size_hint() + 1, np.uint8)
     run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
-    if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
+    if file is not None and stop == file.size:
         return data
-    rest = after(file, stop) if file is not None and stop else source
-    return _read_on(rest, data, n, tell, size)
+    data = _read_on(after(file, stop) if file is not None and stop else source, data, n, tell, size)
+    if file is None:
+        source.check_end(data[:1].tobytes())
+    return data
 
 
 def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object], size: int) -> np.ndarray:

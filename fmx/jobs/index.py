@@ -11,6 +11,7 @@ from ..errors import IndexFileError, n_of
 from ..index.building.build import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
+from ..input.chunks import look_at
 from ..system.files import PLACE
 from . import JobContext, absolute
 
@@ -30,6 +31,8 @@ class IndexJob:
         return IndexJob(absolute(self.references), path, options)
 
     def open(self, context: JobContext) -> None:
+        for path in self.references:
+            look_at(path, None)
         object_cache.on_first_compile(context.progress)
 
     def prepare(self, opened: None, context: JobContext) -> tuple:

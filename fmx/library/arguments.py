@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from .. import limits
 from ..errors import quoted
 from ..input import sequences, spans
-from ..input.chunks import CHUNK_SIZE
+from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
 from ..input.streams import GivenBytes
 from ..mem.matching import IN_BOTH, IN_REFERENCE
@@ -168,6 +168,8 @@ class SequenceSource:
     def __init__(self, what: str, value: Any) -> None:
         self._what, self._value = what, value
         self.paths: list[Any] = [value] if is_file(what, value) else []
+        for path in self.paths:
+            look_at(os.fspath(path), None)
         self.has_names = bool(self.paths) or isinstance(value, Mapping)
 
     def plan(

@@ -189,7 +189,7 @@ def command(given: SimpleNamespace) -> None:
     from ...input.chunks import repeated
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
-    from ..dispatch import anything, check_places, do, format_of, places_of
+    from ..dispatch import check_places, do, format_of, places_of
 
     kind, formats = format_of(given.kind, given.output, TABLES, "mageck")
     try:
@@ -209,7 +209,7 @@ def command(given: SimpleNamespace) -> None:
     outputs = places_of(given, {"-o": (given.output, formats), **report_places(given.reports)})
     check_places(paths, outputs, check=begins_reads)
     check_places(given.libraries, outputs, check=begins_library)
-    check_places([sheet] if sheet else [], outputs, check=anything)
+    check_places([sheet] if sheet else [], outputs, check=None)
     places = [
         GuideWindow(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked
     ]

@@ -32,7 +32,7 @@ def amplify(given: SimpleNamespace) -> None:
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
     from ...search.products import ProductOutput
-    from ..dispatch import anything, check_places, do, format_of, index_of, named, places_of
+    from ..dispatch import check_places, do, format_of, index_of, named, places_of
 
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
@@ -45,7 +45,7 @@ def amplify(given: SimpleNamespace) -> None:
         ProductOutput(given.output, kind, given.max_size or ProductOutput.most, given.absent),
     )  # fmt: skip
     outputs = places_of(given, {"-o": (given.output, formats)})
-    check_places([given.pairs], outputs, job.index.paths[0], anything)
+    check_places([given.pairs], outputs, job.index.paths[0], None)
     do(given, job)
 
 
