@@ -347,6 +347,6 @@ def _tell_strands(targets: Targets, options: CountOptions, progress: Progress) -
         if example:
             progress.say(
                 f"warning: {guides.path}: {n:,} guides are reverse complements of other guides (such as "
-                f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched; "
-                "give --forward-only or --reverse-only"
+                f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched"
+                "; give --forward-only or --reverse-only"
             )

@@ -219,7 +219,7 @@ class Guides:
         return n_close, example
 
     def reverse_complements(self) -> tuple:
-        """Return (number of guides that are reverse complements of another, two ids as an example or None)."""
+        """Return (number of guides that are reverse complements of others, two ids of them or None)."""
         number: dict = {}
         for i, x in enumerate(self.sequences):
             for letters in (spellings(x) or ()) if x.strip("ACGT") else (x,):
