@@ -78,7 +78,7 @@ def page(context, commands, version) -> str:
 def options(context) -> list:
     """Lines of the options of a command, under the headings that it has."""
     command = context.command
-    if not hasattr(command, "headings"):  # a group
+    if isinstance(command, click.Group):
         params = [param for param in command.get_params(context) if isinstance(param, click.Option)]
         return entries(".SH OPTIONS", [record for x in params if (record := x.get_help_record(context))])
     from fmx.options.command import record_of

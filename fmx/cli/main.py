@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
@@ -27,22 +27,48 @@ _ELSEWHERE = {  # names of commands in other programs
 }  # fmt: skip
 
 
+_GROUPS = {
+    "Find and count": ("search", "index", "locate", "count", "mem", "pairwise"),
+    "Shards and indexes": ("merge", "inspect"),
+    "Installation": ("compile",),
+}
+
+
 class Modules(click.Group):
     """A group of commands, the modules of ``package``, each imported when it is used.
 
     ``functions``: {name: module and function}; by default each module has a function ``command``.
+    ``groups``: {heading of help: names}; other commands follow.
     """
 
-    def __init__(self, *arguments: Any, package: ModuleType, functions: Any = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, package: ModuleType, functions: Any = None,
+        groups: Mapping[str, Sequence[str]] | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*arguments, **options)
         self.params.append(help_all())
         files = sorted(os.listdir(package.__path__[0]))
         names = [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
         self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
 
+        grouped = {
+            heading: [n for n in own if n in self.functions] for heading, own in (groups or {}).items()
+        }
+        rest = [n for n in self.functions if not any(n in own for own in grouped.values())]
+        self.headings = {**grouped, "Commands": rest} if rest else grouped
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in order."""
-        return list(self.functions)
+        """Return the names of the commands, in the order of help."""
+        return [name for names in self.headings.values() for name in names]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, self.functions))
+        for heading, names in self.headings.items():
+            known = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(f"{name:{width}}", command.get_short_help_str(90)) for name, command in known if command]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of a name, or None."""
@@ -61,7 +87,11 @@ class Modules(click.Group):
         known = {name: its for name, its in _ELSEWHERE.items() if its in names or its[0] == "-"}
         known |= dict(zip(names, names, strict=True))  # the names of this group come first
         meant = [word] if word in known else get_close_matches(word, known, 1)
-        advice = f": did you mean {known[meant[0]]}?" if meant else f"; the commands are {', '.join(names)}"
+        advice = (
+            f": did you mean {known[meant[0]]}?"
+            if meant
+            else f"; the commands are {', '.join(sorted(names))}"
+        )
         raise click.UsageError(f"no command {word}{advice}", ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -82,6 +112,7 @@ class Modules(click.Group):
 @click.group(
     cls=Modules,
     package=commands,
+    groups=_GROUPS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

@@ -154,11 +154,9 @@ writing = options.together(
             "--counts", type=click.Path(), metavar="FILE",
             help="Also write a table of reads and hits per contig.",
         ),
-        options.rare(
-            click.option(
-                "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
-                help="Let --counts count per contig, or per group of contigs.",
-            )
+        click.option(
+            "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
+            help="Let --counts count per contig, or per group of contigs.",
         ),
         click.option(
             "--screen", type=click.Path(), metavar="FILE",

@@ -15,7 +15,7 @@ from ..errors import IndexFileError, shown
 from ..machines.places import ALL_GPUS, Device
 from ..search.engines import CUDA
 from ..system.process import available_cores
-from .command import Command, Decorator, command, former, group, rare, together  # noqa: F401
+from .command import CLUSTER, GPU, Command, Decorator, command, former, group, rare, together  # noqa: F401
 
 
 class Bytes(click.ParamType):
@@ -207,7 +207,7 @@ def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -
 
 
 COUNT = Number(*limits.COUNT)
-INDEX, CLUSTER, GPU = "Index and memory", "Cluster", "GPU"  # headings of --help
+INDEX = "Index and memory"  # a heading of --help
 _WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
 _USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
 
@@ -308,11 +308,9 @@ sharing = group(
     CLUSTER,
     shard,
     click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
-    rare(
-        click.option(
-            "--scheduler-file", type=click.Path(), metavar="FILE",
-            help="Run on the Dask cluster whose scheduler wrote FILE.",
-        )
+    click.option(
+        "--scheduler-file", type=click.Path(), metavar="FILE",
+        help="Run on the Dask cluster whose scheduler wrote FILE.",
     ),
 )  # fmt: skip
 running = together(threads, quiet)

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,6 +82,8 @@ NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a comm
 
 
 GENERAL = "General"  # heading of the options without a group; the last one
+CLUSTER, GPU = "Cluster", "GPU"
+_MACHINES = {CLUSTER: "clusters", GPU: "GPUs"}  # headings of options that only --help-all shows
 _MOST = 22  # width of the longest option and value that help writes on one line with its text
 _SHOWS_ALL = "fmx.help_all"  # in a context's meta: help shows rarely used options, too
 _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command per line
@@ -92,10 +94,13 @@ class Command(click.Command):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.params.append(help_all(any(map(_is_rare, self.params))))
+        self.params.append(help_all(self.params))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings; rarely used ones only for --help-all."""
+        """Write the examples, then the options under their headings; rare ones only for --help-all."""
+        with formatter.section("Examples"):
+            for line in (self.epilog or "").splitlines():
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
         headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
         rows = {heading: [record_of(option, ctx) for option in found] for heading, found in headings.items()}
         names = [len(name) for found in rows.values() for name, _ in found]
@@ -114,11 +119,7 @@ class Command(click.Command):
         return found
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        if self.epilog:
-            with formatter.section("Examples"):
-                for line in self.epilog.splitlines():
-                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+        """Write nothing: the examples come before the options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments into the context.  Raises UsageError."""
@@ -178,23 +179,21 @@ def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
     return name, re.sub(r"\[default: \((.*)\)\]$", r"[default: \1]", text)  # click adds parentheses
 
 
-def show_all(ctx: click.Context) -> click.Context:
-    """Return the context, changed so that its help shows all options."""
-    ctx.meta[_SHOWS_ALL] = True
-    return ctx
-
-
 def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        click.echo(show_all(ctx).get_help(), color=ctx.color)
+        ctx.meta[_SHOWS_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
 
 
-def help_all(has_rare: bool = False) -> click.Option:
-    """Return --help-all, which help lists only if ``has_rare``: else it shows the same as --help."""
+def help_all(params: Iterable[click.Parameter] = ()) -> click.Option:
+    """Return --help-all; help lists it only if ``params`` has rare ones: else it shows the same as --help."""
+    rare_ones = [getattr(param, "heading", None) for param in params if _is_rare(param)]
+    machines = [words for heading, words in _MACHINES.items() if heading in rare_ones]
+    more = f", also those for {' and '.join(machines)}" if machines else ""
     return click.Option(
         ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
-        hidden=not has_rare, help="Show all options.",
+        hidden=not rare_ones, help=f"Show all options{more}.",
     )  # fmt: skip
 
 
@@ -227,7 +226,8 @@ def together(*options: Decorator) -> Decorator:
 
 def group(heading: str, *options: Decorator) -> Decorator:
     """Return a decorator that adds options, in this order, under a heading of --help."""
-    return _marked("heading", heading, options)
+    marked = _marked("heading", heading, options)
+    return rare(marked) if heading in _MACHINES else marked
 
 
 def rare(*options: Decorator) -> Decorator:

@@ -6,11 +6,15 @@ import re
 import click
 import pytest
 from conftest import ROOT
+from test_docs import code_of, inline_of, words_of
 
-from fmx.cli.main import fmx
+from fmx.cli.main import _GROUPS, fmx
 from fmx.options import Command
-from fmx.options.command import GENERAL
+from fmx.options.command import CLUSTER, GENERAL, GPU
 
+JOB_PAGES = (
+    "jobs", "count", "barcodes", "small-rna", "probes", "primers", "strains", "mem", "align", "pipelines",
+)  # fmt: skip
 TWO_SCREENS = 100  # lines of 80 columns
 TOP = click.Context(fmx, info_name="fmx")
 COMMANDS = {
@@ -38,6 +42,31 @@ def test_help_fits_two_screens_and_help_all_has_every_option(name, command):
         assert (f"  {option.opts[0]}" in text) != is_rare
 
 
+def test_help_has_every_option_that_the_pages_of_jobs_use():
+    """Except for GPUs, clusters, and the algorithms of papers."""
+    names = "jobs count barcodes small-rna probes primers strains mem align pairs near pipelines".split()
+    n, allowed = 0, {"--algorithm", "--with-lcp", "--gpu-memory", "--engine"}
+    for name in names:
+        text = (ROOT / "docs" / f"{name}.md").read_text()
+        for line in filter(re.compile("fmx [a-z]+ ").match, code_of(text) + inline_of(text)):
+            word, *words = words_of(line)
+            params = COMMANDS[word].params if word in COMMANDS else ()
+            rare = {name for param in params if getattr(param, "is_rare", False) for name in param.opts}
+            assert not (rare - allowed) & set(words), line
+            n += 1
+    assert n > 50
+
+
+def test_help_lists_commands_in_groups(command):
+    text = command("--help").out.decode()
+    sections = {
+        head: body.split() for head, body in re.findall(r"^(\w.*):\n((?:  .*\n)+)", text, re.MULTILINE)
+    }
+    assert [head for head in sections if head not in ("Options", "Commands")] == list(_GROUPS)
+    for heading, names in _GROUPS.items():
+        assert [name for name in sections[heading] if name in COMMANDS] == list(names)
+
+
 @pytest.mark.parametrize("arguments", [[], ["bench"], ["inspect"]])
 def test_help_all_is_the_same_as_help_without_rarely_used_options(arguments, command):
     whole = command(*arguments, "--help-all")
@@ -59,12 +88,13 @@ def test_help_names_the_letters_and_values_that_are_taken(words, said, command):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_ends_with_general_options_and_examples(name, command):
+def test_help_begins_with_examples_and_ends_with_general_options(name, command):
     text = command(name, "--help").out.decode()
-    *headings, last, examples = re.findall(r"^\S.*:$", text, re.MULTILINE)
-    assert (last, examples) == (f"{GENERAL}:", "Examples:")
+    examples, *headings, last = re.findall(r"^\S.*:$", text, re.MULTILINE)
+    assert (examples, last) == ("Examples:", f"{GENERAL}:")
+    assert not {f"{CLUSTER}:", f"{GPU}:"} & set(headings)
     assert len(set(headings)) == len(headings)
-    lines = text.split("Examples:\n")[1].splitlines()
+    lines = text.split("Examples:\n")[1].split("\n\n")[0].splitlines()
     assert 1 <= len(lines) <= 3
     assert all(line.startswith(f"  fmx {name}") for line in lines)
 

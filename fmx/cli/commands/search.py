@@ -118,18 +118,16 @@ reading = options.group(
     READS,
     click.option("--trim5", type=_BASES, metavar="N", help="Remove N bases from the start of each read."),
     click.option("--trim3", type=_BASES, metavar="N", help="Remove N bases from the end of each read."),
-    options.rare(
-        click.option(
-            "--start", type=options.Number(1, 2**31), metavar="N",
-            help="Start at base N of each read, counted from 1 (the same as --trim5 N-1).",
-        ),
-        click.option(
-            "--length", type=options.Number(1, 2**31), metavar="N", help="Keep at most N bases of each read."
-        ),
-        click.option(
-            "--min-length", type=_BASES, metavar="N",
-            help="Treat reads shorter than N bases after trimming as unmapped.",
-        ),
+    click.option(
+        "--start", type=options.Number(1, 2**31), metavar="N",
+        help="Start at base N of each read, counted from 1 (the same as --trim5 N-1).",
+    ),
+    click.option(
+        "--length", type=options.Number(1, 2**31), metavar="N", help="Keep at most N bases of each read."
+    ),
+    click.option(
+        "--min-length", type=_BASES, metavar="N",
+        help="Treat reads shorter than N bases after trimming as unmapped.",
     ),
     click.option("--skip", type=options.COUNT, metavar="N", help="Skip the first N reads or pairs."),
     click.option(
