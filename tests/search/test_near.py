@@ -83,9 +83,15 @@ def test_iupac_letters_stand_for_their_bases(index_of):
 
 
 def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
-    """Whatever a text's size makes cheapest: many sizes are pretended."""
-    index, lengths = opened(index_of(CONTIGS)), [5, 9, 14, 20, 31, 40, 90]
+    """Whatever a text's size makes cheapest, also of reads with N: many sizes are pretended."""
+    index, lengths, rng = opened(index_of(CONTIGS)), [5, 9, 14, 20, 31, 40, 90], random.Random(5)
     reads = [UNIT[i : i + 3] + "T" + UNIT[i + 4 : i + m] for i, m in enumerate(lengths)]
+    for m in 3 * lengths:
+        read = list(UNIT[7 : 7 + m])
+        for i in rng.sample(range(m), rng.choice([1, 2, 2])):
+            read[i] = rng.choice("NNT")
+        reads.append("".join(read))
+    assert sum("N" in read for read in reads) > 15
     expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
     make, seen, size = near_mapper.near.plan, set(), []
 

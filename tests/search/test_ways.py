@@ -1,6 +1,9 @@
 """Ways to cut pieces (queries/ways.py): the words of the chosen one cost least, counted one by one."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import cases
 import numpy as np
@@ -11,7 +14,7 @@ from fmx.compiler.functions import compiled
 from fmx.input import sets
 from fmx.search.mapping import BOTH
 from fmx.search.queries import near
-from fmx.search.queries.near import Pieces, plan_read
+from fmx.search.queries.near import Pieces, n_plain_words, plan_read
 from fmx.search.queries.ways import (
     APART,
     LONGEST,
@@ -20,7 +23,6 @@ from fmx.search.queries.ways import (
     TWO_ENDS,
     Lookups,
     Way,
-    n_plain_words,
 )
 
 LOOKUPS = [
@@ -29,17 +31,17 @@ LOOKUPS = [
 ]  # fmt: skip
 
 
-def sets_of(*patterns):
+def sets_of(*patterns, table=sets.DEGENERATE):
     batch = cases.batch_of(patterns)
     wanted = np.ones(len(patterns), np.bool_)
-    return sets.make_sets(batch, 0, len(patterns), wanted, BOTH, sets.DEGENERATE)
+    return sets.make_sets(batch, 0, len(patterns), wanted, BOTH, table)
 
 
 @compiled
-def _count_words(patterns, ways, v, found, n):
+def _count_words(patterns, ways, found, n):
     for j in range(n.size):
-        way = Way(0.0, ways[j, 0], ways[j, 1], ways[j, 2], ways[j, 3])
-        plan_read(patterns, 0, way, v, found)
+        way = Way(0.0, ways[j, 0], ways[j, 1], ways[j, 2], ways[j, 3], ways[j, 4])
+        plan_read(patterns, 0, way, found)
         n[j] = found.words[0]
 
 
@@ -55,12 +57,28 @@ def cost(lookups, width, n):
     return n * (2 + rows) if lookups.any_length else np.inf
 
 
-def least(patterns, ways, v, lookups):
-    """The least cost of ways: (start, stop, width, kind)."""
+def ways_of_span(start, stop, v) -> list:
+    """All ways to cover a span with v mismatches: (start, stop, v, width, kind)."""
+    length = stop - start
+    share = min(length // (v + 1), LONGEST)
+    ways = [(start, stop, v, share, APART)] if share else []
+    for width in range(1, min(length, LONGEST) + 1 if v else 0):
+        ways.append((start, stop, v, width, TWO_ENDS))
+        if v == 2 and 2 * width <= length <= 3 * width:
+            ways.append((start, stop, v, width, OVERLAPPING))
+    return ways
+
+
+def spans_of(length):
+    return itertools.combinations(range(length + 1), 2)
+
+
+def least(patterns, ways, lookups):
+    """The least cost of ways: (start, stop, mismatches, width, kind)."""
     found = Pieces(np.empty(2 * near.MOST_PIECES * near.N_COLUMNS, np.int64), np.empty(1, np.int64))
     n = np.empty(len(ways), np.int64)
-    _count_words(patterns, np.array(ways), v, found, n)
-    return min(cost(lookups, width, words) for (_, _, width, _), words in zip(ways, n.tolist(), strict=True))
+    _count_words(patterns, np.array(ways), found, n)
+    return min(cost(lookups, way[3], words) for way, words in zip(ways, n.tolist(), strict=True))
 
 
 def chosen(patterns, v, lookups):
@@ -76,13 +94,8 @@ def chosen(patterns, v, lookups):
 @pytest.mark.parametrize("v", [0, 1, 2])
 def test_patterns_of_bases_are_cut_in_the_cheapest_way(v, lookups):
     for length in [*range(v + 1, 45), *range(45, 230, 13), 63, 64, 65, 128, 129, 191, 192, 193]:
-        patterns, share = sets_of(random_letters(length, length)), min(length // (v + 1), LONGEST)
-        ways = [(0, length, share, APART)]
-        for width in range(1, min(length, LONGEST) + 1 if v else 0):
-            ways.append((0, length, width, TWO_ENDS))
-            if v == 2 and 2 * width <= length <= 3 * width:
-                ways.append((0, length, width, OVERLAPPING))
-        expected = least(patterns, ways, v, lookups)
+        patterns = sets_of(random_letters(length, length))
+        expected = least(patterns, ways_of_span(0, length, v), lookups)
         if expected < np.inf:
             assert chosen(patterns, v, lookups)[0] == pytest.approx(expected), length
 
@@ -93,18 +106,82 @@ def test_patterns_of_bases_are_cut_in_the_cheapest_way(v, lookups):
     "pattern",
     ["NAC", "ACRGT", "KCGTACR", "ACGTNNRY", "RACGTACGTNA", "NNNNN", "ACGTRCCGATTAGC", "CNACGTNGATTC"],
 )
-def test_patterns_of_sets_are_cut_in_the_cheapest_way(pattern, v, lookups):
-    patterns, ways = sets_of(pattern), []
-    for start, stop in itertools.combinations(range(len(pattern) + 1), 2):
-        share = (stop - start) // (v + 1)
-        ways += [(start, stop, share, APART)] if share else []
-        ways += [(start, stop, w, TWO_ENDS) for w in range(max(share, 1), stop - start + 1) if v]
-    assert chosen(patterns, v, lookups)[0] == pytest.approx(least(patterns, ways, v, lookups))
+def test_patterns_of_sets_are_cut_in_a_cheap_way(pattern, v, lookups):
+    """The cheapest way of all spans costs more than two thirds of it; all of it without mismatches."""
+    patterns = sets_of(pattern)
+    ways = [way for span in spans_of(len(pattern)) for way in ways_of_span(*span, v)]
+    expected = least(patterns, ways, lookups)
+    assert expected * 0.999 < chosen(patterns, v, lookups)[0] < expected * (1.5 if v else 1.001)
 
 
-def test_texts_of_all_sizes_have_their_cheapest_way():
+def test_texts_of_all_sizes_have_their_cheap_way():
     for n_text in 2.0 ** np.arange(2, 40):
-        test_patterns_of_sets_are_cut_in_the_cheapest_way("KCGTACRA", 2, Lookups(float(n_text)))
+        test_patterns_of_sets_are_cut_in_a_cheap_way("KCGTACRA", 2, Lookups(float(n_text)))
+
+
+@pytest.mark.parametrize("lookups", [each for each in LOOKUPS if each.any_length], ids=str)
+@pytest.mark.parametrize(
+    ("v", "holes"),
+    [(1, (0,)), (1, (17,)), (1, (33,)), (2, (8,)), (2, (17,)), (2, (9, 20)), (2, (0, 1)), (2, (16, 33))],
+)
+def test_reads_with_n_are_cut_in_the_cheapest_way(v, holes, lookups):
+    """Of all spans; an N outside of a span leaves one mismatch fewer in it."""
+    for length in (34, 35, 61):
+        letters = list(random_letters(length, length))
+        for hole in holes:
+            letters[hole] = "N"
+        patterns, ways = sets_of("".join(letters), table=sets.PLAIN), []
+        for start, stop in spans_of(length):
+            ways += ways_of_span(start, stop, v - sum(not start <= hole < stop for hole in holes))
+        assert chosen(patterns, v, lookups)[0] < least(patterns, ways, lookups) * 1.001
+
+
+# Lines of Python that planning takes: argv has pairs of a pattern and mismatches.
+_COUNT_STEPS = """
+import sys
+from test_ways import Lookups, near, sets, sets_of
+def trace(frame, event, argument):
+    global n
+    n += event == "line" and frame.f_code.co_filename.endswith(("ways.py", "near.py"))
+    return trace
+for table, pattern, v in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
+    patterns, n = sets_of(pattern, table=getattr(sets, table)), 0
+    near.ways_of(int(v), Lookups(1e8))
+    sys.settrace(trace)
+    near.plan(patterns, int(v), Lookups(1e8))
+    sys.settrace(None)
+    print(n)
+"""
+
+
+def test_steps_to_plan_grow_with_the_length_of_reads_with_n_and_its_square_with_sets():
+    """From 45 to 180 symbols: linear for one or two N, wherever they are; quadratic for sets."""
+    cases_of, words = [], []
+    for table, limit, forms in (
+        ("PLAIN", 4, ["N--", "-N-", "-NN", "N-N"]),
+        ("DEGENERATE", 16, ["RNB", "-R-"]),
+    ):
+        for form, v in itertools.product(forms, (1, 2)):
+            if table == "PLAIN" and form.count("N") > v:
+                continue
+            for n in (15, 60):
+                pattern = "".join(
+                    letter * n if table != "PLAIN" else letter + "A" * (n - 1) for letter in form
+                )
+                words += [table, pattern.replace("-", "A"), str(v)]
+            cases_of.append((form, v, limit))
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNT_STEPS, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    steps = list(map(int, done.stdout.split()))
+    for (form, v, limit), short, long in zip(cases_of, steps[::2], steps[1::2], strict=True):
+        assert 0 < long < 1.1 * limit * short, (form, v)
+        assert limit > 4 or long < 100 * 180, (form, v)
 
 
 @pytest.mark.parametrize("width", range(1, 6))

@@ -130,7 +130,7 @@ def plan_kernel(batch, found, ways, most, pieces):
         pieces.words[r], length = 0, sets.length[pattern_of(sets, r)]
         is_open = found.lo[2 * r] == found.hi[2 * r] and found.lo[2 * r + 1] == found.hi[2 * r + 1]
         if length > 0 and is_open and can_occur(batch, r, PLAIN, most):
-            plan_read(sets, r, way_of(ways, length), most, pieces)
+            plan_read(sets, r, way_of(ways, length, most), pieces)
 
 
 @kernel

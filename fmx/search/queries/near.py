@@ -12,8 +12,9 @@ cheapest one is used, as estimated from the number of words and of their rows in
     three overlapping ones of w symbols, for v = 2: none has a mismatch,      |--------|     |--------|
               or one has it where the first two, or the last two, meet             |--------|
 
-A symbol is a set of bases (input/sets.py), and a word spells one base of each set. If sets are larger than
-one base, pieces are cut from the range with the fewest words.
+A symbol is a set of bases (input/sets.py), and a word spells one base of each set. If some sets are larger
+than one base, pieces may be cut from a span with fewer words. An empty set, such as N in a read, is a known
+mismatch: it is one of those of its piece, and leaves one fewer for pieces elsewhere.
 
 Words come in pairs, for a read and for its reverse complement, so that a sparse suffix array looks up both at
 once: the pieces of the reverse complement mirror those of the read.
@@ -32,11 +33,11 @@ from .ways import (
     APART,
     LONGEST,
     MOST,
+    N_SUMS,
     STRETCH,
     TWO_ENDS,
     Lookups,
     best_of_sets,
-    n_plain_words,
     way_of,
     ways_of,
 )
@@ -68,7 +69,8 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     found = Pieces(np.empty(n * MOST_PIECES * N_COLUMNS, np.int64), np.empty(n // 2, np.int64))
-    _plan(sets, v, lookups, ways_of(v, lookups), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
+    room = np.empty((STRETCH + 1, N_SUMS)), np.empty(STRETCH + 1, np.int64)
+    _plan(sets, v, lookups, ways_of(v, lookups), room, found)
     return found
 
 
@@ -87,18 +89,18 @@ def first_column(i, j):
 
 
 @compiled
-def _plan(sets, v, lookups, ways, counts, found):
+def _plan(sets, v, lookups, ways, room, found):
     """Fill ``found`` with the pieces of all patterns.
 
-    ``ways``: result of ways_of. ``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch.
+    ``ways``: result of ways_of. ``room``: as in best_of_sets.
     """
     for r in range(found.words.size):
         i = pattern_of(sets, r)
         if sets.length[i] > 0:
-            way = way_of(ways, sets.length[i])
+            way = way_of(ways, sets.length[i], v)
             if not is_plain(sets, i):
-                way = best_of_sets(sets, i, v, lookups, counts)
-            plan_read(sets, r, way, v, found)
+                way = best_of_sets(sets, i, v, lookups, room)
+            plan_read(sets, r, way, found)
         else:
             _clear(found, r)
 
@@ -112,11 +114,11 @@ def _clear(found, r):
 
 
 @inlined
-def plan_read(sets, r, way, v, found):
+def plan_read(sets, r, way, found):
     """Fill ``found`` with the pieces of read r and of its reverse complement, as a Way cuts them."""
     i, n = pattern_of(sets, r), np.int64(0)
     _clear(found, r)
-    _cut(way, v, found, i)
+    _cut(way, found, i)
     for j in range(MOST_PIECES):
         piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
         if piece[LENGTH] > 0:
@@ -141,9 +143,9 @@ def _mirror(piece, length, other):
 
 
 @inlined
-def _cut(way, v, pieces, i):
+def _cut(way, pieces, i):
     """Write the pieces of pattern i for a Way."""
-    size, width, last = way.stop - way.start, way.width, way.stop - way.width
+    size, v, width, last = way.stop - way.start, way.most, way.width, way.stop - way.width
     if way.kind == APART:
         for j in range(v + 1):
             start = way.start + j * (size // (v + 1))
@@ -167,6 +169,12 @@ def _put(pieces, i, j, symbols, changed, n_changed):
     pieces.columns[piece + START], pieces.columns[piece + LENGTH] = symbols
     pieces.columns[piece + INNER], pieces.columns[piece + OUTER] = changed
     pieces.columns[piece + LEAST], pieces.columns[piece + MOST_CHANGED] = n_changed
+
+
+@inlined
+def n_plain_words(width, n):
+    """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
+    return np.int64(1) if n == 0 else 3 * width if n == 1 else 9 * width * (width - 1) // 2
 
 
 @inlined

@@ -7,15 +7,16 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount
+from ...input.sets import set_at
 
 MOST = 2  # mismatches
 LONGEST = 64  # symbols of a piece: two packed words
-STRETCH = LONGEST  # symbols of a pattern of sets that pieces are cut from
+STRETCH = (MOST + 1) * LONGEST  # symbols of a pattern that pieces are cut from
 APART, TWO_ENDS, OVERLAPPING = range(3)
 _LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
 _LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
-_NEVER = 1e300
-_LONGEST_WAY = (MOST + 1) * LONGEST  # symbols; longer patterns are cut as these are
+_NEVER = np.inf
+_EMPTY, _SPELLED, _ONCE, _TWICE, N_SUMS = range(5)  # columns of sums, see _add_symbol
 
 
 class Lookups(NamedTuple):
@@ -33,12 +34,13 @@ class Lookups(NamedTuple):
 class Way(NamedTuple):
     """How pieces of ``width`` symbols cover symbols ``start`` to ``stop`` of a pattern.
 
-    ``kind``: APART, TWO_ENDS or OVERLAPPING.
+    ``most``: mismatches in pieces. ``kind``: APART, TWO_ENDS or OVERLAPPING.
     """
 
     cost: float
     start: int
     stop: int
+    most: int
     width: int
     kind: int
 
@@ -46,23 +48,30 @@ class Way(NamedTuple):
 @lru_cache
 def ways_of(v: int, lookups: Lookups) -> np.ndarray:
     """Return how patterns of single bases are cut: width and kind by length, int64[2 * n]."""
-    ways = np.zeros(2 * (_LONGEST_WAY + 1), np.int64)
-    _fill_ways(v, lookups, ways)
+    ways = np.zeros(2 * (STRETCH + 1), np.int64)
+    _fill_ways(v, lookups, np.zeros((STRETCH + 1, N_SUMS)), ways)
     return ways
 
 
 @compiled
-def _fill_ways(v, lookups, ways):
-    for length in range(1, _LONGEST_WAY + 1):
-        way = _best_plain(np.int64(length), v, lookups)
+def _fill_ways(v, lookups, sums, ways):
+    sums[0, _SPELLED] = 1.0
+    for length in range(1, STRETCH + 1):
+        _add_symbol(sums, length, np.uint64(1))
+        way = _best(sums, (np.int64(0), np.int64(length)), v, lookups, _none())
         ways[2 * length], ways[2 * length + 1] = way.width, way.kind
 
 
 @inlined
-def way_of(ways, length):
+def way_of(ways, length, v):
     """Return the Way of a pattern of single bases, without its cost, by a result of ``ways_of``."""
-    i = 2 * min(length, np.int64(_LONGEST_WAY))
-    return Way(0.0, np.int64(0), length, at(ways, i), at(ways, i + 1))
+    i = 2 * min(length, np.int64(STRETCH))
+    return Way(0.0, np.int64(0), length, v, at(ways, i), at(ways, i + 1))
+
+
+@inlined
+def _none():
+    return Way(_NEVER, np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(APART))
 
 
 @inlined
@@ -75,64 +84,103 @@ def _cost(lookups, width):
 
 
 @inlined
-def n_plain_words(width, n):
-    """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
-    return np.int64(1) if n == 0 else 3 * width if n == 1 else 9 * width * (width - 1) // 2
+def _add_symbol(sums, n, own):
+    """Fill row n of ``sums`` float64[.., N_SUMS]: for n symbols of a pattern, the last of which is ``own``.
 
-
-@inlined
-def _best_plain(length, v, lookups):
-    """Return the cheapest Way to cover a pattern of single bases."""
-    share = min(length // (v + 1), np.int64(LONGEST))
-    cost = (v + 1) * _cost(lookups, share) if share > 0 else _NEVER
-    best = Way(cost, np.int64(0), length, share, np.int64(APART))
-    if v > 0:
-        for width in range(1, min(length, LONGEST) + 1):
-            n, shared, kind = 0.0, max(2 * width - length, np.int64(0)), np.int64(TWO_ENDS)
-            for changed in range(v):
-                n += 2 * n_plain_words(width, changed)
-            n += n_plain_words(shared, v)
-            if v == 2 and 2 * width <= length <= 3 * width:
-                n, kind = 3.0 + n_plain_words(3 * width - length, 1), np.int64(OVERLAPPING)
-            cost = n * _cost(lookups, width)
-            if cost < best.cost:
-                best = Way(cost, np.int64(0), length, np.int64(width), kind)
-    return best
-
-
-@inlined
-def best_of_sets(sets, i, v, lookups, counts):
-    """Return the cheapest Way to cover a pattern of sets.
-
-    ``counts[a, w, e]``: number of words of w symbols from symbol a on, with e of them changed.
+    Columns: number of empty sets; words, with any base for an empty set; for one changed symbol, the sum of
+    the other words per word; the sum of their squares.
     """
-    length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
-    for a in range(length):
-        counts[a, 0, 0], counts[a, 0, 1], counts[a, 0, 2] = 1.0, 0.0, 0.0
-        for w in range(1, length - a + 1):
-            bases = np.float64(popcount(np.uint64(sets.sets[first + a + w - 1])))
-            before, now = counts[a, w - 1], counts[a, w]
-            now[0] = before[0] * bases
-            now[1] = before[1] * bases + before[0] * (4 - bases)
-            now[2] = before[2] * bases + before[1] * (4 - bases)
-    best = Way(_NEVER, np.int64(0), length, np.int64(0), np.int64(APART))
-    for a in range(length):
-        for b in range(a + 1, length + 1):
-            share = (b - a) // (v + 1)
-            if share > 0:
-                cost = 0.0
-                for j in range(v + 1):
-                    cost += counts[a + j * share, share, 0] * _cost(lookups, share)
-                if cost < best.cost:
-                    best = Way(cost, np.int64(a), np.int64(b), np.int64(share), np.int64(APART))
-            if v > 0:
-                for w in range(max(1, share), b - a + 1):
-                    n, shared = 0.0, 2 * w - (b - a)
-                    for changed in range(v):
-                        n += counts[a, w, changed] + counts[b - w, w, changed]
-                    if shared > 0:  # the unchanged symbols around it are also spelled
-                        n += counts[b - w, shared, v] * counts[a, w - shared, 0]
-                    cost = n * _cost(lookups, w)
-                    if cost < best.cost:
-                        best = Way(cost, np.int64(a), np.int64(b), np.int64(w), np.int64(TWO_ENDS))
+    bases = popcount(own)
+    others = (4.0 - bases) / bases if bases > 0 else 0.0
+    sums[n, _EMPTY] = sums[n - 1, _EMPTY] + (bases == 0)
+    sums[n, _SPELLED] = sums[n - 1, _SPELLED] * (bases if bases > 0 else 4.0)
+    sums[n, _ONCE], sums[n, _TWICE] = sums[n - 1, _ONCE] + others, sums[n - 1, _TWICE] + others * others
+
+
+@inlined
+def _n_words(sums, start, stop, changed):
+    """Return the number of words of symbols ``start`` to ``stop`` with exactly ``changed`` of them changed.
+
+    An empty set is always changed.
+    """
+    n, others = changed - (sums[stop, _EMPTY] - sums[start, _EMPTY]), sums[stop, _ONCE] - sums[start, _ONCE]
+    twice = 0.5 * (others * others - (sums[stop, _TWICE] - sums[start, _TWICE]))
+    factor = 0.0 if n < 0 else 1.0 if n == 0 else others if n == 1 else twice
+    return factor * sums[stop, _SPELLED] / sums[start, _SPELLED]
+
+
+@inlined
+def _best(sums, span, v, lookups, best):
+    """Return ``best`` or a cheaper Way to cover a span (start, stop), in a time linear in its length."""
+    (start, stop), length = span, span[1] - span[0]
+    share = min(length // (v + 1), np.int64(LONGEST))
+    if share > 0:
+        n = 0.0
+        for j in range(v + 1):
+            first = start + j * (length // (v + 1))
+            n += _n_words(sums, first, first + share, 0)
+        best = _cheaper(best, Way(n * _cost(lookups, share), start, stop, v, share, np.int64(APART)))
+    for width in range(1, min(length, LONGEST) + 1):
+        n, end, last = 0.0, start + width, stop - width
+        most = v - max(np.int64(sums[last, _EMPTY] - sums[end, _EMPTY]), np.int64(0))  # in the two ends
+        if most == 0:
+            continue
+        for changed in range(most):
+            n += _n_words(sums, start, end, changed) + _n_words(sums, last, stop, changed)
+        if last < end:  # the unchanged symbols before it are also spelled
+            n += _n_words(sums, start, last, 0) * _n_words(sums, last, end, most)
+        cost = _cost(lookups, width)
+        best = _cheaper(best, Way(n * cost, start, stop, most, width, np.int64(TWO_ENDS)))
+        if v == 2 and 2 * width <= length <= 3 * width:
+            n, middle = _n_words(sums, last, stop, 0), (start + last) // 2
+            for a, b in ((start, middle), (middle, last)):
+                n += _n_words(sums, a, a + width, 0)
+                n += _n_words(sums, a, b, 0) * _n_words(sums, b, a + width, 1)
+            best = _cheaper(best, Way(n * cost, start, stop, v, width, np.int64(OVERLAPPING)))
     return best
+
+
+@inlined
+def _cheaper(best, way):
+    return way if way.cost < best.cost else best
+
+
+@inlined
+def best_of_sets(sets, i, v, lookups, room):
+    """Return the cheapest Way to cover a pattern of sets, from spans between symbols of more or fewer bases.
+
+    The time is linear in the length of a pattern if it has a few such symbols, else quadratic. ``room``:
+    (sums float64[STRETCH + 1, N_SUMS], starts int64[STRETCH + 1]).
+    """
+    sums, starts = room
+    n = min(sets.length[i], np.int64(STRETCH))
+    sums[0, _EMPTY], sums[0, _SPELLED], sums[0, _ONCE], sums[0, _TWICE] = 0.0, 1.0, 0.0, 0.0
+    for j in range(n):
+        _add_symbol(sums, j + 1, np.uint64(set_at(sets, i, j)))
+        starts[j + 1] = -1
+    for start in range(n):
+        if start > 0 and sums[start, _SPELLED] == sums[start - 1, _SPELLED]:
+            continue
+        for stop in range(start + 1, n + 1):
+            if stop < n and sums[stop, _SPELLED] == sums[stop + 1, _SPELLED]:
+                continue
+            length, other = stop - start, starts[stop - start]
+            if other < 0 or _words_in(sums, start, length, n, v) < _words_in(sums, other, length, n, v):
+                starts[length] = start
+    best = _none()
+    for length in range(1, n + 1):
+        if starts[length] >= 0:
+            start, most = starts[length], _most_in(sums, starts[length], length, n, v)
+            best = _best(sums, (start, start + length), most, lookups, best)
+    return best
+
+
+@inlined
+def _most_in(sums, start, length, n, v):
+    """Return the most mismatches in a span, if n symbols have up to v: one at each empty set elsewhere."""
+    return v - np.int64(sums[n, _EMPTY] - sums[start + length, _EMPTY] + sums[start, _EMPTY])
+
+
+@inlined
+def _words_in(sums, start, length, n, v):
+    return _n_words(sums, start, start + length, _most_in(sums, start, length, n, v))
