@@ -1,6 +1,6 @@
 """Records: the functions that a format implements to write one, and SAM tags as bits of a number.
 
-REPORTED: NH is the number of reported hits instead of that of all occurrences.
+REPORTED: NH is the number of reported hits instead of that of all occurrences; CRAM: BAM that becomes CRAM.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ from . import put
 if TYPE_CHECKING:
     from ..index.reference import Blocks, Reference
 
-NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
+NH, HI, NM, MD, REPORTED, MC, CRAM = 1, 2, 4, 8, 16, 32, 64
 TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
 EVERY = NH | HI | NM | MD | MC
 MATCH = b"M"[0]  # of a CIGAR

@@ -116,6 +116,30 @@ def test_sorted_and_cram_hold_the_same(name, there, command, peer):
     assert samtools(peer, "view", name, region).splitlines() == inside != []
 
 
+@pytest.mark.parametrize("sort", [[], ["--sort"]])
+def test_cram_tells_the_contig_of_a_mate_at_the_same_position_of_another(
+    sort, folder, command, index_of, peer
+):
+    """Of copies of a contig; htslib would take the mates in a copy for those that RNEXT and PNEXT name."""
+    genome = numbered([UNIT, UNIT + "A", UNIT, "GATTA" + UNIT])
+    spots = [(start, 20 + 7 * start % 50, 35 * start % 90, 20 + start % 31) for start in range(0, 200, 3)]
+    mates = [
+        [(f"p{start}", UNIT[start : start + n]) for start, n, *_ in spots],
+        [(f"p{a}", naive.reverse_complement(UNIT[a + b : a + b + m])) for a, _, b, m in spots],
+    ]
+    for i in (0, 1):
+        (folder / f"{i}.fq").write_bytes(cases.fastq(mates[i]))
+    search = ["search", "-q", "-x", index_of(genome), "-1", "0.fq", "-2", "1.fq", "--min-insert", "1", "-a"]
+    assert command(*search, "-o", "o.sam").code == command(*search, *sort, "-o", "o.cram").code == 0
+    expected = samtools(peer, *(["sort", "-O", "sam"] if sort else ["view"]), "--no-PG", "o.sam").splitlines()
+    expected = [line.split("\t") for line in expected if line[0] != "@"]
+    found = [line.split("\t") for line in samtools(peer, "view", "--no-PG", "o.cram").splitlines()]
+    without_insert = [int(record[1]) & 256 and record[6] != "=" for record in expected]
+    assert sum(without_insert) > 100
+    for record, own, is_without in zip(expected, found, without_insert, strict=True):
+        assert own == ([*record[:8], "0", *record[9:]] if is_without else record)
+
+
 def known(text) -> list:
     """Of primary records what fixmate computes: all of a mate's place, MC, and the insert of proper pairs.
 

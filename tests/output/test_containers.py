@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import cases
+import naive
 import pysam
 import pytest
 from texts import numbered, random_letters
@@ -19,6 +20,8 @@ UNIT = random_letters(400, "containers")
 GENOME = numbered([UNIT, random_letters(300, "other") + UNIT[100:160]])
 READS = [(f"r{i}", UNIT[(i * 37) % 360 :][:30]) for i in range(50)]
 READS += [(f"n{i}", random_letters(33, f"n{i}")) for i in range(5)]
+READS += [(f"m{i}", naive.reverse_complement(letters)) for i, (_, letters) in enumerate(READS[:9])]
+READS += [(f"p{i}", letters) for i, (_, letters) in enumerate(READS[:9])]
 
 
 @pytest.fixture
@@ -39,9 +42,9 @@ def lines(path, *region) -> list:
 
 
 def place(line):
-    """What a file sorted by position is sorted by: contigs are named in their order, * comes last."""
+    """What a sorted file is sorted by: contigs are named in their order, * comes last, - after +."""
     columns = line.split("\t")
-    return columns[2] == "*", columns[2], int(columns[3])
+    return columns[2] == "*", columns[2], int(columns[3]), int(columns[1]) & 16
 
 
 def names(folder) -> list:
@@ -98,7 +101,7 @@ def test_a_run_that_fails_leaves_what_was_there(search, folder):
     (folder / "s.bam").write_bytes(b"old")
     (folder / "s.bam.bai").write_bytes(b"its index")
     result = search("-o", "s.bam", "--sort", reads="bad.fq")
-    assert (result.code, "bad.fq: record 56: " in result.err) == (1, True)
+    assert (result.code, f"bad.fq: record {len(READS) + 1}: " in result.err) == (1, True)
     assert (folder / "s.bam").read_bytes() == b"old"
     assert names(folder) == ["bad.fq", "s.bam", "s.bam.bai"]
 
@@ -133,6 +136,14 @@ def test_the_reason_why_a_file_cannot_be_written_is_told(kind, index, search, fo
 def write(container, path, data):
     with container.opened(path, 2) as file:
         file.write(data)
+
+
+@pytest.mark.parametrize("options", [[], ["--sort"]])
+def test_cram_with_a_reference_stores_no_tag_that_was_left_out(options, search, folder):
+    (folder / "g.fa").write_bytes(cases.fasta(GENOME))
+    assert search("-o", "g.cram", "--reference", "g.fa", "--tags", "NH", *options).code == 0
+    with pysam.AlignmentFile("g.cram", format_options=[b"decode_md=0"]) as file:
+        assert {tuple(tag for tag, _ in record.tags) for record in file} == {("NH",)}
 
 
 @pytest.mark.parametrize("options", [[], ["--sort"]])

@@ -26,6 +26,7 @@ from ...system.files import DraftFolder, sync_names, sync_tree
 from .. import put
 from ..hits import HitWriter
 from ..records import (
+    CRAM,
     MATE_UNMAPPED,
     NOWHERE,
     SECONDARY,
@@ -108,6 +109,7 @@ def open_hits(
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)
+    form = form._replace(tags=form.tags | CRAM * (output.kind == "cram"))
     head = header(reference, sam_header(form.names), form.names)
     if is_needed(output):  # samtools takes uncompressed records
         return HitWriter(form, True), head
@@ -178,7 +180,8 @@ def _put_mate(form, out, at, batch, mate):
     core = Core(
         record.contig, record.start, quality_of(record.peers) if is_mapped else 0,
         4680 if record.contig < 0 else _bin(record.start, record.start + (n if is_mapped else 1)), mate.flag,
-        np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position, mate.insert,
+        np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position,
+        np.int64(0) if form.tags & CRAM and _seem_mates(mate) else mate.insert,
     )  # fmt: skip
     at = _put_core(out, at, batch, r, core)
     if is_mapped:
@@ -189,6 +192,19 @@ def _put_mate(form, out, at, batch, mate):
     if not mate.flag & MATE_UNMAPPED:
         at = put_mate_cigar(form, out, at, mate.other_length)
     return _put_end(form, out, begin, at, batch, r)
+
+
+@inlined
+def _seem_mates(mate):
+    """Return whether a record and that of its proper pair have places like those of their first mates.
+
+    If these are on another contig, samtools mistakes the two records for each other's first mates in CRAM,
+    and loses RNEXT, unless TLEN contradicts it.
+    """
+    record, n = mate.record, mate.record.end
+    start = record.start + (mate.insert - mate.other_length if mate.insert > 0 else mate.insert + n)
+    is_near = abs(start - position_of_key(mate.other)) <= n + mate.other_length
+    return mate.other != NOWHERE and contig_of(mate.other) != record.contig and is_near
 
 
 @inlined
