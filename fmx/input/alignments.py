@@ -56,6 +56,13 @@ def why_not_written(stderr: BinaryIO, code: int, made: str, path: str) -> str:
 #
 # Secondary and supplementary records are left out, and reads are in their original orientation.
 
+# The last container of CRAM, by its major version; 2.0 has none (CRAM specification, section 9).
+_CRAM_ENDS = {
+    2: bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),
+    3: bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"),
+}
+_MOST_END = len(_CRAM_ENDS[3])
+
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 
 
@@ -84,7 +91,10 @@ class Alignments:
         self._path, self._raw = path, raw
         self._child: Any = None  # samtools, and a file with its messages, once started
         self._said: Any = None
-        self._is_bam = raw.peek(2)[:2] == BGZF_END[:2]
+        self._is_cram, self._end = False, BGZF_END
+        if (head := raw.peek(6)[:6]).startswith(b"CRAM"):
+            major = int.from_bytes(head[4:5]) if head[4:] != b"\2\0" else 0
+            self._is_cram, self._end = True, _CRAM_ENDS.get(major, b"")
         self._feeder: threading.Thread | None = None
         self._tail, self._n_lines = b"", 0  # last bytes of a pipe; lines of FASTQ
 
@@ -93,30 +103,30 @@ class Alignments:
         if importlib.util.find_spec("pysam") is None:
             what = f"reads in BAM and CRAM need pysam: pip install {PACKAGE}"
             raise InputError(self._path, "", what)
-        if self._is_bam and os.path.isfile(self._path):
+        if os.path.isfile(self._path):
             with open(self._path, "rb") as file:
-                file.seek(max(0, os.path.getsize(self._path) - len(BGZF_END)))
+                file.seek(max(0, os.path.getsize(self._path) - len(self._end)))
                 self._check_end(file.read())
 
     def read_groups(self) -> list[str]:
         """Return the @RG lines of a file.  Raises InputError."""
         self.check()
-        import pysam
-
-        loud = pysam.set_verbosity(0)
-        try:
-            with pysam.AlignmentFile(self._path, check_sq=False) as file:
-                lines = str(file.header).splitlines()
-        except (OSError, ValueError) as error:
-            raise InputError(self._path, "header", f"damaged ({error}); copy or download it again") from error
-        finally:
-            pysam.set_verbosity(loud)
-        return [line for line in lines if line.startswith("@RG\t")]
+        with tempfile.TemporaryFile() as messages:
+            arguments = ["view", "-H", os.path.abspath(self._path)]
+            child = start(arguments, stdin=NOTHING, stdout=PIPE, stderr=messages)
+            header = child.communicate()[0].decode(errors="replace")
+            if code := child.returncode:
+                what = said(messages, code).split("\\n")[0]
+                raise InputError(self._path, "header", f"damaged ({what}); copy or download it again")
+        return [line for line in header.splitlines() if line.startswith("@RG\t")]
 
     def _check_end(self, tail: bytes) -> None:
-        if self._is_bam and tail != BGZF_END:
-            what = "truncated: the BGZF end-of-file marker is missing; copy or download it again"
-            raise InputError(self._path, "", what)
+        tail = tail[-len(self._end) :]
+        if self._is_cram:  # Java and C code differ in 4 bits (cram_check_EOF of htslib)
+            tail = tail[:8] + bytes(byte & 15 for byte in tail[8:9]) + tail[9:]
+        if self._end and tail != self._end:
+            what = f"the {'CRAM' if self._is_cram else 'BGZF'} end-of-file marker is missing"
+            raise InputError(self._path, "", f"truncated: {what}; copy or download it again")
 
     def readinto(self, view: np.ndarray) -> int:
         """Write FASTQ into ``view``; return the number of bytes, 0 at the end.  Raises InputError."""
@@ -126,7 +136,7 @@ class Alignments:
         n = self._child.stdout.readinto(view)
         if n == 0 and (code := self._child.wait()):
             what, remedy = said(self._said, code).split("\\n")[0], "copy or download it again"
-            if not self._is_bam:
+            if self._is_cram:
                 remedy += ", or give the reference that it was compressed with: --reference FASTA"
             raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
         if n == 0 and self._feeder:
@@ -162,7 +172,7 @@ class Alignments:
         """Send the input to samtools, which may end before it."""
         with suppress(OSError, ValueError), pipe:
             while piece := self._raw.read(1 << 20):
-                self._tail = (self._tail + piece)[-len(BGZF_END) :]
+                self._tail = (self._tail + piece)[-_MOST_END:]
                 pipe.write(piece)
 
     def close(self) -> None:

@@ -3,13 +3,17 @@
 import gzip
 import lzma
 import os
+import struct
 import subprocess
 import sys
+import zlib
+from collections import Counter
 
 import cases
 import naive
 import pysam
 import pytest
+from cover import nightly
 from output_of import bgzf
 from texts import numbered, random_letters
 
@@ -201,6 +205,69 @@ def test_a_group_that_the_header_does_not_know_takes_no_room_that_is_not_there(
     found = command("search", "-q", "-x", index_of(GENOME), "u.bam", "r.fq").records[-5:]
     tags = [[tag for tag in record[11:] if tag.startswith("RG")] for record in found]
     assert tags == [[], ["RG:Z:x"], ["RG:Z:xx"], [], []]
+
+
+def _containers(data) -> list:
+    """Where the containers of CRAM 3 end: each begins with its length, and its header ends with a CRC-32."""
+    ends, at = [], 26
+    while at < len(data):
+        n = int.from_bytes(data[at : at + 4], "little")
+        header = next(i for i in range(at + 10, at + 99) if _is_crc(data[at:i], data[i : i + 4]))
+        at = header + 4 + n
+        ends.append(at)
+    return ends
+
+
+def _is_crc(data, crc) -> bool:
+    return zlib.crc32(data).to_bytes(4, "little") == crc
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+def test_cram_cut_at_the_border_of_a_container_is_refused(how, make, folder, index_of, command):
+    reads = [(f"{name}.{i}", letters) for i in range(1500) for name, letters in READS]
+    make("whole.cram", reads)
+    data, index = (folder / "whole.cram").read_bytes(), index_of(GENOME)
+    ends, given = _containers(data), "cut.cram" if how == "file" else "-"
+    assert len(ends) > 4
+    assert ends[-1] == len(data)
+    for end in ends[:-1]:
+        (folder / "cut.cram").write_bytes(data[:end])
+        result = command("search", "-q", "-x", index, given, "-o", "o.sam", stdin=data[:end])
+        assert (result.code, os.path.exists("o.sam")) == (1, False)
+        name = "cut.cram" if how == "file" else "standard input"
+        what = "truncated: the CRAM end-of-file marker is missing; copy or download it again"
+        assert result.err == f"fmx: error: {name}: {what}\n"
+
+
+@pytest.mark.parametrize("step", [11, nightly(1)])
+@pytest.mark.parametrize("name", ["u.bam", "u.cram"])
+def test_a_changed_byte_is_told_or_changes_nothing(name, step, make, folder, index_of, command):
+    make(name, READS[:4])
+    data, index = (folder / name).read_bytes(), index_of(GENOME)
+    right, made = command("search", "-q", "-a", "-x", index, name).records, Counter()
+    for i in range(1 % step, len(data), step):  # 12 is in the BGZF field
+        (folder / name).write_bytes(data[:i] + bytes([data[i] ^ 255]) + data[i + 1 :])
+        result = command("search", "-q", "-a", "-x", index, name)
+        made[result.code] += 1
+        if result.code == 0:
+            assert (result.records, result.err) == (right, "")
+        else:
+            assert result.code == 1
+            (line,) = result.err.splitlines()
+            assert line.startswith(f"fmx: error: {name}: ")
+    assert made[0]
+    assert made[1]
+
+
+def test_a_read_group_that_is_none_is_told(folder, index_of, command):
+    """samtools refuses these headers, too."""
+    index = index_of(GENOME)
+    for line in (b"@RG\tSM:x", b"@RG\tID", b"@RG\tID:a\tjunk", b"@RG\t", b"junk\n@RG\tID:x"):
+        text = b"@HD\tVN:1.6\n" + line + b"\n"
+        (folder / "u.bam").write_bytes(bgzf(b"BAM\1" + struct.pack("<i", len(text)) + text + bytes(4)))
+        result = command("search", "-q", "-x", index, "u.bam")
+        assert (result.code, result.err.count("\n")) == (1, 1)
+        assert result.err.startswith("fmx: error: u.bam: header: damaged (")
 
 
 def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
