@@ -194,7 +194,7 @@ def swapped(first: Sequence, second: Sequence) -> str:
 
 def _number_of(path: str) -> bytes:
     """1 or 2 from the first header of a file, such as ``name 2:N:0:ACGT``; empty if unknown."""
-    found = re.match(rb"[@>]\S+[ \t]([12]):[YN]:", _head_of(path))
+    found = re.match(rb"[@>][ \t]*\S+[ \t]([12]):[YN]:", _head_of(path))
     return found[1] if found else b""
 
 

@@ -175,7 +175,7 @@ class _MateFile:
             header, newline, _ = data[begin:].tobytes().partition(b"\n")
             is_header, is_end = left == 0 and header.strip() != b"", data.size < n
             if is_header and (newline or is_end):
-                return header.split()[0][1:]
+                return b"".join(header[1:].split()[:1])
             if is_end:
                 return None
         raise InputError(

@@ -46,6 +46,8 @@ def _name_end(data, i):
 def _take_header(batch, r, i):
     """Set the name, the first word of a header line from i on; return the next line, or -problem."""
     data = batch.data
+    while data[i] == SPACE or data[i] == TAB:
+        i += 1
     stop = _name_end(data, i)
     batch.name_start[r], batch.name_length[r] = i, stop - i
     if data[i] == ord("@"):

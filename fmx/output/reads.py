@@ -11,6 +11,7 @@ import numpy as np
 from ..codecs.bgzf import deflate
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
+from ..input.record import SPACE, TAB
 from . import Aside
 from .put import LINE
 from .search_output import Taker
@@ -34,6 +35,15 @@ def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit:
 
 
 @inlined
+def _begin(batch, r):
+    """Return where record r begins: blanks may precede its name."""
+    i = batch.name_start[r] - 1
+    while batch.data[i] == SPACE or batch.data[i] == TAB:
+        i -= 1
+    return i
+
+
+@inlined
 def _end(batch, r):
     """Return the end of FASTQ record r, including its newline."""
     i = batch.quality_start[r] + batch.length[r]
@@ -45,7 +55,7 @@ def _end(batch, r):
 @inlined
 def _put(batch, r, out, at):
     """Copy record r; return the position after it."""
-    begin = batch.name_start[r] - 1
+    begin = _begin(batch, r)
     if batch.quality_start[r] >= 0:
         end = _end(batch, r)
     else:
@@ -64,7 +74,7 @@ def _room(batch, wanted):
     room = np.int64(0)
     for r in range(wanted.size):
         if wanted[r]:
-            begin = batch.name_start[r] - 1
+            begin = _begin(batch, r)
             if batch.quality_start[r] >= 0:
                 room += _end(batch, r) - begin
             else:

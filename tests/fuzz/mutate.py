@@ -9,7 +9,7 @@ TOKENS = [
 ]  # fmt: skip
 NAMES = [
     b"", b"*", b"=", b"@SQ", b"@", b"a" * 254, b"a" * 255, b"a b", b" a", b"a\tb", b"a\x00b", b"\x01",
-    b"\x7f", b"\xff", "é".encode(), b"a\x1b[31m", b">", b"+", b"r1/1", b"a,b",
+    b"  a b", b"\t a", b" ", b"\x7f", b"\xff", "é".encode(), b"a\x1b[31m", b">", b"+", b"r1/1", b"a,b",
     b"<a>", b"a\\tb", b'"', b"a\xc2\x85b",
 ]  # fmt: skip
 

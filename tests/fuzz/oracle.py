@@ -63,7 +63,7 @@ def reference(data: bytes) -> list:
         raise RefusedError("no FASTA")
     contigs = []
     for header, letters in _fasta(_lines(data)):
-        name = _first_word(header.lstrip(b" \t"))
+        name = _first_word(header)
         if not re.fullmatch(rb"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*", name):
             raise RefusedError(f"a contig's name: {name!r}")
         sequence = _letters(letters, b" \t")
@@ -127,7 +127,7 @@ def _letters(lines, skipped) -> str:
 
 
 def _first_word(header: bytes) -> bytes:
-    return re.split(rb"[ \t]", header, maxsplit=1)[0]
+    return re.split(rb"[ \t]", header.lstrip(b" \t"), maxsplit=1)[0]
 
 
 def _read_name(header: bytes) -> str:

@@ -3,6 +3,7 @@
 import subprocess
 
 import cases
+import naive
 import numpy as np
 import pytest
 from texts import numbered, random_letters
@@ -65,11 +66,23 @@ def test_a_name_that_sam_cannot_hold_is_refused_by_every_command(name, kind, fol
         assert not (folder / arguments[2]).exists()
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", " a comment\n", "\ta comment\r\n"])
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("", "\n"),
+        ("", "\r\n"),
+        ("", " a comment\n"),
+        ("", "\ta comment\r\n"),
+        (" ", "\n"),
+        ("  \t ", " a\r\n"),
+    ],
+)
 @pytest.mark.parametrize("kind", ["FASTA", "FASTQ"])
-def test_names_are_written_as_they_are(kind, end, folder, index_of, command, peer):
-    lines = {"FASTA": ">{}{}{}\n", "FASTQ": "@{}{}{}\n+\n" + "I" * 50 + "\n"}
-    (folder / "in").write_text("".join(lines[kind].format(name, end, LETTERS) for name in GOOD), newline="")
+def test_names_are_written_as_they_are(kind, begin, end, folder, index_of, command, peer):
+    """Without the blanks before them, and what follows them."""
+    lines = {"FASTA": ">{}{}{}{}\n", "FASTQ": "@{}{}{}{}\n+\n" + "I" * 50 + "\n"}
+    text = "".join(lines[kind].format(begin, name, end, LETTERS) for name in GOOD)
+    (folder / "in").write_text(text, newline="")
     for arguments in FORMATS:
         if arguments[0] == "pairwise" and kind == "FASTQ":
             continue
@@ -118,7 +131,7 @@ def test_a_name_over_254_is_refused_for_sam_and_bam_only(folder, index_of, comma
 
 
 def test_reads_without_a_name(folder, index_of, command, peer):
-    (folder / "in").write_text(f">\n{LETTERS}\n> \n{LETTERS[:40].lower()}\n>  c d\n{LETTERS[:41]}\n")
+    (folder / "in").write_text(f">\n{LETTERS}\n> \n{LETTERS[:40].lower()}\n>\t \n{LETTERS[:41]}\n")
     index = index_of(GENOME)
     for output in ("out.sam", "out.bam"):
         assert command("search", "-q", "-x", index, "in", "-o", output).code == 0
@@ -134,6 +147,21 @@ def test_reads_without_a_name(folder, index_of, command, peer):
         lines = command("mem", "-q", "-x", index, "in", "--format", kind).out.decode().splitlines()
         lines = [line for line in lines if not line.startswith(("query\t", "@"))]
         assert [line.split("\t")[column] for line in lines] == ["*", "*", "*"]
+
+
+def test_blanks_before_a_name_are_skipped_by_every_command(folder, index_of, command):
+    """Contigs, guides and mates too."""
+    (folder / "ref.fa").write_text(f"> a b\n{GENOME[0][1]}\n>\t c\n{GENOME[1][1]}\n")
+    assert command("index", "-q", "ref.fa").code == 0
+    for mate in (1, 2):
+        letters = GENOME[0][1][100 * mate :][:50]
+        letters = naive.reverse_complement(letters) if mate == 2 else letters
+        (folder / f"{mate}.fq").write_text(f"@ r/{mate}\n{letters}\n+\n{'I' * 50}\n" * 50)
+    (folder / "guides.fa").write_text(f"> g gene=x\n{GENOME[0][1][100:120]}\n")
+    records = command("search", "-q", "-1", "1.fq", "-2", "2.fq").records
+    assert [record[:3:2] for record in records] == [["r", "a"]] * 100
+    result = command("count", "-q", "-l", "guides.fa", "1.fq")
+    assert result.out.splitlines()[1] == b"g\tx\t50"
 
 
 RNAME = "0azAZ!#$%&+./:;?@^_|~-"

@@ -26,7 +26,7 @@ SEQUENCES = [UNIT[i : i + 30] if i % 3 else random_letters(25 + i, f"none {i}") 
     "NNAC",
 ]
 RECORDS = [
-    (f"r{i} comment {i}", sequence.lower() if i % 5 == 0 else sequence)
+    (f"{' ' * (i % 3)}r{i} comment {i}", sequence.lower() if i % 5 == 0 else sequence)
     for i, sequence in enumerate(SEQUENCES)
 ]
 FORMS = {
