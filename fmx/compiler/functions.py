@@ -73,22 +73,19 @@ class Compiled(Piece):
         # Names do not distinguish functions outside fmx, or with variables of another function: not kept.
         named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
         keep = all(x.__module__.startswith("fmx.") for x in named) and not function.__closure__
-        name = object_cache.name_of(function, kinds)
+        name = object_cache.name_of(function, kinds) if keep else ""
         code = object_cache.load(name) if keep else None
         if code is not None:
             return code
+
+        def make() -> Code | None:
+            return compiler().machine_code(self.made, kinds, chosen()) if _report() else None
+
         with object_cache.compiling():
             if keep:
                 ahead = import_module(".ahead", __package__)
                 ahead.compile_beside(object_cache.plain_name(function, kinds), _report)
-                code = object_cache.load(name)
-            if code is None:
-                if not _report():
-                    return None
-                code = compiler().machine_code(self.made, kinds, chosen())
-                if keep:
-                    object_cache.save(name, code)
-        return code
+            return object_cache.load_or_make(name, make)
 
 
 def compiled(function: Callable) -> Any:

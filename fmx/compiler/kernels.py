@@ -123,12 +123,11 @@ class Kernel:
         return object_cache.load(name, object_cache.GPUS) if name else None
 
     def compile(self, kinds: tuple, capability: tuple) -> Code:
-        """Compile for arguments of some kinds and a compute capability; needs no such GPU."""
-        code = compiler().machine_code(self.function, self.max_registers, kinds, capability)
-        name = self._name(kinds, capability)
-        if name:
-            object_cache.save(name, code, object_cache.GPUS)
-        return code
+        """Return the code for arguments of some kinds and a compute capability; needs no such GPU."""
+        what = self.function, self.max_registers, kinds, capability
+        return object_cache.load_or_make(
+            self._name(kinds, capability), lambda: compiler().machine_code(*what), object_cache.GPUS
+        )
 
     def _name(self, kinds: tuple, capability: tuple) -> str:
         """Return the name that the code is kept under; empty if a name would not identify it."""
@@ -168,13 +167,7 @@ def _convention(capability: tuple) -> str:
 @functools.cache
 def is_callable(capability: tuple) -> bool:
     """Return whether code can be launched without the compiler; tested once per folder and kind of GPU."""
-    proof = _convention(capability)
-    if object_cache.is_proven(proof):
-        return True
-    if not holds(capability):
-        return False
-    object_cache.keep_proof(proof)
-    return True
+    return object_cache.prove(lambda: holds(capability), _convention(capability))
 
 
 # A test whether code can be launched: whether numba's convention is as expected on this driver.
@@ -252,7 +245,7 @@ def _probe_code(capability: tuple) -> Code | None:
 def holds(capability: tuple) -> bool:
     """Return whether the compiler's code can be launched on this thread's GPU."""
     try:
-        code = _probe_code(capability) or read_all.compile(kinds_of(probe_arguments(np.asarray)), capability)
+        code = read_all.compile(kinds_of(probe_arguments(np.asarray)), capability)
         from .probe import ask  # once per folder and kind of GPU
 
         told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
@@ -332,15 +325,16 @@ def _sorter(capability: tuple) -> Any:
     """Return the compiled sort of (uint64, uint32) pairs for a compute capability."""
     compute = cccl()
     name = f"radix_sort-{capability[0]}{capability[1]}-cuda{cuda_driver.toolkit()}"
-    kept = object_cache.read(name)
-    if kept is not None:
-        with contextlib.suppress(ValueError):  # made by another version of cuda-cccl
-            return compute.deserialize(kept)
-    keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
-    sorter = compute.make_radix_sort(
-        d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
-        d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
-        order=compute.SortOrder.ASCENDING,
-    )  # fmt: skip
-    object_cache.write(name, compute.serialize(sorter))
+    with object_cache.claimed(name):
+        kept = object_cache.read(name)
+        if kept is not None:
+            with contextlib.suppress(ValueError):  # made by another version of cuda-cccl
+                return compute.deserialize(kept)
+        keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
+        sorter = compute.make_radix_sort(
+            d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
+            d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
+            order=compute.SortOrder.ASCENDING,
+        )  # fmt: skip
+        object_cache.write(name, compute.serialize(sorter))
     return sorter

@@ -16,10 +16,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from . import CHECKED, private
 from .native import Code, levels, llvm, processor
 from .piece import fingerprint
 
+Made = TypeVar("Made", Code, Code | None)
 _CHECK = hashlib.sha256().digest_size
 SHARED = (
     Path(os.path.realpath(__file__)).parent.parent / "code"
@@ -131,6 +132,12 @@ def write(name: str, data: bytes, target: str = "") -> None:
             _tidy(where)
 
 
+def claimed(name: str, target: str = "") -> AbstractContextManager[None]:
+    """Hold the lock of a name, so that no other process makes the same meanwhile; then look there first."""
+    where = folder(target)
+    return private.locked(where, _file(name)) if where else nullcontext()
+
+
 def pack(code: Code) -> bytes:
     """Return code as bytes."""
     return json.dumps([code.symbol, code.result, len(code.body)]).encode() + b"\n" + code.body + code.entry
@@ -163,6 +170,19 @@ def save(name: str, code: Code, target: str = "") -> None:
     write(name, pack(code), target)
 
 
+def load_or_make(name: str, make: Callable[[], Made], target: str = "") -> Made:
+    """Return the code of a name, made and kept by one process alone; "" is the name of what is not kept."""
+    if not name:
+        return make()
+    with claimed(name, target):
+        code = load(name, target)
+        if code is None:
+            code = make()
+            if code is not None:
+                save(name, code, target)
+    return code
+
+
 def is_kept() -> bool:
     """Return whether there is a private folder to keep code in."""
     where = folder()
@@ -177,6 +197,18 @@ def is_proven(proof: str = _PROOF) -> bool:
 def keep_proof(proof: str = _PROOF) -> None:
     """Record for other processes that code of this folder works."""
     write(proof, b"")
+
+
+def prove(test: Callable[[], bool], proof: str = _PROOF) -> bool:
+    """Return whether code of this folder works, by its record or, once, by ``test()``."""
+    if is_proven(proof):
+        return True
+    with claimed(proof):
+        if not is_proven(proof):
+            if not test():
+                return False
+            keep_proof(proof)
+    return True
 
 
 @functools.cache

@@ -6,17 +6,19 @@ nobody else can change; and the file is ours and a regular one.  Checks are made
 on names.
 """
 
+import fcntl
 import os
 import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
 _DAY, _UNUSED = 86400, 30 * 86400  # seconds; code that is not used for so long is removed
+_PAUSE, _PATIENCE = 0.05, 60  # seconds between looks at a lock, and in all: its holder may be stopped
 _MODES = {False: 0o700, True: 0o755}  # of private folders, and of folders that all may read
 
 
@@ -73,9 +75,42 @@ def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: boo
                     os.fchmod(file, 0o644)
             os.replace(draft, name, src_dir_fd=within, dst_dir_fd=within)
         except BaseException:
-            with suppress(OSError):
-                os.unlink(draft, dir_fd=within)
+            _remove(draft, within)
             raise
+
+
+@contextmanager
+def locked(folder: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a name in a folder; no lock where locks do not work, or after _PATIENCE seconds.
+
+    The lock is a file, removed afterwards; the system releases the lock of a process that ends.
+    """
+    lock = f"{name}.lock"
+    with ExitStack() as held:
+        with suppress(OSError):
+            within = held.enter_context(_opened(folder, _MODES[False]))
+            file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=within)
+            held.callback(os.close, file)
+            if _is_taken(file):
+                held.callback(_remove, lock, within)
+        yield
+
+
+def _remove(name: str, within: int) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=within)
+
+
+def _is_taken(file: int) -> bool:
+    """Take the lock of an open file; return whether it was released in time."""
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+    return False
 
 
 def prune(folder: Path, is_old: Callable[[str], object]) -> None:

@@ -64,8 +64,10 @@ def _plain(value: Any) -> Any:
 
 def holds(compiler: Any) -> bool:
     """Return whether the code of ``compiler`` (numba_cpu.py) can be called; tested once per folder."""
-    if object_cache.is_proven():
-        return True
+    return object_cache.prove(lambda: _is_right(compiler))
+
+
+def _is_right(compiler: Any) -> bool:
     try:
         codes = [
             compiler.machine_code(compiler.dispatcher(made), spread(given)[0]) for made, given in _cases()
@@ -73,10 +75,7 @@ def holds(compiler: Any) -> bool:
         answers = ask(__name__, json.dumps([object_cache.pack(code).hex() for code in codes])).splitlines()
     except Exception:  # any error: another numba may lack anything
         return False
-    if answers != [_outcome(*case) for case in _cases()]:
-        return False
-    object_cache.keep_proof()
-    return True
+    return answers == [_outcome(*case) for case in _cases()]
 
 
 def ask(module: str, question: str) -> str:

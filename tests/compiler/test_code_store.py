@@ -1,5 +1,6 @@
 """Machine code on disk: only ours is loaded, whole and of the right function, and none is needed."""
 
+import errno
 import os
 import pwd
 import shutil
@@ -13,10 +14,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT
+from conftest import ON_CPU, ROOT
 from cover import nightly
 
-from fmx.compiler import functions, numba_cpu, object_cache, private, probe
+from fmx.compiler import functions, kernels, numba_cpu, object_cache, private, probe
 from fmx.compiler.native import Code
 
 STRANGER = 12345
@@ -396,6 +397,91 @@ def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, mon
         assert probe.holds(numba_cpu)
     assert asked == [1]
     assert len(os.listdir(store)) == 1
+
+
+# Two processes that start with one empty folder
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from fmx.compiler import private
+with private.locked(Path(sys.argv[1]), sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """An event: a process waits for a lock."""
+    event, sleep = threading.Event(), time.sleep
+    monkeypatch.setattr(private.time, "sleep", lambda seconds: event.set() or sleep(0.001))
+    return event
+
+
+def test_what_another_process_compiles_is_waited_for(store, waits):
+    def make():
+        raise AssertionError("compiled twice")
+
+    found = []
+    with object_cache.claimed("fmx.f i8"):
+        thread = threading.Thread(target=lambda: found.append(object_cache.load_or_make("fmx.f i8", make)))
+        thread.start()
+        assert waits.wait(100)
+        assert object_cache.load_or_make("fmx.f f8", lambda: CODE) == CODE  # another function does not wait
+        object_cache.save("fmx.f i8", CODE)
+    thread.join()
+    assert found == [CODE]
+    assert all(path.suffix == ".o" for path in store.iterdir())
+
+
+def test_a_killed_process_holds_no_lock(store, waits):
+    name = object_cache._file("fmx.f i8")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, store, name], env=ON_CPU, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout.readline() == "held\n"
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(object_cache.load_or_make("fmx.f i8", lambda: CODE))
+    )
+    thread.start()
+    assert waits.wait(100)
+    holder.kill()
+    holder.communicate()
+    thread.join()
+    assert found == [CODE]
+    assert [path.suffix for path in store.iterdir()] == [".o"]
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EIO])
+def test_where_locks_do_not_work_all_is_compiled(store, monkeypatch, error):
+    def refuse(*_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(private.fcntl, "flock", refuse)
+    assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
+    assert object_cache.load("fmx.f i8") == CODE
+
+
+def test_a_stopped_process_is_not_waited_for_long(store, monkeypatch):
+    with object_cache.claimed("fmx.f i8"):
+        monkeypatch.setattr(private, "_PATIENCE", 0)
+        assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
+
+
+def test_an_error_while_compiling_releases_the_lock(store):
+    with pytest.raises(OSError, match="of the compiler"), object_cache.claimed("fmx.f i8"):
+        raise OSError("of the compiler")
+    assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
+
+
+def test_functions_and_kernels_are_compiled_so(monkeypatch):
+    monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
+    monkeypatch.setattr(object_cache, "load_or_make", lambda name, *_: (name.split()[0], CODE))
+    assert functions.Compiled(slope).code(("i8", "f8")) == ("fmx.of_a_test.slope", CODE)
+    assert kernels.Kernel(slope).compile(("i8", "f8"), (9, 0)) == ("fmx.of_a_test.slope", CODE)
 
 
 # Whole commands
