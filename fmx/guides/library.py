@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ _KNOWN = {  # names without case, spaces and punctuation; if several columns mat
     "id": (
         "id", "sgrnaid", "guideid", "grnaid", "sgrna", "guide", "grna", "sgrnas", "guides", "grnas", "uid",
         "sgrnaname", "guidename", "grnaname", "name", "sgrnaids", "feature", "barcodeid", "crisprid", "code",
+        "featurename", "featureid", "tagname",
     ),
     "sequence": (
         "sequence", "seq", "guidesequence", "guideseq", "sgrnasequence", "sgrnaseq", "grnasequence",
@@ -38,7 +39,12 @@ _KNOWN = {  # names without case, spaces and punctuation; if several columns mat
     ),
 }  # fmt: skip
 _IN_ORDER = ("id", "sequence", "gene")  # if no name is known
-_IUPAC = IUPAC.decode() + IUPAC.decode().lower()
+_SUFFIX = "-[0-9]+"  # of 10x's barcodes
+_CONTENTS = [  # of a column of sequences; words of a few letters may also be names
+    re.compile(f"(?i)[{letters}]{{{n},}}({_SUFFIX})?")
+    for letters, n in ((IUPAC.decode(), 8), ("ACGTUN", 4), (IUPAC.decode(), 4))
+]
+_JUDGED = 1000  # lines
 
 
 @dataclass(frozen=True)
@@ -64,30 +70,48 @@ def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
     """
     where, names = f"line {rows[0][0]}", rows[0][1]
     found, is_header = _asked(path, where, names, asked)
-    if not asked and len(names) == 1 and not _is_guide(names[0]) and not find_columns(names, _KNOWN):
+    known, taken, is_said = find_columns(names, _KNOWN), set(found.values()), "sequence" in found
+    likely = [found["sequence"]] if is_said else _likely(rows, taken)
+    if not asked and len(names) == 1 and not known and (not likely or " " in names[0]):
         raise InputError(path, where, "only one column: separate id, sequence and gene by tabs or commas")
-    is_data = any(re.fullmatch("(?i)[ACGTUN]{8,}", cell) for cell in names)
-    known = {} if is_data and not is_header else find_columns(names, _KNOWN)
-    taken = set(found.values())
-    if "sequence" in found:
-        is_header = is_header or not _is_guide(names[found["sequence"]])
-    else:
-        is_header = is_header or bool(known) or not (is_data or any(map(_is_guide, names[:2])))
+    first = [names[i] for i in likely] or names[:2]
+    if not is_header and not _is_like(0, *names) and not (likely and _is_like(1, *first)):
+        is_header = bool(known) or not _is_like(2, *first)
     if is_header:
+        if "sequence" in dict(asked):  # of single guides
+            known.pop("second", None)
         found = {name: i for name, i in known.items() if i not in taken} | found
         if "id" not in found and "" in names[:1] and 0 not in found.values():
             found["id"] = 0  # R writes row names without a header
-    note = ""
+    certain = dict(found)
     if "sequence" not in found:
-        found, note = _by_place(path, where, rows, (found, is_header))
-    note = note or _note(names, found, is_header)
+        found["sequence"] = _by_content(path, where, names, likely, (found, is_header))
+    if found.get("id") == found["sequence"]:
+        del found["id"]
+    elif not is_said and (found != certain or len(names) == 2):
+        found = _others(rows[is_header:], len(names), found) | found
+    is_guess = found != certain and (is_header or found["sequence"] != 1)
     second, name, gene = map(found.get, ("second", "id", "gene"))
+    note = _note(names, found, is_header, is_guess)
     return LibraryColumns(found["sequence"], second, name, gene, is_header, note)
 
 
-def _is_guide(cell: str) -> bool:
-    """Return whether a cell may be a guide."""
-    return len(cell) > 3 and not cell.strip(_IUPAC)
+def _is_like(content: int, *cells: str) -> bool:
+    """Return whether any of the cells matches a pattern of _CONTENTS."""
+    return any(_CONTENTS[content].fullmatch("".join(cell.split())) for cell in cells)
+
+
+def _likely(rows: Sequence[tuple[int, list[str]]], taken: Iterable[int]) -> list[int]:
+    """Return the columns that look most like sequences; of equal columns, only the second or the first."""
+    columns = sorted(set(range(len(rows[0][1]))).difference(taken), key=lambda i: (i != 1, i))
+    cells = {i: [row[i] for _, row in rows[:_JUDGED]] for i in columns}
+    for content in range(len(_CONTENTS)):
+        n = {i: sum(_is_like(content, cell) for cell in cells[i]) for i in columns}
+        most = max(n.values(), default=0)
+        if 2 * most >= len(rows[:_JUDGED]):
+            different = {tuple(cells[i]): i for i in reversed(columns) if 2 * n[i] > most}
+            return sorted(different.values())
+    return []
 
 
 def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, str], ...]) -> tuple:
@@ -110,35 +134,40 @@ def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, 
     return found, is_header
 
 
-def _by_place(
-    path: str, where: str, rows: Sequence[tuple[int, list[str]]], so_far: tuple[dict, bool]
-) -> tuple:
-    """Return ({name: column}, a note) if no known name has the sequences: by order or by content."""
-    (found, is_header), names, cells = so_far, rows[0][1], [cells for _, cells in rows[so_far[1] :]]
-
-    def holds_guides(column: int) -> bool:
-        return bool(cells) and all(_is_guide(row[column]) for row in cells)
-
-    in_order = {name: i for i, name in enumerate(_IN_ORDER) if i < len(names)}
-    if len(names) == 1:
-        return {"sequence": 0}, ""
-    if not is_header and not found:
-        return in_order, ""
-    if "id" in found and holds_guides(found["id"]):
-        found = {name: i for name, i in found.items() if name != "id"} | {"sequence": found["id"]}
-        return found, ""
-    if all(in_order.get(name) == column for name, column in found.items()) and holds_guides(1):
-        unknown = [names[i] for name, i in in_order.items() if name not in found]
-        as_what = ", ".join(name for name in in_order if name not in found)
-        return in_order, f"{_listed(unknown)} taken for {as_what}, by their order; to change, use --columns"
-    what = f"cannot tell which of the columns {_listed(names)} has the sequences of guides: name it, as in "
-    raise InputError(path, where, f"{what}--columns id=1,sequence=2,gene=3, by name or number")
+def _by_content(
+    path: str, where: str, names: Sequence[str], likely: list[int], so_far: tuple[dict, bool]
+) -> int:
+    """Return which of the ``likely`` columns has the sequences.  Raises InputError if that is unclear."""
+    found, is_header = so_far
+    if is_header:
+        likely = [i for i in likely if i not in (found.get("gene"), found.get("second"))]
+        likely = [found["id"]] if found.get("id") in likely else likely
+    else:
+        likely = [i for i in likely if i < len(_IN_ORDER)] or likely
+        likely = likely or ([] if found else [min(1, len(names) - 1)])
+    if len(likely) != 1:
+        what = (
+            f"cannot tell which of the columns {_listed(names)} has the sequences of guides: name it, as in "
+        )
+        raise InputError(path, where, f"{what}--columns id=2,sequence=1, by name or number")
+    return likely[0]
 
 
-def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> str:
-    """Return which columns are used for what, if some are unused or guides have no ids; else ""."""
+def _others(rows: Sequence[tuple[int, list[str]]], n: int, found: Mapping[str, int]) -> dict[str, int]:
+    """Return the columns of ids and genes, by order or by content, of ``n``; ``found``: known columns."""
+    in_order = dict(zip(_IN_ORDER, range(n), strict=False))
+    if all(in_order.get(name) == i for name, i in found.items()):
+        return in_order
+    rest = [i for i in range(n) if i not in found.values() and n <= len(_IN_ORDER)]
+    ids = [i for i in rest if "id" not in found and len({row[i] for _, row in rows}) == len(rows)]
+    genes = [i for i in rest if i not in ids[:1]]
+    return {name: each[0] for name, each in (("id", ids), ("gene", genes)) if each}
+
+
+def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool, is_guess: bool) -> str:
+    """Return which columns are used for what, if guessed, some are unused or guides have no ids; else ""."""
     unused = [i for i in range(len(names)) if i not in found.values()]
-    if not unused and "id" in found:
+    if not unused and "id" in found and not is_guess:
         return ""
     words = {"id": "ids", "sequence": "sequences", "second": "second sequences", "gene": "genes"}
     label = [brief(name, 60) for name in names] if is_header else [str(i + 1) for i in range(len(names))]
@@ -155,6 +184,8 @@ def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> st
         said.append("no gene column found")
     if unused:
         said.append(f"not used: {_listed([label[i] for i in unused])}")
+    if is_guess:
+        said.append("to change, use --columns")
     return "; ".join(said)
 
 
@@ -226,6 +257,7 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
     for where, name, gene, *sequences in rows:
         sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
         is_named, name = name is not None, "|".join(sequences) if name is None else name
+        sequences = [re.sub(f"{_SUFFIX}$", "", x) if "-" in x else x for x in sequences]
         for sequence in sequences:
             _check(path, where, name, sequence)
         if not gene.isprintable():
@@ -264,7 +296,7 @@ def begins_reads(path: str, byte: int) -> None:
 
 def _is_library(path: str) -> bool:
     try:
-        return len(read_library(path)) > 0
+        return _is_like(1, *read_library(path).sequences)  # not only words of IUPAC codes
     except InputError:
         return False
 

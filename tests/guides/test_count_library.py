@@ -1,5 +1,7 @@
 """Libraries and sample sheets: the files that people have, and what is refused, in one line."""
 
+from itertools import product
+
 import hypothesis.strategies as st
 import pytest
 from cover import examples
@@ -162,8 +164,10 @@ def test_columns_that_are_not_used_are_named(tmp_path):
         "id,seq,locus\nx,ACGTACGT,A\n": "ids from column 'id'; sequences from column 'seq'; no gene "
         "column found; not used: 'locus'",
         "x,ACGTACGT,A,y\n": "ids from column 1; sequences from column 2; genes from column 3; not used: '4'",
-        "nr,oligo,locus\nx,ACGTACGT,A\n": "'nr', 'oligo', 'locus' taken for id, sequence, gene, by their "
-        "order; to change, use --columns",
+        "nr,oligo,locus\nx,ACGTACGT,A\n": "ids from column 'nr'; sequences from column 'oligo'; genes from "
+        "column 'locus'; to change, use --columns",
+        "ACGTACGT,BRCA\n": "ids from column 2; sequences from column 1; no gene column found; to change, use "
+        "--columns",
     }
     for text, words in told.items():
         path.write_text(text)
@@ -180,6 +184,43 @@ def test_columns_that_are_not_used_are_named(tmp_path):
     path.write_text(HEADERS["Sanger's MinLibCas9"][0])
     read_library(path, say=said.append)
     assert said[-1] == f"{path}: all guides have 23 bases and end with GG: remove the PAM, if it is one"
+
+
+SEQUENCES = {
+    "20 bases": ["CATCTTCTTTCACCTGAACG", "GGACAACTAGAGCCAAGACG", "ACATTGTTGCCCAACACCAG"],
+    "six bases": ["GATTAC", "CCATGA", "uttgac"],
+    "several lengths": ["GATTACA", "CCATGACCA", "TTGACCATTA"],
+    "IUPAC codes": ["CATCTTCTTTCACCTNRACG", "GGACAACTAGAGCCAAGACG", "ACATTGTTGCCCAACACYAG"],
+}
+NAMES = {
+    "plain": ["g1", "g2", "g3"],
+    "words of IUPAC codes": ["BRCA", "CASK", "RANK"],
+    "words of bases, some": ["GATA", "CD3", "CD4"],
+    "numbers": ["1", "2", "3"],
+    "a column's name": ["guide", "gene", "name"],
+}
+HEADINGS = {  # of sequences, ids and genes; None: no header line
+    "none": None,
+    "known": ("sequence", "id", "gene"),
+    "unknown": ("oligo", "what", "locus"),
+    "IUPAC codes": ("data", "gRNA", "gene"),
+    "of CITE-seq-Count": ("sequence", "feature_name", "gene"),
+}
+
+
+@pytest.mark.parametrize("headings", HEADINGS)
+@pytest.mark.parametrize("order", ["si", "is", "sig", "isg", "gis", "igs", "sgi"])
+def test_columns_are_recognized_by_content(order, headings, tmp_path):
+    heading = HEADINGS[headings] and dict(zip("sig", HEADINGS[headings], strict=True))
+    for sequences, ids in product(SEQUENCES.values(), NAMES.values()):
+        columns = {"s": sequences, "i": ids, "g": ["TP53", "TP53", "KRAS"]}
+        lines = [[heading[key] for key in order]] if heading else []
+        lines += [[columns[key][i] for key in order] for i in range(3)]
+        (tmp_path / "library").write_text("".join(",".join(line) + "\n" for line in lines))
+        library = read_library(tmp_path / "library")
+        expected = [x.upper().replace("U", "T") for x in sequences]
+        assert (library.ids, library.sequences) == (ids, expected), lines
+        assert library.genes == columns["g" if "g" in order else "i"], lines
 
 
 @pytest.mark.parametrize(
@@ -200,6 +241,14 @@ def test_columns_may_be_said(text, columns, wanted, tmp_path):
     assert [(library.ids, library.sequences, library.genes)] == [tuple([x] for x in wanted)]
 
 
+def test_a_sequence_that_is_said_is_that_of_single_guides(tmp_path):
+    (tmp_path / "library").write_text("id,sequence1,sequence2\na,ACGTA,CCCCA\n")
+    for asked, seconds in (((("sequence", "sequence2"),), []), ((("id", "id"),), ["CCCCA"])):
+        library = read_library(tmp_path / "library", asked)
+        assert (library.ids, library.seconds) == (["a"], seconds)
+    assert library.sequences == ["ACGTA"]
+
+
 def test_columns_of_pairs_may_be_said(tmp_path):
     (tmp_path / "library").write_text("one,two\nACGTA,CCCCA\n")
     for first in ("sequence", "sequence1"):
@@ -211,9 +260,19 @@ def test_columns_of_pairs_may_be_said(tmp_path):
     ("text", "asked", "said"),
     [
         (
-            "id,gene,oligo\na,G,ACGTA\n", (),
+            "id,gene,oligo\na,G,ACXTA\n", (),
             "line 1: cannot tell which of the columns 'id', 'gene', 'oligo' has the sequences of guides: "
-            "name it, as in --columns id=1,sequence=2,gene=3, by name or number",
+            "name it, as in --columns id=2,sequence=1, by name or number",
+        ),
+        (
+            "ACGTACGA,GATTACAC\nCCGTACGA,CATTACAC\n", (),
+            "line 1: cannot tell which of the columns 'ACGTACGA', 'GATTACAC' has the sequences of guides: "
+            "name it, as in --columns id=2,sequence=1, by name or number",
+        ),
+        (
+            "id,left,right\na,ACGTACGA,GATTACAC\n", (),
+            "line 1: cannot tell which of the columns 'id', 'left', 'right' has the sequences of guides: "
+            "name it, as in --columns id=2,sequence=1, by name or number",
         ),
         (
             "id,seq\na,ACGTA\n", (("gene", "locus"),),

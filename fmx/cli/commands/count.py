@@ -93,7 +93,7 @@ class Offsets(click.ParamType):
         type=LibraryColumnNames(),
         default=(),
         metavar="id=A,sequence=B,gene=C",
-        help="Columns of the library, by name or number from 1.  [default: recognized by their usual names]",
+        help="Columns of the library, by name or number from 1.  [default: by usual names, or by content]",
     ),
 )
 @options.group(

@@ -20,7 +20,8 @@ WHERE = [
 def make(rng, folder) -> Case:
     library, where, (only, strands) = _library(rng), rng.choice(WHERE), rng.choice(STRANDS)
     facts = {"library": library, "strands": strands, "mismatches": rng.randrange(2), **where}
-    files = {"l.csv": "".join(f"g{i},{x},G{i // 2}\n" for i, x in enumerate(library)).encode()}
+    text, facts["rows"] = _table(rng, library)
+    files = {"l.csv": text.encode()}
     facts["samples"] = [
         [_reads(rng, library) for _ in range(rng.randrange(1, 3))] for _ in range(rng.randrange(1, 3))
     ]
@@ -43,6 +44,20 @@ def _library(rng) -> list:
     alphabet, lengths = rng.choice(["AC", "ACGT", "ACGTN", "ACGTRY"]), rng.choices(range(4, 10), k=3)
     found = ["".join(rng.choices(alphabet, k=rng.choice(lengths))) for _ in range(rng.randrange(1, 9))]
     return list(dict.fromkeys(found))
+
+
+def _table(rng, library) -> tuple:
+    """A table of a library in an order of columns that is clear, and (id, gene) of each guide."""
+    has_header, has_codes = rng.random() < 0.5, any(x.strip("ACGTN") for x in library)
+    words = rng.sample(["BRCA", "CASK", "RANK", "MYB", "KRAS", "SRC", "GATAD", "HRAS"], k=len(library))
+    ids = words if rng.random() < 0.3 and not has_codes else [f"g{i}" for i in range(len(library))]
+    columns = {"id": ids, "seq": library, "gene": [f"G{i // 2}" for i in range(len(library))]}
+    order = rng.choice([("id", "seq"), ("seq", "id"), ("id", "seq", "gene"), ("seq", "id", "gene")])
+    order = rng.sample(order, k=len(order)) if has_header else order
+    lines = [*([order] if has_header else []), *zip(*(columns[name] for name in order), strict=True)]
+    mark = rng.choice(",;\t")
+    text = "".join(mark.join(line) + "\n" for line in lines)
+    return text, list(zip(ids, columns["gene"] if "gene" in order else ids, strict=True))
 
 
 def _reads(rng, library) -> list:
@@ -106,6 +121,6 @@ def _check(facts, text):
             for read in reads
         ]  # fmt: skip
         columns.append([str(counted.count(i)) for i in range(len(library))])
-    expected = [[f"g{i}", f"G{i // 2}", *row] for i, row in enumerate(zip(*columns, strict=True))]
+    expected = [[*names, *row] for names, row in zip(facts["rows"], zip(*columns, strict=True), strict=True)]
     found = [line.split("\t") for line in text.splitlines()[1:]]
     assert found == expected, (found, expected)
