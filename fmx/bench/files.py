@@ -15,6 +15,7 @@ from ..measure.texts import letters, places
 FASTQ, FASTA = "@{number}:{name}:{place}:{strand}\n{letters}\n+\n{quality}\n", ">{number}\n{letters}\n"
 LENGTH = 1536  # mean length of the 16S genes of Truong et al. 2014
 _AT_ONCE = 50_000  # reads
+_N_OF_CHANGED = 1 / 30  # fraction of changed symbols that become N
 
 
 @contextmanager
@@ -41,12 +42,13 @@ def write_plain(paths: Iterable[str | Path], target: Path) -> Path:
 
 
 def write_reads(
-    fasta: str | Path, n: int, length: int, path: str | Path, form: str = FASTQ, changed: float = 0.0
-) -> int:
+    fasta: str | Path, n: int, length: int, path: str | Path, form: str = FASTQ, changed: float = 0.0,
+    with_n: bool = True,
+) -> int:  # fmt: skip
     """Write n reads of a reference, with a fraction ``changed`` of the symbols replaced; return n.
 
-    ``form``: format of a read: number, name of the contig, 0-based place, strand, letters, quality. Raises
-    FmxError if no block of the reference is that long.
+    ``with_n``: whether some of these become N. ``form``: format of a read: number, name of the contig,
+    0-based place, strand, letters, quality. Raises FmxError if no block of the reference is that long.
     """
     reference, text = read_fasta(fasta)
     blocks, rng = reference.blocks, np.random.default_rng(1)
@@ -60,6 +62,8 @@ def write_reads(
                 codes[other] = (codes[other] + rng.integers(0, 3, int(other.sum()))) % 4 + 1
             reverse = rng.random(block.size) < 0.5
             codes[reverse] = 5 - codes[reverse, ::-1]
+            if changed and with_n:
+                codes[rng.random(codes.shape) < changed * _N_OF_CHANGED] = 0
             contigs, starts = blocks.contig[block].tolist(), (blocks.contig_start[block] + offset).tolist()
             all_letters, strands = letters(codes).tobytes().decode(), np.where(reverse, "-", "+").tolist()
             file.writelines(

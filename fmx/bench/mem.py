@@ -239,7 +239,7 @@ def mem_command(**given: Any) -> None:
         for name in given["names"] or WORKLOADS:
             length, queries = WORKLOADS[name].length, folder / f"{name}.fa"
             n = max(1, given["bases"] // length)
-            files.write_reads(fasta, n, length, queries, files.FASTA, CHANGED)
+            files.write_reads(fasta, n, length, queries, files.FASTA, CHANGED, with_n=False)
             for configuration, least in enumerate(WORKLOADS[name].leasts, 1):
                 row = {"workload": name, "bases": length, "least": least, "configuration": configuration}
                 work.append((row, queries, n))

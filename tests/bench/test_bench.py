@@ -20,6 +20,7 @@ def test_simulated_reads_are_of_the_place_in_their_name(changed, tmp_path):
     assert files.write_reads(fasta, 200, 50, reads, changed=changed) == 200
     lines = reads.read_text().splitlines()
     seen, same = set(), 0
+    assert ("N" in "".join(lines[1::4])) == (changed > 0)
     for name, letters, _, quality in zip(*(lines[i::4] for i in range(4)), strict=True):
         number, contig, place, strand = name[1:].split(":")
         seen.add((int(number), contig, strand))

@@ -48,11 +48,11 @@ def test_commands_have_a_row_each_and_mummer_where_it_is(tables, peer):
 def test_queries_are_those_asked_for(tmp_path):
     fasta, queries = tmp_path / "ref.fa", tmp_path / "q.fa"
     fasta.write_bytes(texts.random_fasta(5000))
-    assert files.write_reads(fasta, 1000, 36, queries, files.FASTA, mem.CHANGED) == 1000
+    assert files.write_reads(fasta, 1000, 36, queries, files.FASTA, mem.CHANGED, with_n=False) == 1000
     strands = mem.read_strands(queries)
     assert set(strands.length.tolist()) == {36}
     again = tmp_path / "again.fa"
-    files.write_reads(fasta, 1000, 36, again, files.FASTA, mem.CHANGED)
+    files.write_reads(fasta, 1000, 36, again, files.FASTA, mem.CHANGED, with_n=False)
     assert again.read_bytes() == queries.read_bytes()
     with pytest.raises(FmxError, match="no contig has 5001 consecutive bases"):
         files.write_reads(fasta, 7, 5001, queries)

@@ -1,4 +1,4 @@
-"""Near matches of reads and patterns with any letters, damaged or not: each answered as the oracle says."""
+"""Near matches of reads and patterns with N or other letters, damaged or not, answered as the oracle says."""
 
 import naive
 import pysam
@@ -25,7 +25,8 @@ def make(rng, folder) -> Case:
         facts["limit"], facts["strata"] = rng.choice([1, 3, None]), rng.random() < 0.4
         facts["at_most"], facts["output"] = rng.choice([None, None, 2]), rng.choice(["out.sam", "out.bam"])
         given += ["-a"] if facts["limit"] is None else ["-k", str(facts["limit"])]
-        given += ["--strata"] if facts["strata"] else []
+        facts["nh"] = rng.choice(["total", "reported"])
+        given += [*(["--strata"] if facts["strata"] else []), "--nh", facts["nh"]]
         given += ["-m", str(facts["at_most"])] if facts["at_most"] else []
         given, outputs = [*given, "-o", facts["output"]], [facts["output"]]
     else:
@@ -37,12 +38,12 @@ def make(rng, folder) -> Case:
 
 
 def _text(rng) -> bytes:
-    """Records whose reads have a few letters of any kind."""
-    lines, is_fastq = [], rng.random() < 0.6
+    """Records whose reads have a few letters of any kind, or a few N."""
+    lines, is_fastq, others = [], rng.random() < 0.6, rng.choice([LETTERS, "N", "NNNACGT"])
     for i, read in enumerate(world.sequences(rng, rng.randrange(1, 7))):
         letters = list(read)
         for _ in range(rng.randrange(4)):
-            letters[rng.randrange(len(letters))] = rng.choice(LETTERS)
+            letters[rng.randrange(len(letters))] = rng.choice(others)
         read, quality = "".join(letters), "".join(rng.choices("@+>!~IJ#", k=len(letters)))
         lines.append(f"@r{i}\n{read}\n+\n{quality}\n" if is_fastq else f">r{i}\n{read}\n")
     return "".join(lines).encode()
@@ -80,13 +81,13 @@ def _lines(facts, name, read, quality) -> list:
     best = [hit for hit in found if hit[0] == found[0][0]]
     found = best if facts["strata"] else found
     if not found or (facts["at_most"] is not None and len(found) > facts["at_most"]):
-        letters = [written(read) or "*", quality or "*"]
-        return [[name or "*", "4", "*", "0", "0", "*", "*", "0", "0", *letters, f"NH:i:{len(found)}"]]
-    lines = []
+        letters, n = [written(read) or "*", quality or "*"], 0 if facts["nh"] == "reported" else len(found)
+        return [[name or "*", "4", "*", "0", "0", "*", "*", "0", "0", *letters, f"NH:i:{n}"]]
+    lines, n_hits = [], len(found[: facts["limit"]] if facts["nh"] == "reported" else found)
     for number, (n, contig, start, strand) in enumerate(found[: facts["limit"]], 1):
         plus = naive.reverse_complement(read) if strand else written(read)
         letters = [plus, (quality[::-1] if strand else quality) if quality else "*"]
-        tags = [f"NH:i:{len(found)}", f"HI:i:{number}", f"NM:i:{n}"]
+        tags = [f"NH:i:{n_hits}", f"HI:i:{number}", f"NM:i:{n}"]
         bases = naive.plain(world.CONTIGS[contig][1])[start : start + len(read)]
         tags.append(f"MD:Z:{naive.md(plus, bases)}")
         mapq = mapping_quality(len(best)) if n == best[0][0] else 0
