@@ -115,13 +115,15 @@ class Near:
     With ``iupac``, IUPAC codes stand for their sets of bases.
 
     ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
-    otherwise by position.
+    otherwise by position. ``counts_all``: count all occurrences of a read, not only those found by the time
+    that there are enough hits.
     """
 
     mismatches: int
     iupac: bool = False
     strata: bool = False
     best_first: bool = True
+    counts_all: bool = True
 
     def needs_any_length(self, engine: str) -> bool:
         """Return whether words of any length are needed, which a sparse suffix array alone cannot find.

@@ -1,7 +1,7 @@
 """Summary of a run of fmx search: sums, a hint if nearly no read is mapped, and facts for a report."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -97,10 +97,10 @@ class Summary(Sums):
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} not searched ({asked.cannot_occur})"
         mapped = "mapped" if asked.noun == "read" else "found"
+        counts = f", {self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}"
         return (
-            f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %), "
-            f"{self.unique:,} uniquely{more}; "
-            f"{n_of(self.hits, 'occurrence')}{hopeless if self.hopeless else ''}"
+            f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %)"
+            f"{counts if asked.counts_all else ''}{hopeless if self.hopeless else ''}"
         )
 
 
@@ -244,7 +244,7 @@ class Asked:
     ``cannot_occur``: which reads are not searched, in words. ``contig``: median length of contigs.
     ``strands``: as in MapOptions. ``iupac``: whether IUPAC codes stand for several bases. ``noun``: what a
     read is called. ``mismatches``: how many are allowed. ``trims``: whether reads are trimmed.
-    ``has_codes``: whether reads may have IUPAC codes of several bases.
+    ``has_codes``: whether reads may have IUPAC codes of several bases. ``counts_all``: as in Near.
     """
 
     cannot_occur: str
@@ -255,6 +255,7 @@ class Asked:
     mismatches: int = 0
     trims: bool = False
     has_codes: bool = True
+    counts_all: bool = True
 
     @classmethod
     def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
@@ -262,7 +263,9 @@ class Asked:
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
         mismatches, iupac = (options.near.mismatches, options.near.iupac) if options.near else (0, False)
         trims = options.trim != WHOLE or options.collapse not in (None, WHOLE)
-        return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims)
+        counts_all = options.near is None or options.near.counts_all or options.near.strata
+        asked = cls(options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims)
+        return replace(asked, counts_all=counts_all)
 
 
 def hint(summary: "PairSummary | Summary", asked: Asked) -> str:

@@ -137,6 +137,25 @@ def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkey
     assert seen == [(1, 3), (2, 1)]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+def test_reads_with_enough_hits_are_not_sought_again(limit, index_of, monkeypatch):
+    """UNIT is there once, and once with a mismatch; some reads have none, or more."""
+    reads = [UNIT[:40], change(UNIT[:45], 9), "ACGACGACG", UNIT[52:90], "ACN"]
+    index, expected = opened(index_of(CONTIGS)), [naive.near(CONTIGS, read, 2) for read in reads]
+    sought, plan, few = [], near_mapper.near.plan, Near(2, counts_all=False)
+
+    def noted(sets, v, lookups):
+        sought.append((v, sets.length.size // 2))
+        return plan(sets, v, lookups)
+
+    monkeypatch.setattr(near_mapper.near, "plan", noted)
+    assert ask(index, reads, few, hits.SelectionPolicy(limit)) == [found[:limit] for found in expected]
+    without = [(v, sum(sum(hit[0] < v for hit in found) < limit for found in expected)) for v in (1, 2)]
+    assert sought == [(v, n) for v, n in without if n]
+    drawn = hits.SelectionPolicy(limit, seed=4)
+    assert ask(index, reads, few, drawn) == ask(index, reads, Near(2), drawn)
+
+
 def change(read, i) -> str:
     """The read with another base at i."""
     return read[:i] + "ACGT"[("ACGT".index(read[i]) + 1) % 4] + read[i + 1 :]
@@ -202,6 +221,21 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     assert result.code == 0
     with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
         assert [record.to_string().split("\t") for record in file] == every.records
+
+
+@pytest.mark.parametrize("policy", [["-k", 1], ["-k", 2], ["-k", 3, "--seed", 8], ["-a"]])
+def test_records_are_the_same_if_not_all_occurrences_are_counted(policy, reads, index_of, command):
+    how = ["search", "-x", index_of(CONTIGS), reads, "--mismatches", 2, *policy]
+    usual, few = command(*how), command(*how, "--nh", "reported")
+    names = [record[0] for record in usual.records]
+    for record, whole in zip(few.records, usual.records, strict=True):
+        n = 0 if record[1] == "4" else names.count(record[0])
+        assert record == [*whole[:11], f"NH:i:{n}", *whole[12:]]
+    assert "uniquely" in usual.err
+    assert ("uniquely" in few.err) == (policy == ["-a"])
+    assert "10 reads: 8 mapped (80.00 %)" in few.err
+    table = command(*how, "--nh", "reported", "--counts", "n.tsv")
+    assert "uniquely" in table.err
 
 
 def reads_of_any_letters(n) -> list:

@@ -286,7 +286,9 @@ def command(given: SimpleNamespace) -> None:
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(0 if output.kind == "nothing" else limit, given.at_most or ALL, seed)
-    near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
+    counts_all = bool(given.report_all or given.at_most or output.counts or output.screen or output.report)
+    counts_all |= bool(lie) or given.nh == "total" or output.kind not in ("sam", "bam", "cram")
+    near = Near(given.mismatches, strata=given.strata, counts_all=counts_all) if given.mismatches else None
     reads = ReadInput(given.mates1 or given.reads, given.mates2, given.reference)
     wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
     job = SearchJob(index_of(given), reads, wanted, output)

@@ -13,7 +13,7 @@ import numpy as np
 from ...input import sets
 from ...input.reads import subset
 from ...machines.jobs import runs
-from ..hits import Intervals
+from ..hits import ALL, Intervals
 from ..mapper import Mapper
 from ..mapping import (
     UNOBSERVED,
@@ -60,8 +60,9 @@ class ComparesRows(Protocol):
 class NearMapper(Mapper):
     """A Mapper of near matches; its ``parts`` have a text and a verifier.
 
-    ``by_strata``: whether reads are searched exactly first, and further only without a hit. ``shortest``:
-    bases of the shortest words that a sparse suffix array looks up, 0 without one.
+    ``by_strata``: whether reads are searched exactly first, and further only without a hit; without
+    ``counts_all`` of Near, until there are as many as may be reported. ``shortest``: bases of the shortest
+    words that a sparse suffix array looks up, 0 without one.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class NearMapper(Mapper):
     def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
         """Search a batch; ``total`` is known only once the hits of a read were requested.
 
-        With strata, the exact occurrences are known from the start.
+        If reads are searched exactly first, the exact occurrences are known from the start.
         """
         sought = sets.searched(batch, self._table, self._near.mismatches)
         if self.options.trim.least:
@@ -94,7 +95,7 @@ class NearMapper(Mapper):
         refuse_shorter(batch._replace(searchable=sought), self._least, self.options.noun)
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
-        if not self.by_strata:
+        if self._enough() == ALL:
             return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
         found = super().search_batch(given, batch._replace(searchable=batch.searchable & sought))
         if self.options.counts_lengths:
@@ -103,9 +104,13 @@ class NearMapper(Mapper):
             )
         return found._replace(batch=batch, sought=sought, near=near_found)
 
+    def _enough(self) -> int:
+        """Return the number of matches from which on a read is not searched with more mismatches."""
+        return 1 if self.by_strata else ALL if self._near.counts_all else self.options.policy.limit
+
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
-        if not self.by_strata:
+        if self._enough() == ALL:
             every = np.arange(found.sought.size)
             yield from self._near_hits(found, every, found.sought, self._near.mismatches)
             return
@@ -115,15 +120,15 @@ class NearMapper(Mapper):
     def _best_hits(self, found: SearchedBatch, most: int) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) with up to ``most`` mismatches.
 
-        Only reads without a better hit are searched.
+        Only reads without enough better matches are searched.
         """
         if most == 0:
             yield from ((start, exact(hits)) for start, hits in self.exact_hits(found))
             return
-        can_occur = self.can_occur(found, most)
+        can_occur, enough = self.can_occur(found, most), self._enough()
         for start, hits in self._best_hits(found, most - 1):
             done, stop = 0, hits.total.size
-            reads = np.flatnonzero((hits.total == 0) & can_occur[start : start + stop])
+            reads = np.flatnonzero((hits.total < enough) & can_occur[start : start + stop])
             for i, own in self._near_hits(found, start + reads, can_occur, most):
                 end = i + own.total.size
                 after = int(reads[end]) if end < reads.size else stop
