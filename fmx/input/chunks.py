@@ -237,7 +237,7 @@ def are_mates(one: bytes, two: bytes) -> bool:
 
 def numbered_mate(one: bytes) -> bytes:
     """Return the name of mate 2 if that of mate 1 ends with its number; else the same name."""
-    return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1") else one
+    return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1", b"_1") else one
 
 
 # Sequences and bytes.

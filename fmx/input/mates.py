@@ -9,7 +9,7 @@ from .reads import ReadBatch
 
 # Mates are the two reads of a pair: record r of two files, or two successive records of one file.
 #
-# Both have the same name, except for /1 and /2 (or .1 and .2), which are not part of it.
+# Both have the same name, except for /1 and /2 (or .1 and .2, _1 and _2), which are not part of it.
 
 
 class Origin(NamedTuple):
@@ -80,5 +80,6 @@ def common_name(one, two, r):
     if x == y:
         return n
     mark = one.data[a + max(n - 2, 0)]
-    is_numbered = n > 2 and x == ord("1") and y == ord("2") and (mark == ord("/") or mark == ord("."))
+    is_mark = mark == ord("/") or mark == ord(".") or mark == ord("_")
+    is_numbered = n > 2 and x == ord("1") and y == ord("2") and is_mark
     return n - 2 if is_numbered else -1

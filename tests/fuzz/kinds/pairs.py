@@ -21,7 +21,7 @@ def make(rng, folder) -> Case:
 def made(rng, damage) -> Case:
     """A search whose outputs are not said; files are damaged with this probability."""
     n = rng.randrange(1, 8)
-    mates = [_mates(rng, n, end) for end in rng.choice([("", ""), ("/1", "/2"), (".1", ".2")])]
+    mates = [_mates(rng, n, end) for end in rng.choice([("", ""), ("/1", "/2"), (".1", ".2"), ("_1", "_2")])]
     names, facts = ["1.txt", "2.txt"], {"interleaved": rng.random() < 0.3}
     if facts["interleaved"]:
         names, mates = ["1.txt"], [[record for pair in zip(*mates, strict=True) for record in pair]]
@@ -81,7 +81,7 @@ def paired(sides) -> list:
 def _name(one, two) -> str:
     if one == two:
         return one
-    if len(one) > 2 and one[:-1] == two[:-1] and one[-2] in "/." and one[-1] + two[-1] == "12":
+    if len(one) > 2 and one[:-1] == two[:-1] and one[-2] in "/._" and one[-1] + two[-1] == "12":
         return one[:-2]
     raise oracle.RefusedError(f"mates of other names: {one} and {two}")
 
