@@ -257,7 +257,9 @@ class Cuts:
         self.file: Any = source.regular()  # None if it is_whole
         self.is_gzip, self.size = source.is_gzip, os.path.getsize(source.path)
         self._skip = skip
-        self.is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
+        self.is_whole = (
+            self.file is None or source.is_wrapped or (self.is_gzip and find_block(self.file, 0) > 0)
+        )
 
     def at(self, place: int) -> int:
         """Return the cut at or near a place, which may lie outside the file; 0 and its size are cuts."""

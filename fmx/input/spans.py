@@ -29,6 +29,7 @@ from .chunks import (
     skip_blank,
 )
 from .streams import Source
+from .wrapped import WrappedFastq, is_wrapped
 
 if TYPE_CHECKING:
     from ..system.files import RegularFile
@@ -316,6 +317,8 @@ def _readers(
     The first ``skip`` bytes of the input are blank, and ``head`` has been read.
     """
     file, stop = source.regular(), 0
+    if source.is_wrapped:
+        return StreamRest(WrappedFastq(StreamRest(source, head)), head[:0])
     if file is None:
         return StreamRest(source, head)
     if not source.is_gzip:
@@ -375,5 +378,7 @@ def first_of(source: Source) -> tuple[int, np.ndarray]:
         blank = skip_blank(head[:n], 0)
         skip += blank
         if blank < n:
-            return skip, head[blank:n]
+            head = head[blank:n]
+            source.is_wrapped = head[0] == ord("@") and is_wrapped(head.tobytes())
+            return skip, head
     return skip, head[:0]

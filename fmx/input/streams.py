@@ -93,8 +93,11 @@ def _alignments(path: str, file: io.BufferedReader) -> "Alignments":
 class Source:
     """An input opened for reading: a path, '-', or bytes.  Its first bytes decide its type, not its name.
 
-    Errors of disk and compression become InputError.
+    ``is_wrapped``: whether it is FASTQ with sequences in several lines, which is read in order (set by
+    spans.first_of).  Errors of disk and compression become InputError.
     """
+
+    is_wrapped = False
 
     def __init__(self, path: "ReadPath") -> None:
         if type(path) is bytes:

@@ -151,6 +151,16 @@ def other_letters(rng, lines):
     lines[i] = rng.choice([lines[i].lower(), lines[i].replace(b"T", b"U"), lines[i].replace(b"C", b"n")])
 
 
+def in_several_lines(rng, data):
+    """FASTQ whose sequences and qualities are cut into lines."""
+    lines, width = data.split(b"\n"), rng.choice([3, 10, 20])
+    if data[:1] == b"@":
+        for i, line in enumerate(lines):
+            if i % 2:
+                lines[i] = b"\n".join(line[j : j + width] for j in range(0, max(len(line), 1), width))
+    return b"\n".join(lines)
+
+
 def all_returns(rng, data):
     return data.replace(b"\n", b"\r\n")
 
@@ -165,7 +175,7 @@ def no_last_newline(rng, data):
 
 LINES = [
     double_a_line, drop_a_line, swap_lines, blank_line, leading_blank, return_at_end, another_start,
-    another_name, long_line, other_letters, all_returns, only_returns, no_last_newline,
+    another_name, long_line, other_letters, in_several_lines, all_returns, only_returns, no_last_newline,
 ]  # fmt: skip
 TEXT = [*LINES, *LINES, *BYTES]
 

@@ -136,7 +136,17 @@ def test_an_odd_number_of_mates_in_turn(size, folder):
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [("a", "b"), ("a/1", "a/3"), ("a/2", "a/1"), ("a1", "a2"), ("1", "2"), ("a", ""), ("a.1", "b.2"), ("a_1", "a.2"), ("_1", "_2")],
+    [
+        ("a", "b"),
+        ("a/1", "a/3"),
+        ("a/2", "a/1"),
+        ("a1", "a2"),
+        ("1", "2"),
+        ("a", ""),
+        ("a.1", "b.2"),
+        ("a_1", "a.2"),
+        ("_1", "_2"),
+    ],
 )
 @pytest.mark.parametrize("size", [30, 1 << 23])
 def test_mates_of_other_names_are_refused(one, two, size, folder):
@@ -155,10 +165,20 @@ def test_mates_of_other_names_are_refused(one, two, size, folder):
 
 
 def test_names_of_mates(folder):
-    names = [("a", "a"), ("b/1", "b/2"), ("c.7.1", "c.7.2"), ("f_3_1", "f_3_2"), ("d/1", "d/1"), ("", ""), ("e x/1", "e y")]
+    names = [
+        ("a", "a"),
+        ("b/1", "b/2"),
+        ("c.7.1", "c.7.2"),
+        ("f_3_1", "f_3_2"),
+        ("d/1", "d/1"),
+        ("", ""),
+        ("e x/1", "e y"),
+    ]
     paths = [write(folder, f"{i}.fq", fastq([(pair[i], "ACGT") for pair in names])) for i in (0, 1)]
     found = pairs_of(PairedFiles((paths[0],), (paths[1],)))
-    assert [(one[0], two[0]) for one, two in found] == [(x, x) for x in ("a", "b", "c.7", "f_3", "d/1", "", "e")]
+    assert [(one[0], two[0]) for one, two in found] == [
+        (x, x) for x in ("a", "b", "c.7", "f_3", "d/1", "", "e")
+    ]
 
 
 @pytest.mark.parametrize("size", [50, 1 << 23])

@@ -17,6 +17,7 @@ from fmx.input.pair_spans import Balance, PairSpan, Rest
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, StreamRest, blocks_of
 from fmx.input.streams import Source
+from fmx.input.wrapped import WrappedFastq
 from fmx.machines.jobs import settled
 from fmx.system.files import RegularFile
 
@@ -55,6 +56,7 @@ READERS = {
     "source": lambda opened: Source(DATA),
     "source of gzip": lambda opened: Source(gzip.compress(DATA)),
     "stream": lambda opened: StreamRest(PlainRange(opened(DATA), 40), np.frombuffer(DATA[:40], np.uint8)),
+    "wrapped": lambda opened: WrappedFastq(PlainRange(opened(DATA), 0)),
 }
 
 

@@ -1,0 +1,119 @@
+"""FASTQ with sequences in several lines is read as the same records in four lines."""
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+from output_of import bgzf, without_program
+from texts import numbered, random_letters
+
+from fmx.input.wrapped import is_wrapped
+
+GENOME = numbered([random_letters(900, "wrapped"), random_letters(400, "lines")])
+RNG, MARKS = np.random.default_rng(1), np.frombuffer(b"@+I!~", np.uint8)
+READS = [
+    (f"r{i} a comment", GENOME[0][1][3 * i :][: i * 7 % 90], RNG.choice(MARKS, i * 7 % 90).tobytes())
+    for i in range(200)
+]
+
+
+def fastq(width=10**6, end="\n", reads=READS) -> bytes:
+    """Reads as FASTQ in lines of this many characters; an empty sequence has an empty line."""
+
+    def lines(text):
+        return end.join(text[i : i + width] for i in range(0, max(len(text), 1), width))
+
+    return "".join(
+        f"@{name}{end}{lines(letters)}{end}+{end}{lines(qualities.decode())}{end}"
+        for name, letters, qualities in reads
+    ).encode()
+
+
+FORMS = {
+    "plain": lambda data: data,
+    "gzip": gzip.compress,
+    "BGZF": lambda data: bgzf(data, 300),
+    "blank lines around": lambda data: b"\n\n" + data + b"\n \n",
+    "no last line end": lambda data: data.removesuffix(b"\n"),
+}
+COMMANDS = {
+    "search": ["search", "-a"],
+    "locate": ["locate"],
+    "mem": ["mem", "-l", "15"],
+    "count": ["count", "-l", "guides", "--offset", "0"],
+    "range": ["search", "--skip", "30", "--first", "90"],
+}
+
+
+@pytest.mark.parametrize("command_name", COMMANDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_output_is_that_of_four_lines(form, command_name, folder, index_of, command):
+    (folder / "guides").write_text(f"g\t{GENOME[0][1][300:320]}\nh\t{GENOME[0][1][330:350]}\n")
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    arguments = [*COMMANDS[command_name], "-q"]
+    for width, end in ((1, "\n"), (60, "\n"), (40, "\r\n")):
+        (folder / "in.fq").write_bytes(fastq(end=end))
+        expected = command(*arguments, "in.fq")
+        assert expected.code == 0
+        wrapped = FORMS[form](fastq(width, end))
+        (folder / "in.fq").write_bytes(wrapped)
+        result = command(*arguments, "in.fq")
+        assert (result.code, result.err) == (0, "")
+        assert without_program(result.out) == without_program(expected.out)
+        if command_name == "search":
+            assert command(*arguments, "-", stdin=wrapped).records == expected.records
+
+
+def test_pairs_and_shards_of_pairs(folder, index_of, command):
+    files = {"1.fq": fastq(), "2.fq": fastq(), "w1.fq": fastq(20), "w2.fq": fastq(30)}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    expected = command("search", "-q", "-1", "1.fq", "-2", "2.fq").records
+    assert len(expected) == 2 * len(READS)
+    assert command("search", "-q", "-1", "w1.fq", "-2", "w2.fq").records == expected
+    assert command("search", "-q", "-1", "w1.fq", "-2", "2.fq").records == expected
+    for i in range(1, 4):
+        assert command("search", "-q", "-1", "1.fq", "-2", "w2.fq", "--shard", f"{i}/3", "-o", "d").code == 0
+    assert command("merge", "-q", "d", "-o", "out.sam").code == 0
+    lines = (folder / "out.sam").read_text().splitlines()
+    assert [line.split("\t") for line in lines if line[0] != "@"] == expected
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "where", "what"),
+    [
+        (b"@a\nAC\nGT\n", "record 201", "the file ends within this record"),
+        (b"@a\nAC\nGT\n+\nII\nI\n", "record 201", "4 bases but 3 qualities"),
+        (b"@a\nAC\nGT\n+\nII\nIII\n@b\nA\n+\nI\n", "record 201", "4 bases but 5 qualities"),
+        (b"\n@a\nA\n+\nI\n", "record 201", "blank line"),
+        (b"junk\n", "record 201", "expected '@'"),
+        (b"@a\nA1\nGT\n+\nII\nII\n", "record 201", "not a base"),
+    ],
+)
+def test_damage_is_told_with_its_record(spoilt, where, what, folder, index_of, command):
+    (folder / "in.fq").write_bytes(fastq(20) + spoilt)
+    result = command("search", "-q", "-x", index_of(GENOME), "in.fq", "-o", "out.sam")
+    assert (result.code, os.path.exists("out.sam")) == (1, False)
+    (line,) = result.err.splitlines()
+    assert line.startswith(f"fmx: error: in.fq: {where}: ")
+    assert what in line
+
+
+@pytest.mark.parametrize(
+    ("head", "is_one"),
+    [
+        (b"@a\nAC\nGT\n+\nII\nII\n", True),
+        (b"@a\nA\n+\nI\n@b\nAC\nGT\n+\nIIII\n", True),
+        (b"@a\nAC\nGT\n+\nI", True),  # the rest follows the head
+        (b"@a\nAC\nGT\nAC", True),
+        (b"@a\nAC\n+\nII\n", False),
+        (b"@a\n\n+\n\n@b\nA\n+\n+\n", False),
+        (b"@a\nACGT\nACGT\nIIII\n@b\nA\n+\nI\n", False),  # without the line +
+        (b"@a\nACGT\nACGT\n+\nIIII\n@b\nA\n+\nI\n", False),  # a line twice
+        (b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n", False),
+    ],
+)
+def test_several_lines_are_recognized(head, is_one):
+    assert is_wrapped(head) == is_one
