@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fmx.report.svg import amounts
+from fmx.report.svg import COLOURS, text
 
 ROOT = Path(__file__).parent.parent.parent
 PLACE = ROOT / "docs" / "figures" / "speed.svg"
@@ -14,6 +14,7 @@ TASKS = {  # of the first word of a row
     "maximal": "maximal matches",
     "align": "align pairs",
 }
+LEFT, WIDE, ROW = 215, 520, 20  # width for names, of the longest bar, and height of a row
 TITLE = "Speed relative to other tools, on two cores"
 
 
@@ -31,8 +32,19 @@ def speeds(readme: str) -> dict:
 
 def drawn(readme: str) -> str:
     """The figure, of the text of README.md."""
-    figure = amounts({name: (ratio, f"{ratio:g} times") for name, ratio in speeds(readme).items()}, TITLE)
-    return figure.replace("</title>", '</title>\n<rect width="100%" height="100%" fill="#fff"/>') + "\n"
+    known = speeds(readme)
+    width, height = LEFT + WIDE + 170, 16 + ROW * len(known)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" font-family="sans-serif" font-size="12">',
+        f'<title>{TITLE}</title>\n<rect width="100%" height="100%" fill="#fff"/>',
+    ]
+    for i, (name, ratio) in enumerate(known.items()):
+        y, long = 8 + ROW * i, ratio / max(known.values()) * WIDE
+        parts.append(text(LEFT - 8, y + 12, name, "end"))
+        parts.append(f'<rect x="{LEFT}" y="{y}" width="{long:.1f}" height="15" fill="{COLOURS[0]}"/>')
+        parts.append(text(LEFT + long + 8, y + 12, f"{ratio:g} times"))
+    return "\n".join([*parts, "</svg>\n"])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from .. import options
 from .._version import __version__
 from ..errors import InputError, shown
 from ..output import kinds_of
-from ..report.facts import KINDS, MULTIQC, SUFFIXES, Report, command_line, kind_of
+from ..report.facts import KINDS, MULTIQC, SUFFIXES, Report, command_line, kind_of, with_general
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob
@@ -40,7 +40,7 @@ class ReportFile(click.Path):
 
 def endings(kinds: Sequence[str]) -> str:
     """Return the endings of the names of reports of these kinds, in words."""
-    *most, last = (end for end, kind in SUFFIXES.items() if kind in kinds and end != MULTIQC)
+    *most, last = (end for end, kind in SUFFIXES.items() if kind in kinds and not end.endswith(MULTIQC))
     return f"{', '.join(most)} or {last}" + (f", or with {MULTIQC} for MultiQC" if "MULTIQC" in kinds else "")
 
 
@@ -49,7 +49,7 @@ def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[st
         raise click.BadParameter(
             f"{' and '.join(paths)} are reports of the same kind: give one of them", param=param
         )
-    return paths
+    return tuple(dict.fromkeys(file for path in paths for file in with_general(path)))
 
 
 def reporting(kinds: Sequence[str]) -> Callable:

@@ -169,13 +169,13 @@ def _row(rows: Sequence[Any]) -> dict:
 
 # Kinds of report files, by suffix.
 
-MULTIQC = "_mqc.json"
+MULTIQC, GENERAL = "_mqc.json", "_general_mqc.json"
 SUFFIXES = {  # the first match wins
-    MULTIQC: "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML", ".tsv": "TSV",
+    GENERAL: "GENERAL", MULTIQC: "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML", ".tsv": "TSV",
 }  # fmt: skip
 KINDS = {  # by command
-    "search": ("JSON", "HTML", "MULTIQC"), "mem": ("JSON", "HTML"),
-    "count": ("JSON", "HTML", "TSV", "MULTIQC"),
+    "search": ("JSON", "HTML", "MULTIQC", "GENERAL"), "mem": ("JSON", "HTML"),
+    "count": ("JSON", "HTML", "TSV", "MULTIQC", "GENERAL"),
 }  # fmt: skip
 
 
@@ -184,6 +184,11 @@ def kind_of(path: str) -> str | None:
     name = os.path.basename(path).lower()
     end = next((end for end in SUFFIXES if name.endswith(end)), name)
     return None if end == name else SUFFIXES[end]
+
+
+def with_general(path: str) -> tuple[str, ...]:
+    """Return the files of a report: MultiQC reads General Statistics from a separate file."""
+    return (path, f"{path[: -len(MULTIQC)]}{GENERAL}") if kind_of(path) == "MULTIQC" else (path,)
 
 
 def as_json(facts: dict[str, Any]) -> bytes:

@@ -1,23 +1,30 @@
-"""The frame and the tables of self-contained HTML pages."""
+"""The frame, the tables and the bars of self-contained HTML pages."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
 
 _STYLE = """
 body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
-  max-width: 62em; padding: 0 1em }
+  max-width: 62em; padding: 0 1em; overflow-wrap: break-word }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
 table { border-collapse: collapse; font-size: 13px; margin-bottom: 1em } div { overflow-x: auto }
-svg { max-width: 100%; height: auto }
+caption { text-align: left; padding: 3px 10px; color: #555 }
+svg { width: 100%; max-width: 600px; height: auto }
 th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
-td.bar i { display: inline-block; height: 11px; background: #4477aa }
-td.bar { text-align: left; width: 220px }
+td.name { white-space: normal; min-width: 6.5em; position: sticky; left: 0; background: #fff }
+td.bar { width: 220px; min-width: 7em; text-align: left; font-size: 0 } td.bar i { height: 14px }
+.bars { width: 100%; max-width: 56em } .bars td.bar { width: 60% }
+.bars td.name { min-width: min(16em, 30vw) } .bars td:last-child { text-align: left }
+i { display: inline-block; background: #4477aa }
+.key { margin-right: 1.5em; white-space: nowrap; font-size: 13px }
+.key i { width: 12px; height: 12px }
 th.words, td.words { text-align: left } td.words { white-space: normal; overflow-wrap: anywhere }
 """
-_WORDS = '<td class="(words|letters)">'
+_MOST = 16  # rows of a matrix with numbers
+_WORDS = '<td class="(words|letters|name)">'
 
 
 def page(title: str, parts: list[str]) -> bytes:
@@ -45,6 +52,55 @@ def cells(*words: object, kind: str = "") -> list[str]:
     """Cells of a table row; ``kind``: attributes of all cells but the first."""
     first, *rest = map(_shown, words)
     return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
+
+
+def breakable(name: str) -> str:
+    """Return a name as HTML that a narrow window breaks only after punctuation."""
+    return "<wbr>".join(map(escape, filter(None, re.findall(r"[^\W_]*[\W_]*", name))))
+
+
+def name_cell(name: str) -> str:
+    """A cell with a name, which stays in view if its table is wider than the window."""
+    return f'<td class="name">{breakable(name)}</td>'
+
+
+def bars(
+    rows: Mapping[str, tuple[Sequence[float], str]], colours: Sequence[str] = ("",),
+    kinds: Sequence[str] = (), caption: str = "",
+) -> str:  # fmt: skip
+    """Bars {name: (parts of the full width, from 0 to 1, words)}, with a legend of the ``kinds`` of parts."""
+    fills = [f"background: {colour}" if colour else "" for colour in colours]
+    keys = [
+        f'<span class="key"><i style="{fill}"></i> {escape(kind)}</span>'
+        for kind, fill in zip(kinds, fills, strict=False)
+    ]
+    lines = [*keys, '<table class="bars">', f"<caption>{escape(caption)}</caption>" if caption else ""]
+    for name, (parts, words) in rows.items():
+        bar = "".join(
+            f'<i style="width: {100 * x:.2f}%; {fill}"></i>' for x, fill in zip(parts, fills, strict=True)
+        )
+        lines.append(f'<tr>{name_cell(name)}<td class="bar">{bar}</td><td>{escape(words)}</td></tr>')
+    return "\n".join([*filter(None, lines), "</table>"])
+
+
+def amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
+    """Bars {name: (number, words)}, scaled to the largest."""
+    most = max((number for number, _ in rows.values()), default=0) or 1
+    return bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
+
+
+def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
+    """A square matrix of numbers from -1 to 1; cells near 1 are darker, and have numbers if they are few."""
+    rows = []
+    for i, name in enumerate(names):
+        row = [name_cell(f"{i + 1}: {name}")]
+        for number in map(float, numbers[i]):
+            share = max(0.0, number)
+            red, green, blue = (round(255 - share**3 * (255 - low)) for low in (0x33, 0x66, 0xAA))
+            style = f"background: rgb({red},{green},{blue}); color: {'#fff' if share > 0.88 else '#222'}"
+            row.append(f'<td style="{style}">{f"{number:.2f}" if len(names) <= _MOST else ""}</td>')
+        rows.append(row)
+    return table(["", *map(str, range(1, len(names) + 1))], rows)
 
 
 def _shown(value: object) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import n_of
 from . import samples, svg
-from .facts import FATES, MULTIQC, SPENT, as_json, fates_of, kind_of
-from .html import cells, page, table
+from .facts import FATES, GENERAL, MULTIQC, SPENT, as_json, fates_of, kind_of
+from .html import amounts, bars, breakable, cells, page, table
 
 _MOST = 30  # contigs to show, those with the most reads
 _COLUMNS = 60  # of a histogram, at most
@@ -36,7 +36,7 @@ def rendered(path: str, facts: dict[str, Any]) -> bytes:
         return html(facts)
     if kind == "TSV":
         return samples.as_table(facts)
-    return as_multiqc(path, facts)
+    return as_general(path, facts) if kind == "GENERAL" else as_multiqc(path, facts)
 
 
 def html(facts: dict[str, Any]) -> bytes:
@@ -44,7 +44,7 @@ def html(facts: dict[str, Any]) -> bytes:
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-    parts = [f"<h1>{escape(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
+    parts = [f"<h1>{breakable(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
     parts += ["<h2>Counts</h2>", _counts(facts)]
     if "unique" in counts:
         parts += _fates(facts)
@@ -52,11 +52,11 @@ def html(facts: dict[str, Any]) -> bytes:
         parts += samples.sections(facts)
     if sum(facts.get("strands", {}).values()):
         what = "matches" if "matches" in counts else "occurrences"
-        parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
+        parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"])]
     of_pairs = "pairs" if "pairs" in counts else "reads"
     if facts.get("mismatches"):
         where = f"Mismatches in the best {'proper pair' if of_pairs == 'pairs' else 'hit'}"
-        parts += [f"<h2>{where}</h2>", _mismatches(facts["mismatches"], of_pairs)]
+        parts += [f"<h2>{where}</h2>", _mismatches(facts["mismatches"])]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
         ("multiplicity", f"Occurrences per mapped {of_pairs[:-1]}", (f"mapped {of_pairs}", "occurrence")),
@@ -105,23 +105,24 @@ def _fates(facts: dict[str, Any]) -> list:
     n = max(facts["counts"][what], 1)
     title = f"Where {what} occur"
     colours = [colour for words, colour in FATES[what].values() if words in fates]
-    bar = svg.bars({what: [each / n for each in fates.values()]}, list(fates), title, colours)
+    shares, kinds = [each / n for each in fates.values()], list(fates)
+    bar = bars({what: (shares, f"{100 * shares[0]:.1f} % {kinds[0]}")}, colours, kinds)
     return [f"<h2>{title}</h2>", bar]
 
 
-def _strands(strands: dict[str, int], what: str) -> str:
+def _strands(strands: dict[str, int]) -> str:
     n, words = sum(strands.values()), {"forward": "as given (+)", "reverse": "reverse (-)"}
     rows = {words[name]: (each, f"{each:,} ({100 * each / n:.1f} %)") for name, each in strands.items()}
-    return svg.amounts(rows, f"Strands of {what}")
+    return amounts(rows)
 
 
-def _mismatches(rows: Sequence[Sequence[int]], things: str) -> str:
+def _mismatches(rows: Sequence[Sequence[int]]) -> str:
     n = sum(reads for *_, reads in rows)
-    amounts = {
+    shown = {
         n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
         for least, _, reads in rows
     }
-    return svg.amounts(amounts, f"Mismatches of {things}")
+    return amounts(shown)
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
@@ -156,7 +157,7 @@ def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
         found.append(_most(len(shown), len(rows), what))
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
-    bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
+    bars = [f'<td class="bar"><i style="width: {100 * row["reads"] / most:.1f}%"></i></td>' for row in shown]
     lines = [[*cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
     return [*found, table(["name", "bases", *names, ""], lines)]
 
@@ -184,7 +185,7 @@ def _times(facts: dict[str, Any]) -> list:
             words = "{:.2f} s" if order[0][1] >= 1 else "{:.3f} s"
             rows = {stage: (spent, words.format(spent)) for stage, spent in order}
             rows = {stage: row for stage, row in rows.items() if row[1] != words.format(0)}
-            found.append(svg.amounts(rows, f"Seconds by stage, {place}"))
+            found.append(amounts(rows, f"Seconds by stage, {place}"))
     return found
 
 
@@ -217,7 +218,7 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
     else:
         what, fates = fates_of(facts)
         done, colours = "Mapped", dict(FATES[what].values())
-        data = {os.path.basename(path)[: -len(MULTIQC)] or "fmx": fates}
+        data = {_sample_of(path, MULTIQC): fates}
         text = f"How often {what} occur{' as proper pairs' if what == 'pairs' else ''}."
     title, names = f"{done} {what}", next(iter(data.values()))
     name = f"fmx_{what}" if done == "Mapped" else f"fmx_counted_{what}"
@@ -239,3 +240,36 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
         "data": data,
     }
     return f"{json.dumps(section, indent=1)}\n".encode()
+
+
+def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
+    """Columns of MultiQC's General Statistics: reads or pairs, and percentages, for the same samples."""
+    if "samples" in facts:
+        what, titles = f"{facts['samples'][0]['unit']}s", ["% assigned", "% guides without reads"]
+        rows = {
+            each["sample"]: (
+                each["reads"],
+                each["assigned_share"],
+                each["zero_guides"] / max(each["guides"], 1),
+            )
+            for each in facts["samples"]
+        }
+    else:
+        what = "pairs" if "pairs" in facts["counts"] else "reads"
+        titles = ["% proper pairs" if what == "pairs" else "% mapped"]
+        share = facts["shares"]["proper" if what == "pairs" else "mapped"]
+        rows = {_sample_of(path, GENERAL): (facts["counts"][what], share)}
+    columns: dict[str, dict] = {what.capitalize(): {"format": "{:,.0f}"}}
+    columns |= {title: {"min": 0, "max": 100, "suffix": " %", "format": "{:,.1f}"} for title in titles}
+    for title, column in columns.items():
+        column |= {"title": title, "namespace": "fmx"}
+    data = {
+        name: dict(zip(columns, (n, *(round(100 * share, 2) for share in shares)), strict=True))
+        for name, (n, *shares) in rows.items()
+    }
+    about = {"id": f"fmx_general_{what}_{len(titles)}", "plot_type": "generalstats", "pconfig": [columns]}
+    return f"{json.dumps({**about, 'data': data}, indent=1)}\n".encode()
+
+
+def _sample_of(path: str | Path, ending: str) -> str:
+    return os.path.basename(path)[: -len(ending)] or "fmx"

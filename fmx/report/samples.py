@@ -4,17 +4,19 @@ docs/reports.md describes the facts ``samples``, ``ranks`` and ``correlation``.
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from ..errors import n_of
 from . import svg
-from .html import cells, table
+from .html import bars, cells, matrix, name_cell, table
 
 LOW = 30  # reads; guides with fewer are counted as low
 _ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise
 _LISTED = 10  # unassigned sequences of a sample
+_ERRORS = 20  # a sequence is at least this many times as frequent as another with one error in it
 FATES = {  # outcomes of reads: label and colour
     "assigned": ("assigned", "#4477aa"), "ambiguous": ("ambiguous", "#ccbb44"),
     "low_quality": ("low quality", "#ee8866"), "recombined": ("recombined", "#aa3377"),
@@ -88,7 +90,7 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
         f"<h2>{units.capitalize()} per sample</h2>",
         f"<p>{escape(library['path'])}; {n_of(library['guides'], 'guide')}, "
         f"{n_of(len(samples), 'sample')}</p>",
-        _samples(samples, units), _fates(samples, units),
+        _samples(samples, units), _fates(samples),
         f"<h2>{units.capitalize()} per guide</h2>", _guides(samples, units),
         f"<p>90/10 skew: {units} of the guide at the 90th percentile divided by those of the guide at the "
         "10th; none if that is 0. Gini: the Gini index of log(count + 1), as in MAGeCK.</p>",
@@ -97,14 +99,39 @@ def sections(facts: Mapping[str, Any]) -> list[str]:
     if len(samples) > 1:
         parts.append("<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>")
         names = [each["sample"] for each in samples]
-        parts.append(svg.matrix(names, facts["correlation"], "Correlation of samples"))
-    few = [each for each in samples if each["assigned_share"] < _ENOUGH and each["top_unassigned"]]
-    if few:
+        parts.append(matrix(names, facts["correlation"]))
+    few = [each for each in samples if each["assigned_share"] < _ENOUGH]
+    rows = [
+        [name_cell(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
+        for each in few
+        for bases, n in above_chance(each)[:_LISTED]
+    ]
+    if rows:
         parts += [
             "<h2>Most frequent unassigned sequences at the start of each file</h2>",
-            _unassigned(few, units),
+            "<p>Without those that random bases, or errors in a more frequent sequence, explain.</p>",
+            table(("sample", "sequence", units), rows),
         ]
     return parts
+
+
+def above_chance(sample: Sample) -> list[tuple[str, int]]:
+    """(sequence, reads) of the top unassigned sequences of a sample that are not there by chance.
+
+    Among as many random sequences, one would be as frequent with a probability below 1 % (Poisson); and no
+    other differs in one base and has _ERRORS times as many reads.
+    """
+    found: list[tuple[str, int]] = []
+    for bases, n in (row.values() for row in sample["top_unassigned"]):
+        kinds = 4.0 ** len(bases)
+        mean = sample["unassigned"] / kinds
+        if n <= max(1, mean):
+            continue
+        tail = kinds * math.exp(n * math.log(mean) - mean - math.lgamma(n + 1)) / (1 - mean / (n + 1))
+        errors = (sum(map(operator.ne, bases, other)) == 1 for other, more in found if more >= _ERRORS * n)
+        if tail < 0.01 and not any(errors):
+            found.append((bases, n))
+    return found
 
 
 def _samples(samples: Sequence[Sample], units: str) -> str:
@@ -115,18 +142,21 @@ def _samples(samples: Sequence[Sample], units: str) -> str:
     for each in samples:
         _, *numbers = fates[each["sample"]].values()
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
-        rows.append([_words(each["sample"]), *cells("", *row)[1:], _words(offsets_in_words(each))])
+        rows.append([name_cell(each["sample"]), *cells("", *row)[1:], _words(offsets_in_words(each))])
     return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
 
 
-def _fates(samples: Sequence[Sample], units: str) -> str:
+def _fates(samples: Sequence[Sample]) -> str:
     fates, colours = fates_of(samples), dict(FATES.values())
-    shares = {
-        each["sample"]: [n / max(each["reads"], 1) for n in fates[each["sample"]].values()]
+    rows = {
+        each["sample"]: (
+            [n / max(each["reads"], 1) for n in fates[each["sample"]].values()],
+            f"{100 * each['assigned_share']:.1f} % assigned",
+        )
         for each in samples
     }
     seen = list(fates[samples[0]["sample"]])
-    return svg.bars(shares, seen, f"What became of {units}", [colours[what] for what in seen])
+    return bars(rows, [colours[what] for what in seen], seen)
 
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
@@ -138,7 +168,7 @@ def _guides(samples: Sequence[Sample], units: str) -> str:
         numbers = [each[name] for name in ("guides", "zero_guides", "low_guides")]
         numbers += [f"{each[name]:,.1f}" for name in ("mean_reads", "median_reads")]
         numbers += ["none" if each["skew"] is None else f"{each['skew']:.2f}", f"{each['gini']:.3f}"]
-        rows.append([_words(each["sample"]), *cells("", *numbers)[1:]])
+        rows.append([name_cell(each["sample"]), *cells("", *numbers)[1:]])
     return table(head, rows)
 
 
@@ -155,15 +185,6 @@ def _ranks(facts: Mapping[str, Any], units: str) -> str:
     y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
     labels = "rank of guide", f"{units} (log scale)"
     return svg.lines(curves, (x_ticks, y_ticks), labels, f"{units} by rank of guide")
-
-
-def _unassigned(samples: Sequence[Sample], units: str) -> str:
-    rows = [
-        [_words(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
-        for each in samples
-        for bases, n in (found.values() for found in each["top_unassigned"][:_LISTED])
-    ]
-    return table(("sample", "sequence", units), rows)
 
 
 def _words(text: str) -> str:

@@ -70,7 +70,18 @@ def test_the_page_shows_its_words_and_figures(folder, command, browser):
     assert colours[255, 255, 255] < 0.98 * 1000 * 2400
 
 
-def test_the_page_of_a_count_with_many_samples_is_no_wider_than_its_window(folder, command, browser):
+MEASURE = """<script>
+const inside = (box) => box.left >= 0 && box.right <= window.innerWidth + 1
+const svgs = [...document.querySelectorAll("svg")]
+const sizes = svgs.map((svg) => 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)
+const bars = [...document.querySelectorAll(".bars, svg")]
+document.title = `width ${document.documentElement.scrollWidth}, letters ${Math.min(...sizes)}, ` +
+  `figures ${bars.length} ${bars.every((bar) => inside(bar.getBoundingClientRect()))}`
+</script>"""
+
+
+@pytest.mark.parametrize(("window", "least"), [(1200, 800), (400, 300)])
+def test_the_page_of_a_count_with_many_samples_fits_its_window(window, least, folder, command, browser):
     """By a script that is added to it; words as long as those that people give to samples and genes."""
     guides = [(f"a_guide_with_a_long_name_{i}", random_letters(20, f"wide {i}")) for i in range(40)]
     Path("l.csv").write_text("".join(f"{name},{bases},a_gene_{name}\n" for name, bases in guides))
@@ -81,8 +92,13 @@ def test_the_page_of_a_count_with_many_samples_is_no_wider_than_its_window(folde
         "count", "-q", "-l", "l.csv", *samples, "--offset", 0, "--report", "run.html", "-o", "c.tsv"
     )
     assert done.code == 0, done.err
+    for name in re.findall(r'<td class="name">(.*?)</td>', Path("run.html").read_text()):
+        assert all(re.fullmatch(r"[^\W_]*[\W_]+", piece) for piece in name.split("<wbr>")[:-1])
     with open("run.html", "a") as page:
-        page.write("<script>document.title = 'width ' + document.documentElement.scrollWidth</script>")
-    width = re.search(r"<title>width (\d+)", browser("--dump-dom", "--window-size=1200,900"))
-    assert width
-    assert 800 < int(width[1]) <= 1200
+        page.write(MEASURE)
+    dom = browser("--dump-dom", f"--window-size={window},900")
+    found = re.search(r"<title>width (\d+), letters ([\d.]+), figures (\d+) (\w+)", dom)
+    assert found
+    assert least < int(found[1]) <= window
+    assert float(found[2]) > 9  # pixels
+    assert (int(found[3]), found[4]) == (3, "true")  # no figure must be moved to be seen

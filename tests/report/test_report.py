@@ -313,6 +313,12 @@ def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
         sample, *values = line.split("\t")
         assert sample == lane
         assert dict(zip(names.split("\t")[1:], map(float, values), strict=True)) == expected
+    head, *rows = Path("qc/multiqc_data/multiqc_general_stats.txt").read_text().splitlines()
+    shares = [row.split("\t")[1:] for row in rows]
+    assert head.count("\t") == 2
+    assert [list(map(float, row)) for row in shares] == 2 * [
+        [counts[what], round(100 * counts[some] / counts[what], 2)]
+    ]
     page = Path("qc/multiqc_report.html").read_text()
     assert re.search(r'<a [^>]*href="#fmx"[^>]*>\s*(<[^>]*>)*\s*fmx', page), "no module of this name"
     assert f"Mapped {what}" in page
@@ -327,7 +333,7 @@ def page_of(run, *arguments) -> str:
 
 def test_the_page_says_of_what_a_share_is_and_names_no_option_that_was_not_given(run):
     page = page_of(run, "reads.fq")
-    assert re.search(r">[0-9.]+ % once</text>", page)
+    assert re.search(r">[0-9.]+ % once</td>", page)
     assert "-m<" not in page
     assert "more often than -m" in page_of(run, "reads.fq", "-m", 9)
 
@@ -344,11 +350,11 @@ def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
 
 
 def test_the_page_shows_strands_multiplicity_and_mismatches_where_there_are_any(run):
-    page = page_of(run, "reads.fq", "--mismatches", 1)
+    page = page_of(run, "reads.fq", "--mismatches", 1).replace("<wbr>", "")
     assert "Mismatches in the best hit" in page
     assert re.search(r">0 mismatches<.*>1 mismatch<", page, re.DOTALL)
     assert "Strands of occurrences" in page
-    assert re.search(r">as given [(][+][)]</text>", page)
+    assert re.search(r">as given [(][+][)]</td>", page)
     assert "<title>Occurrences per mapped read</title>" in page
     assert "Mismatches" not in page_of(run, "reads.fq")
     Path("none.fq").write_bytes(cases.fastq([("r", "T" * 33)]))
