@@ -286,7 +286,7 @@ class NearStages:
         n_reads, there = found.n.size, stream.there
         columns = there("columns of pieces", 2 * n_reads * MOST_PIECES * N_COLUMNS, np.int64)
         pieces = Pieces(columns, there("words of reads", n_reads + 1, np.int64))
-        stream.begin("pack")
+        stream.begin("plan")
         stream.launch(plan_kernel, n_reads, _THREADS, batch, found, self._ways[most], most, pieces)
         add_up(stream, pieces.words, n_reads, report, _WORDS)
         report.read()

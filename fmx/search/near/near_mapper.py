@@ -176,7 +176,7 @@ class NearMapper(Mapper):
         """
         sizes = self.options.sizes
         for start, stop in runs(np.maximum(batch.length, sizes.bases // N_READS), sizes.bases):
-            with self.timed("pack"):
+            with self.timed("plan"):
                 own = self.sets_of(batch, start, stop, sought)
                 pieces = near.plan(own, most, self._lookups)
             for run in runs(2 * pieces.words, sizes.words):
@@ -187,7 +187,7 @@ class NearMapper(Mapper):
         self, own: "Sets", pieces: "Pieces", run: tuple[int, int], most: int
     ) -> Iterator[tuple[int, NearMatches]]:
         """Yield (first, NearMatches) for reads ``run`` (from, to) of those with Sets and ``pieces``."""
-        with self.timed("pack"):
+        with self.timed("plan"):
             spelled = near.spell(own, pieces, *run)
         with self.timed("search"):
             intervals = [search(spelled.patterns) for search in self._searchers]
