@@ -244,6 +244,7 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
 
 def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
     """Columns of MultiQC's General Statistics: reads or pairs, and percentages, for the same samples."""
+    rows: dict[str, tuple]
     if "samples" in facts:
         what, titles = f"{facts['samples'][0]['unit']}s", ["% assigned", "% guides without reads"]
         rows = {
