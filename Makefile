@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/dev
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points wheels kernels check docs test-packaging test-random nightly coverage mutants \
+.PHONY: demo test golden entry-points wheels kernels check docs test-packaging test-random nightly coverage bench mutants \
 	fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
@@ -107,6 +107,11 @@ coverage: $(DEV)
 	NUMBA_DISABLE_JIT=1 $(COVER) -W ignore::RuntimeWarning $(addprefix tests/,$(UNCOMPILED))
 	$(COVERED) combine --quiet
 	$(COVERED) report $(if $(filter-out .,$(PACKAGES)),--fail-under=0)
+
+# Times this machine, beside other programs where they are installed, and its GPU; tables in the folder bench.
+bench: $(DEV)
+	bash tests/install_peers.sh
+	$(BIN)/python docs/bench all
 
 # Faults put into fmx, MUTANTS in each file that tests/mutants.py lists: which of them do its tests not see?
 MUTANTS ?= 20

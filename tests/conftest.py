@@ -26,6 +26,7 @@ collect_ignore = ["cuda/test_gpu_pairwise.py"] if SIMULATED else ["cuda"]
 ON_GPU = {**os.environ, "PYTHONPATH": str(ROOT)} | ({"PYTHONWARNINGS": "ignore"} if SIMULATED else {})
 ON_CPU = {key: value for key, value in ON_GPU.items() if not key.startswith("NUMBA_")}
 
+sys.path.insert(0, str(ROOT / "docs" / "bench"))  # texts that tests share with benchmarks
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import simulator  # noqa: E402

@@ -146,6 +146,6 @@ def install(monkeypatch, kind=FakeDriver, **how) -> FakeDriver:
     fake = kind(**how)
     monkeypatch.setattr(cuda_driver, "bindings", lambda: fake)
     monkeypatch.setattr(cuda_driver, "_own", threading.local())
-    for name in ("n_devices", "_starter", "_context", "_attribute", "nvml", "_nvml_device"):  # of one driver
+    for name in ("n_devices", "_starter", "_context", "_attribute"):  # of one driver
         monkeypatch.setattr(cuda_driver, name, functools.cache(getattr(cuda_driver, name).__wrapped__))
     return fake

@@ -97,11 +97,10 @@ def test_every_command_parses(path, monkeypatch):
 
 
 def test_wrong_commands_are_noticed():
-    assert words_of("taskset -c 1,2 fmx bench search -t 2 > x  # why") == ["bench", "search", "-t", "2"]
+    assert words_of("taskset -c 1,2 fmx search -t 2 > x  # why") == ["search", "-t", "2"]
     lines = (
         "fmx serch",
         "fmx search --engin cpu",
-        "fmx bench maps",
         "fmx search -k many r.fa",
         "fmx inspect --tune a",
     )

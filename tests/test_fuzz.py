@@ -97,11 +97,11 @@ def test_a_crash_and_a_hang_are_seen(tmp_path):
         assert runner.run(tmp_path, ["--version"]).broken.startswith("hang")
 
 
-def test_no_case_of_odd_arguments_compiles_all_of_fmx_or_runs_a_benchmark(session):
-    """These take minutes, and code that is compiled for all users stays beside fmx."""
+def test_no_case_of_odd_arguments_compiles_all_of_fmx(session):
+    """This takes minutes."""
     lines = [arguments.make(random.Random(i), session.world).commands[0] for i in range(300)]
-    found = [line for line in lines if line[:1] in (["bench"], ["compile"])]
-    assert {line[0] for line in found} == {"bench", "compile"}
+    found = [line for line in lines if line[:1] == ["compile"]]
+    assert found
     assert [line for line in found if "--unheard-of" not in line] == []
 
 

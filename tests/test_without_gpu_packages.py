@@ -176,11 +176,8 @@ def without_command(text) -> list:
         "fmx mem --algorithm mummergpu genome.fa --engine cuda",
         "fmx pairwise genes.fa --engine cuda",
         "fmx pairwise genes.fa --engine both",
-        "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench sparse", "fmx bench verify",
-        "fmx bench pairwise --gpu --part peak",
-        "fmx bench mem --engine cuda --experiment commands --workload HS1 --size 1000 --bases 1000",
     ],
-)  # fmt: skip
+)
 def test_a_gpu_that_is_asked_for_is_one_line(line, fmx, work):
     done = fmx.fork(*line.split()[1:])
     assert done.returncode == 1
@@ -288,15 +285,3 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
     assert isinstance(choose_backend(Device("auto"), 1, 1000, told.append), Cores)
     assert len(told) == 1
     assert "cuda-cccl" in told[0]
-
-
-def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):
-    from fmx.measure import gpu_timing
-
-    fake_cuda.install(monkeypatch)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.nvml", None)
-    monkeypatch.delattr(sys.modules.get("cuda.bindings"), "nvml", raising=False)
-    gpu_timing.counts_energy.cache_clear()
-    assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
-    assert capsys.readouterr().err.count(REMEDY) == 1
-    gpu_timing.counts_energy.cache_clear()

@@ -41,19 +41,14 @@ class ManPages(BuildHookInterface):
 
 
 def pages(group, version):
-    """(name of the file, page) of the group and of each command in it.
-
-    Those of fmx bench are named in its page alone: to import them needs what fmx is installed with.
-    """
+    """(name of the file, page) of the group and of each command in it."""
     top = click.Context(group, info_name="fmx", **group.context_settings)
     below = {word: group.get_command(top, word) for word in group.list_commands(top)}
     rows = [(f"fmx-{word}(1)", command.get_short_help_str(limit=1000)) for word, command in below.items()]
     yield "fmx.1", page(top, rows, version)
     for word, command in below.items():
         context = click.Context(command, parent=top, info_name=word)
-        names = command.list_commands(context) if isinstance(command, click.Group) else []
-        named = [(", ".join(names), f"For the options of each, see fmx {word} COMMAND --help.")]
-        yield f"fmx-{word}.1", page(context, named if names else [], version)
+        yield f"fmx-{word}.1", page(context, [], version)
 
 
 def page(context, commands, version) -> str:

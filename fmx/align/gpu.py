@@ -2,7 +2,7 @@
 
 Both kernels compute H (sequences.py) of a batch of pairs cell by cell and keep only last columns.
 LazyRScan-mNW has one thread per pair and keeps a row in shared memory. The packed kernel has one thread per
-two pairs of 16 bits and keeps the row in registers. fmx bench pairwise measures the paper's other three,
+two pairs of 16 bits and keeps the row in registers. docs/bench/paper_kernels.py has the paper's other three,
 which write whole matrices.
 """
 

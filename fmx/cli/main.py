@@ -7,10 +7,8 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from types import ModuleType
-from typing import Any
 
 import click
 
@@ -19,7 +17,6 @@ from ..errors import MESSAGE, FmxError, LostDeviceError, brief
 from ..options.command import help_all, no_such_option
 from ..system import process
 from ..system.process import open_closed_streams, started, tell
-from . import commands
 
 _ELSEWHERE = {  # names of commands in other programs
     "map": "search", "align": "search", "build": "index", "find": "locate", "grep": "locate",
@@ -34,37 +31,17 @@ _GROUPS = {
 }
 
 
-class Modules(click.Group):
-    """A group of commands, the modules of ``package``, each imported when it is used.
-
-    ``functions``: {name: module and function}; by default each module has a function ``command``.
-    ``groups``: {heading of help: names}; other commands follow.
-    """
-
-    def __init__(
-        self, *arguments: Any, package: ModuleType, functions: Any = None,
-        groups: Mapping[str, Sequence[str]] | None = None, **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(*arguments, **options)
-        self.params.append(help_all())
-        files = sorted(os.listdir(package.__path__[0]))
-        names = [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
-        self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
-
-        grouped = {
-            heading: [n for n in own if n in self.functions] for heading, own in (groups or {}).items()
-        }
-        rest = [n for n in self.functions if not any(n in own for own in grouped.values())]
-        self.headings = {**grouped, "Commands": rest} if rest else grouped
+class Commands(click.Group):
+    """The commands of _GROUPS, modules of cli/commands, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of help."""
-        return [name for names in self.headings.values() for name in names]
+        return [name for names in _GROUPS.values() for name in names]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings."""
-        width = max(map(len, self.functions))
-        for heading, names in self.headings.items():
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, names in _GROUPS.items():
             known = [(name, self.get_command(ctx, name)) for name in names]
             rows = [(f"{name:{width}}", command.get_short_help_str(90)) for name, command in known if command]
             with formatter.section(heading):
@@ -72,10 +49,9 @@ class Modules(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of a name, or None."""
-        if name not in self.functions:
+        if name not in self.list_commands(ctx):
             return None
-        module, _, function = self.functions[name].rpartition(".")
-        return getattr(importlib.import_module(f"{self.package.__name__}.{module}"), function)
+        return importlib.import_module(f".commands.{name}", __package__).command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
         """The command that the first argument names.  Raises UsageError, which suggests a similar name."""
@@ -110,9 +86,7 @@ class Modules(click.Group):
 
 
 @click.group(
-    cls=Modules,
-    package=commands,
-    groups=_GROUPS,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -125,6 +99,9 @@ def fmx(debug: bool) -> None:
     fmx search reads.fq.gz > hits.sam     map reads
     fmx locate -p GATTACA                 list every occurrence
     """
+
+
+fmx.params.append(help_all())
 
 
 def run(arguments: Sequence[str], start: float | None = None) -> int:

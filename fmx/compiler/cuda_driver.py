@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CUDA_EXTRA, DeviceError, installed
+from ..errors import CUDA_EXTRA, installed
 
 _own = threading.local()
 
@@ -133,31 +133,6 @@ def shared_bytes() -> int:
 def device_name() -> str:
     """Return the name of the GPU."""
     return ask("cuDeviceGetName", 256, number()).partition(b"\0")[0].decode()
-
-
-@functools.cache
-def nvml():
-    """Return the module cuda.bindings.nvml, initialized."""
-    with installed("cuda-bindings", CUDA_EXTRA):
-        from cuda.bindings import nvml
-
-        nvml.init_v2()
-    return nvml
-
-
-@functools.cache
-def _nvml_device(number):
-    # CUDA_VISIBLE_DEVICES changes the GPU numbers of CUDA but not those of NVML; both know the PCI bus id.
-    place = ask("cuDeviceGetPCIBusId", 16, number).partition(b"\0")[0].decode()
-    return nvml().device_get_handle_by_pci_bus_id_v2(place)
-
-
-def millijoules() -> int:
-    """Return the energy used since the driver was loaded, in mJ.  Raises DeviceError if NVML has none."""
-    try:
-        return nvml().device_get_total_energy_consumption(_nvml_device(number()))
-    except nvml().NvmlError as error:
-        raise DeviceError(f"NVML reports for this GPU: {error}") from error
 
 
 def free_bytes() -> int:

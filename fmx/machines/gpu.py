@@ -274,11 +274,6 @@ def number() -> int:
     return 0 if SIMULATED else driver.number()
 
 
-def millijoules() -> int:
-    """Return the energy used since the driver was loaded, in mJ.  Raises DeviceError if NVML has none."""
-    return driver.millijoules()
-
-
 def n_devices() -> int:
     """Return the number of GPUs that CUDA finds."""
     return 1 if SIMULATED else driver.n_devices()

@@ -7,9 +7,10 @@ from ptx import check_lean, code_of
 
 def signatures():
     """(name, kernel, arguments) of every kernel."""
+    import paper_kernels
+
     from fmx.align import gpu
     from fmx.align.gpu import Batch
-    from fmx.bench import paper_kernels
 
     byte, word, number, index = (np.zeros(1, t) for t in (np.uint8, np.uint32, np.int32, np.int64))
     batch = Batch(byte, index, byte, index, number, number, number)

@@ -5,9 +5,9 @@ import sys
 from importlib import import_module
 
 import pytest
+import runner
+from bench.test_bench import run
 from conftest import ROOT
-
-from fmx.measure import tables
 
 sys.path.insert(0, str(ROOT / "docs" / "site" / "papers"))
 facts, page = import_module("facts"), import_module("page")
@@ -49,7 +49,7 @@ def test_what_is_measured_is_what_the_facts_are_of():
 
 def test_the_page_of_the_docs_is_what_the_script_makes():
     pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
-    made = page.papers_page(tables.read(RECORDED), pictures)
+    made = page.papers_page(runner.read(RECORDED), pictures)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
     assert "| not measured |" not in made
     assert "| not run |" not in made
@@ -57,7 +57,7 @@ def test_the_page_of_the_docs_is_what_the_script_makes():
 
 def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
     rows = [{"a": 1, "x": 5.0}, {"a": 1, "x": 7.0}, {"a": 2, "x": 9.0}]
-    found = facts.MeasuredTables([tables.BenchTable("t", "", "", "", rows)])
+    found = facts.MeasuredTables([runner.Table("t", "", "", "", rows)])
     assert found.most("t", "x", a=1) == 7.0
     assert found.row_of_most("t", "x")["a"] == 2
     for name, wanted in (("t", {"a": 3}), ("u", {})):
@@ -67,36 +67,20 @@ def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
 
 def test_a_page_without_a_table_says_so():
     rows = [{"cluster": "six equal nodes", "pairs/s": 1014.2}]
-    text = page.papers_page([tables.BenchTable("nodes", "c", "here", "2026-01-01", rows)], set())
+    text = page.papers_page([runner.Table("nodes", "c", "here", "2026-01-01", rows)], set())
     assert "| six equal nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
     assert "| roofline | not run | | |" in text
     assert "not measured" in text
 
 
-def test_columns_of_a_given_reference_are_those_of_its_text(command, tmp_path):
+def test_columns_of_a_given_reference_are_those_of_its_text(tmp_path):
     """Each element of COFI is in a column, and error-free reads step to a column as often as it has some."""
     from texts import random_letters
 
     letters = random_letters(3000, "columns") + "ACGTA" * 200
     (tmp_path / "r.fa").write_text(f">c\n{letters}\n")
-    words = [
-        "search",
-        tmp_path / "r.fa",
-        "--only",
-        "columns",
-        "--reads",
-        10,
-        "--length",
-        50,
-        "--runs",
-        1,
-        "-t",
-        1,
-    ]
-    done = command("bench", *words, "-o", tmp_path)
-    assert done.code == 0, done.err
-    (table,) = tables.read(tmp_path / "search-columns.json")
-    assert table.device.endswith("of r.fa")
+    run("search", tmp_path / "r.fa", "--only", "columns", "--reads", 10, "--length", 50, "-o", tmp_path)
+    (table,) = runner.read(tmp_path / "search-columns.json")
     *rows, bvsfm = table.rows
     assert sum(row["share of all elements"] for row in rows) == pytest.approx(1)
     k = next(k for k in range(12, 0, -1) if 4**k < len(letters) + 1)

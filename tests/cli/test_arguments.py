@@ -238,7 +238,7 @@ def test_patterns_that_are_no_utf8_are_one_line(home, command):
 
 
 def test_the_help_of_every_command_needs_no_further_package(home, command):
-    for name in ("index", "search", "locate", "mem", "pairwise", "inspect", "bench"):
+    for name in ("index", "search", "locate", "mem", "pairwise", "inspect"):
         result = command(name, "--help")
         assert (result.code, result.err) == (0, "")
         assert result.out.startswith(f"Usage: fmx {name} ".encode())

@@ -34,7 +34,7 @@ def test_an_option_means_the_same_everywhere(name):
             assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"bench", "compile", "merge"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"compile", "merge"}))
 def test_commands_take_what_makes_sense_for_them(name):
     found = {text for option in options(name) for text in option.opts}
     assert "-t" in found

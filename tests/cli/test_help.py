@@ -64,7 +64,7 @@ def test_help_lists_commands_in_groups(command):
         assert re.findall(r"^  (\w+)", sections[heading], re.MULTILINE) == list(names)
 
 
-@pytest.mark.parametrize("arguments", [[], ["bench"], ["inspect"]])
+@pytest.mark.parametrize("arguments", [[], ["inspect"]])
 def test_help_all_is_the_same_as_help_without_rarely_used_options(arguments, command):
     whole = command(*arguments, "--help-all")
     assert (whole.code, whole.out) == (0, command(*arguments, "--help").out)
@@ -77,7 +77,6 @@ def test_help_all_is_the_same_as_help_without_rarely_used_options(arguments, com
         ("search", "Allow N mismatches in a hit, 0 to 2."),
         ("locate", "Allow N mismatches in a hit, 0 to 2."),
         ("mem", "only A, C, G and T (or U) match"),
-        ("bench gpus", "Layout to search; the name verify stands for seed and verify."),
     ],
 )
 def test_help_names_the_letters_and_values_that_are_taken(words, said, command):

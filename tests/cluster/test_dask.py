@@ -1,7 +1,6 @@
 """A Dask cluster of real processes writes the bytes of a single run, even if workers die."""
 
 import json
-import math
 import os
 import re
 import resource
@@ -19,12 +18,9 @@ from cover import nightly
 from runs import wait_until
 from texts import random_letters
 
-from fmx.bench import dask as bench
-from fmx.bench import dask as workers
 from fmx.cluster import dask
 from fmx.errors import ClusterError
 from fmx.jobs.identity import identity
-from fmx.measure import timing
 
 pytest.importorskip("distributed", reason="pip install '.[cluster]'")
 
@@ -35,8 +31,40 @@ PYTHON = [sys.executable, "-m"]
 @contextmanager
 def cluster(folder, n_workers, variables=()):
     """A scheduler and its workers, one thread each: (the file that names it, all processes)."""
-    with workers.started(folder, [workers.WorkerKind(1)] * n_workers, variables, (), math.inf) as made:
-        yield made.file, [made.scheduler, *made.workers]
+    file, environ, processes = folder / "scheduler.json", {**os.environ, **dict(variables)}, []
+    log_path = folder / "dask.log"
+
+    def start(module, *arguments):
+        command = [
+            *PYTHON,
+            f"distributed.cli.{module}",
+            "--scheduler-file",
+            file,
+            "--no-dashboard",
+            *arguments,
+        ]
+        processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder))
+
+    def wait(is_ready):
+        while not is_ready():
+            assert processes[-1].poll() is None, log_path.read_text(errors="replace")
+            time.sleep(0.02)
+
+    with open(log_path, "ab") as log:
+        try:
+            start("dask_scheduler", "--port", "0")
+            wait(file.exists)
+            begin = log.tell()
+            for _ in range(n_workers):
+                start("dask_worker", "--no-nanny", "--nthreads", "1")
+            wait(lambda: log_path.read_bytes()[begin:].count(b"Registered to:") >= n_workers)
+            yield file, processes
+        finally:
+            for process in processes:
+                process.kill()
+            for process in processes:
+                process.wait()
+            file.unlink(missing_ok=True)
 
 
 def started(folder, *arguments):
@@ -349,28 +377,3 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
         done = run(home, "search", "-x", "ref.fmx", "few.fq", *where)
         assert "on the cluster" not in done.err
         assert len(done.out) > 1000
-
-
-def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
-    file, processes = shared[0], [process for process in shared[1] if process.poll() is None]
-    monkeypatch.chdir(home)
-    made = workers.DaskCluster(file, processes[0], processes[1:])
-    words = timing.fmx_command(*SEARCH, "-o", "bench.sam")
-    client, seconds, counts = workers.measured([*words, "--scheduler-file", file], made)
-    assert (len(seconds), f"; {sum(counts)} shards, " in client.said) == (1 + len(processes[1:]), True)
-    assert sum(seconds[1:]) > 0.2
-    alone = timing.TimedRun(2.0, 4.0, "fmx: 1 of 2 shards, 7 reads/s\nfmx: 1,000,000 reads: 9 occur")
-    tries = [(alone, client, seconds, counts)] * 3
-    one, both, *each = bench.rows_of(tries, [workers.WorkerKind(1)] * len(counts))
-    assert one == {"processes": "one alone", "wall s": 2.0, "CPU s": 4.0, "reads/s": 500_000}
-    assert both["CPU s"] == pytest.approx(client.cpu + sum(seconds))
-    assert both["reads/s"] == pytest.approx(1_000_000 / client.wall)
-    assert [row["shards"] for row in each] == [None, None, *counts]
-
-
-def test_a_worker_is_named_by_threads_and_gpu():
-    assert workers.WorkerKind.of("8@1") == workers.WorkerKind(8, 1)
-    assert [str(workers.WorkerKind.of(text)) for text in ("1", "16@0")] == ["1 thread", "16 threads, GPU 0"]
-    for text in ("", "0", "8@", "@1", "x"):
-        with pytest.raises(ValueError, match="is neither THREADS"):
-            workers.WorkerKind.of(text)

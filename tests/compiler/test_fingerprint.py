@@ -170,7 +170,7 @@ from fmx.compiler.piece import fingerprint
 from fmx.compiler.kernels import Kernel
 n = 0
 for found in pkgutil.walk_packages(fmx.__path__, "fmx."):
-    if "gpu" not in found.name or "bench" in found.name:
+    if "gpu" not in found.name:
         continue
     for kernel in vars(import_module(found.name)).values():
         if isinstance(kernel, Kernel):

@@ -6,6 +6,7 @@ In the simulator texts are tiny, for a simulated thread is a Python thread.
 import numpy as np
 import pytest
 from conftest import SIMULATED
+from synthetic import Repeat, make_codes
 
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
@@ -17,7 +18,6 @@ from fmx.index.seed_table import first_rows
 from fmx.input.dna import pack_text
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.jobs import ONE_CORE, Cores
-from fmx.measure.texts import Repeat, make_codes
 from fmx.system.process import available_cores
 
 COFI_KS = (3,) if SIMULATED else (2, 3, 5, 11)

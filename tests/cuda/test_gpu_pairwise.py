@@ -4,24 +4,22 @@ import subprocess
 import sys
 import threading
 
+import gpu_pairwise
 import numpy as np
 import pytest
 from align import naive_nw
 from align.families import encode, family
 from conftest import ON_GPU
+from paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
 
 from fmx.align import gpu as worker
 from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed_kernel, pair_up, shared_bytes
 from fmx.align.jobs import AlignmentJob, PairList
-from fmx.align.pipeline import PairOptions, compute, records
+from fmx.align.pipeline import compute
 from fmx.align.sequences import Scoring
-from fmx.bench import pairwise_gpu
-from fmx.bench.paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
 from fmx.compiler.cuda import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
-from fmx.machines.places import CPU
-from fmx.machines.progress import Progress
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
 PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
@@ -193,33 +191,9 @@ def test_devices_write_the_same_bytes(tmp_path, options):
     assert len(outputs[0].splitlines()) > 3
 
 
-def test_the_bench_scores_on_one_and_on_two(tmp_path):
-    if not SIMULATED and gpu.n_devices() < 2:
-        pytest.skip("needs two GPUs")
-    genes = tmp_path / "genes.fa"
-    genes.write_text(">a\nACGTAC\n>b\nTTGACG\n>c\nACGTAC\n")
-    rows = pairwise_gpu.gpus(genes, 0, 2, 2, 1)
-    options = PairOptions(identity=pairwise_gpu.IDENTITY)
-    n = sum(piece.query.size for piece in records([genes], options, Progress(quiet=True), CPU)[2])
-    assert [(row["GPUs"], row["kept"]) for row in rows] == [(1, n), (2, n)]
-    assert n == 1
-
-
-def test_the_bench_of_ways_to_filter_finds_the_same_by_each(tmp_path):
-    genes = tmp_path / "genes.fa"
-    genes.write_text(">a\nACGTACGTTA\n>b\nTTGACG\n>c\nACGTACGTTA\n>d\nACGTACGTTA\n")
-    rows = pairwise_gpu.table_5(genes)
-    assert [(row["name"], row["traced"], row["kept"]) for row in rows] == [
-        ("CPU, every pair traced", 6, 3), ("CPU lanes", 3, 3), ("DScan", 3, 3), ("LazyRScan", 3, 3),
-        ("LazyRScan packed", 3, 3),
-    ]  # fmt: skip
-
-
-def test_the_bench_times_batches_and_copies_of_matrices():
-    rows = pairwise_gpu.batches((1, 3), length=7)
+def test_the_benchmark_times_batches_of_matrices():
+    rows = gpu_pairwise.batches((1, 3), length=7)
     assert [(row["name"], row["pairs"]) for row in rows] == [
         (name, n) for n in (1, 3) for name in ("tiled", "dscan", "rscan")
     ]
-    rows = pairwise_gpu.copies(4, 2, length=7)
-    assert [row["name"] for row in rows] == ["pageable", "pinned", "double-buffered"]
     assert all(row["pairs_per_s"] > 0 for row in rows)

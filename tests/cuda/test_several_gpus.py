@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import cases
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
+from fmx.bench import gpu_index, mem
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.bench import gpu_index, mem
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input import spans

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 from test_radix import GENOMES
@@ -11,7 +12,6 @@ from texts import TEXTS
 from fmx.index import fasta
 from fmx.index.building.suffix_array import buckets, in_bucket, make_suffix_array, suffix_array
 from fmx.machines.jobs import Cores
-from fmx.measure import texts
 
 MANY = 8  # threads by which any share of the rows may be tied
 
@@ -68,7 +68,7 @@ def test_the_suffix_array_of_genomes(name, data):
 
 
 def test_a_text_of_repeats():
-    check(texts.make_codes(Cores(), texts.Repeat, 300_000), 2)
+    check(synthetic.make_codes(Cores(), synthetic.Repeat, 300_000), 2)
 
 
 def test_long_repeats_are_left_to_divsufsort():

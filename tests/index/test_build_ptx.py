@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import synthetic
 from ptx import check_lean, code_of
 
-from fmx.bench import patterns, sparse
 from fmx.index import layouts, positions, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix
@@ -13,7 +13,6 @@ from fmx.index.sparse import building_gpu
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
-from fmx.measure import texts
 from fmx.search.hits import Intervals
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
@@ -28,18 +27,16 @@ CHOICES = (
     building_gpu.Sampled(ROWS),
     building_gpu.InLarge(WORDS, ROWS),
     ALIKE,
-    sparse.Differing(Intervals(ROWS, ROWS), Intervals(ROWS, ROWS)),
     radix.InRange(WORDS, KEY, KEY),
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
     entries.WithoutSymbol(BYTES),
     positions.SampledRows(ROWS, BYTES),
-    patterns.Separators(BYTES),
-    patterns.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
+    synthetic.Separators(BYTES),
+    synthetic.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
-    texts.BothStrands(PATTERNS, PATTERNS),
     building_gpu.FindBuckets(TEXT, ROWS, WORDS),
     building_gpu.MakeRows(TEXT, ROWS, WORDS),
     building_gpu.FindBucketStarts(WORDS, ROWS),
@@ -67,10 +64,10 @@ JOBS = (
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
     positions.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
     positions.CutText(WORDS, BLOCKS, WORDS),
-    patterns.Draw(BYTES, KEY, 100, ROWS),
-    texts.Cut(WORDS, ROWS, PATTERNS),
-    texts.Randomize(BYTES, KEY),
-    texts.Repeat(BYTES, KEY),
+    synthetic.Draw(BYTES, KEY, 100, ROWS),
+    synthetic.Cut(WORDS, ROWS, PATTERNS),
+    synthetic.Randomize(BYTES, KEY),
+    synthetic.Repeat(BYTES, KEY),
     *(
         bwt.FillRuns(cls(*({"entries": WORDS, "k": name.k}.get(f, ROWS) for f in cls._fields)), BYTES, TABLE)
         for cls, name in LAYOUTS.items()
@@ -92,8 +89,8 @@ def test_every_job_is_compiled_here():
     assert all(jobs.do.knows(job) for job in JOBS)
     assert all(jobs.choose.knows(choice) for choice in CHOICES)
     modules = (
-        building_gpu, sparse, bwt, dna, entries, prefix_table, positions, seed_table, jobs, patterns, texts,
-        cofi, radix,
+        building_gpu, bwt, dna, entries, prefix_table, positions, seed_table, jobs, synthetic, cofi,
+        radix,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.bench.patterns import DrawnPatterns
 from fmx.errors import DeviceError
 from fmx.index import fasta, layouts, positions, prefix_table
 from fmx.index.building.suffix_array import suffix_array
@@ -15,7 +15,6 @@ from fmx.index.building.suffix_array.radix import sort_suffixes
 from fmx.input import dna
 from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
-from fmx.measure import texts
 from fmx.search.engines import cpu
 from fmx.search.hits import Intervals
 
@@ -119,7 +118,7 @@ def test_tables_found_by_search_are_those_counted(name):
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_arrays_do_not_depend_on_the_parts(n_threads):
     """Nor on whether their columns were counted or searched for."""
-    text = texts.make_codes(Cores(), texts.Repeat, 7000)
+    text = synthetic.make_codes(Cores(), synthetic.Repeat, 7000)
     sa, starts = suffix_array(text), np.zeros(1, np.int64)
     one, other = Cores(1), CoresThatSearch(n_threads)
     np.testing.assert_array_equal(dna.pack_text(text, one), dna.pack_text(text, other))
@@ -138,9 +137,9 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
 
 
 @pytest.mark.parametrize("backend", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
-@pytest.mark.parametrize("kind", [texts.Randomize, texts.Repeat])
+@pytest.mark.parametrize("kind", [synthetic.Randomize, synthetic.Repeat])
 def test_the_bench_knows_a_wrong_interval(kind, backend):
-    drawn = DrawnPatterns(backend, texts.make_codes(backend, kind, 20_000), 300, 70, 5)
+    drawn = synthetic.DrawnPatterns(backend, synthetic.make_codes(backend, kind, 20_000), 300, 70, 5)
     found, n_wrong = cpu.search(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
     assert n_wrong(found) == 0
     found.lo[3] += 1
@@ -149,14 +148,3 @@ def test_the_bench_knows_a_wrong_interval(kind, backend):
     found.hi[[9, 10]] = found.lo[[9, 10]]
     assert n_wrong(found) == 5
     assert n_wrong(Intervals(np.zeros_like(found.lo), np.zeros_like(found.hi))) == 300
-
-
-def test_the_bench_reverses_what_it_draws():
-    drawn = DrawnPatterns(MACHINE, texts.random_codes(20_000), 200, 70)
-    patterns, codes = texts.both_strands(MACHINE, drawn.patterns), drawn.codes
-    for i, position in enumerate(drawn.positions.tolist()):
-        forward = codes[position : position + 70] - 1
-        own = 2 * i + (i & 1)  # those of every second pattern are swapped
-        for row, wanted in ((own, forward), (own ^ 1, 3 - forward[::-1])):
-            found = [int(dna.symbols(patterns.words, patterns.first[row], j, 1)) for j in range(70)]
-            assert found == wanted.tolist()

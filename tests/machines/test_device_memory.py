@@ -1,7 +1,6 @@
 """The memory of a GPU as its host sees it, with stand-ins for the driver."""
 
 import gc
-from types import SimpleNamespace
 from typing import NamedTuple
 from unittest.mock import Mock
 
@@ -12,7 +11,6 @@ import pytest
 from fmx.compiler import cuda_driver
 from fmx.errors import DeviceError
 from fmx.machines import gpu
-from fmx.measure import gpu_timing
 
 
 @pytest.fixture
@@ -105,38 +103,3 @@ def test_threads_copy_large_arrays_in_pieces(n, monkeypatch):
     assert sizes == sorted(size for n in large for size in [28] * (n // 28) + [n % 28] * (n % 28 > 0))
     assert set(driver.used) <= {1}
     assert len(driver.sizes) <= min(3, -(-len(sizes) // 2))
-
-
-def fake_nvml(counters):
-    """NVML with a counter of energy for each place of a device."""
-    return SimpleNamespace(
-        device_get_handle_by_pci_bus_id_v2=counters.__getitem__,
-        device_get_total_energy_consumption=lambda counter: counter(),
-        NvmlError=KeyError,
-    )
-
-
-def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
-    """A device of 400 W whose counter moves every 0.1 s, and work of 0.03 s, beside one without a counter."""
-    clock = SimpleNamespace(now=0.07)
-    counters = {"0000:01:00.0": lambda: 40_000 * int(clock.now / 0.1)}
-    fake_cuda.install(monkeypatch, n=2)
-    monkeypatch.setattr(cuda_driver, "nvml", lambda: fake_nvml(counters))
-    gpu.use(1)
-    monkeypatch.setattr(gpu_timing.time, "perf_counter", lambda: clock.now)
-
-    def work():
-        clock.now += 0.03
-
-    joules, watts = gpu_timing.joules(work, at_least=3)
-    assert joules == pytest.approx(12, rel=0.01)
-    assert watts == pytest.approx(400, rel=0.01)
-
-
-def test_a_device_without_a_counter_of_energy_is_said_once(monkeypatch, capsys):
-    fake_cuda.install(monkeypatch)
-    monkeypatch.setattr(cuda_driver, "nvml", lambda: fake_nvml({}))
-    gpu_timing.counts_energy.cache_clear()
-    assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
-    assert capsys.readouterr().err == "energy is not measured: NVML reports for this GPU: '0000:00:00.0'\n"
-    gpu_timing.counts_energy.cache_clear()

@@ -21,7 +21,6 @@ kinds = kernels.kinds_of(kernels.probe_arguments(np.asarray))
 code = numba_cuda.machine_code(kernels.read_all.function, None, kinds, (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute
-from cuda.bindings import nvml
 print(cuda_driver.toolkit())
 """
 

@@ -1,4 +1,4 @@
-"""Drawings of the tables of fmx bench, for docs/figures."""
+"""Drawings of the tables of docs/bench, for docs/figures."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,10 +7,8 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from facts import fact
-
-from fmx.bench.mem import STAGES
-from fmx.measure.tables import BenchTable
+from facts import STAGES, fact
+from runner import Table
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -20,7 +18,7 @@ KERNELS = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "L
 MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are interpolated
 
 
-def draw(table: BenchTable, folder: Path) -> list:
+def draw(table: Table, folder: Path) -> list:
     """Draw the figures of a table, if it has any, and return their paths."""
     if table.table not in _FIGURES or not table.rows:
         return []
@@ -31,11 +29,11 @@ def draw(table: BenchTable, folder: Path) -> list:
     return paths
 
 
-def _title(what: str, table: BenchTable) -> str:
+def _title(what: str, table: Table) -> str:
     return f"{what}\n{textwrap.fill(f'{table.device}, {table.date}', 110)}"
 
 
-def _roofline(table: BenchTable) -> Iterator[tuple]:
+def _roofline(table: Table) -> Iterator[tuple]:
     rows = [
         row | {"what": f"{row['entry B']} B, {row['threads']} thread{'s' * (row['threads'] > 1)}"}
         for row in table.rows
@@ -45,7 +43,7 @@ def _roofline(table: BenchTable) -> Iterator[tuple]:
     yield "roofline", plot, lines, labels
 
 
-def _designs(table: BenchTable) -> Iterator[tuple]:
+def _designs(table: Table) -> Iterator[tuple]:
     for family in FAMILIES:
         rows = [row | {"d": _d(row)} for row in table.rows if row["layout"].startswith(f"{family}-")]
         if not rows:
@@ -60,34 +58,34 @@ def _designs(table: BenchTable) -> Iterator[tuple]:
         yield f"designs-{family}", plot, lines_of(rows, "engine", "d"), labels, "x", limits
 
 
-def _threads(table: BenchTable) -> Iterator[tuple]:
+def _threads(table: Table) -> Iterator[tuple]:
     for layout in dict.fromkeys(row["layout"] for row in table.rows):
         rows = [row for row in table.rows if row["layout"] == layout]
         labels = "threads", "Gbases / s", _title(f"Throughput by active threads, {layout}", table)
         yield f"threads-d{_d(rows[0])}", plot, lines_of(rows, "engine", "threads"), labels
 
 
-def _sizes(table: BenchTable) -> Iterator[tuple]:
+def _sizes(table: Table) -> Iterator[tuple]:
     labels = "reference (Mb)", "Gbases / s", _title("Throughput by reference size", table)
     yield "sizes", plot, lines_of(table.rows, "layout", "reference Mb"), labels
 
 
-def _search_sizes(table: BenchTable) -> Iterator[tuple]:
+def _search_sizes(table: Table) -> Iterator[tuple]:
     labels = "reference (Mb)", "Gbases / s", _title("Search by reference size", table)
     yield "search-sizes", plot, _columns(table.rows, "Mb"), labels
 
 
-def _search_layouts(table: BenchTable) -> Iterator[tuple]:
+def _search_layouts(table: Table) -> Iterator[tuple]:
     speeds = {row["layout"]: [row["Gbases/s"]] for row in table.rows}
     yield "search-layouts", bars, speeds, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
 
 
-def _interleaving(table: BenchTable) -> Iterator[tuple]:
+def _interleaving(table: Table) -> Iterator[tuple]:
     labels = "patterns in flight per thread", "Gbases / s", _title("Interleaving", table)
     yield "search-interleaving", plot, _columns(table.rows, "patterns"), labels
 
 
-def _cofi(table: BenchTable) -> Iterator[tuple]:
+def _cofi(table: Table) -> Iterator[tuple]:
     paper = fact("langarita2020", "figure 16", "COFI over bvSFM (k = 2, d = 64), CPU").value
     ks = [row["k"] for row in table.rows]
     lines = {"COFI here": (ks, [row["times"] for row in table.rows])}
@@ -96,7 +94,7 @@ def _cofi(table: BenchTable) -> Iterator[tuple]:
     yield "search-cofi", plot, lines, labels, "", limits
 
 
-def _columns_of_cofi(table: BenchTable) -> Iterator[tuple]:
+def _columns_of_cofi(table: Table) -> Iterator[tuple]:
     intensity = {row["elements"]: [row["LF per byte"]] for row in table.rows}
     title = _title("Search intensity of COFI by elements of a column", table)
     yield "genome-columns", bars, intensity, ["LF"], "LF operations per byte", title
@@ -105,7 +103,7 @@ def _columns_of_cofi(table: BenchTable) -> Iterator[tuple]:
     yield "genome-elements", bars, shares, ["%"], "% of all elements", title
 
 
-def _mem_stages(table: BenchTable) -> Iterator[tuple]:
+def _mem_stages(table: Table) -> Iterator[tuple]:
     times = {
         f"{row['workload']} {row['algorithm']}\n{row['engine']}": [1000 * row[stage] for stage in STAGES]
         for row in table.rows
@@ -118,7 +116,7 @@ def _mem_stages(table: BenchTable) -> Iterator[tuple]:
     yield "mem-shares", bars, shares, STAGES, "% of the time", title, sums
 
 
-def _pairwise(table: BenchTable) -> Iterator[tuple]:
+def _pairwise(table: Table) -> Iterator[tuple]:
     def some(part: str, **wanted: Any) -> list[dict]:
         wanted["part"] = part
         return [row for row in table.rows if all(row.get(key) == value for key, value in wanted.items())]
@@ -141,13 +139,13 @@ def _pairwise(table: BenchTable) -> Iterator[tuple]:
         yield "pairwise-slices", plot, lines_of(rows, "name", "k", "pairs_per_s"), labels
 
 
-def _scaling(table: BenchTable) -> Iterator[tuple]:
+def _scaling(table: Table) -> Iterator[tuple]:
     found = lines_of(table.rows, "reads", "nodes", "speed-up")
     lines = {f"10^{len(str(n)) - 1} reads": line for n, line in found.items()}
     yield "scaling", plot, lines, ("nodes", "speed-up", table.device)
 
 
-def _stages(table: BenchTable) -> Iterator[tuple]:
+def _stages(table: Table) -> Iterator[tuple]:
     title = _title("fmx search by threads", table)
     yield "stages-threads", plot, lines_of(table.rows, "run", "threads", "M reads/s"), (
         "threads", "million reads / s", title,

@@ -2,12 +2,16 @@
 
 import csv
 import functools
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fmx.measure import tables
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
+import runner
+
+STAGES = ("copy in", "match", "copy out", "post-process")  # of maximal exact matching
 
 
 class Fact(NamedTuple):
@@ -25,7 +29,7 @@ class Fact(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure or table of a paper, ``made_of`` measured tables of these names (measure/tables.py).
+    """A figure or table of a paper, ``made_of`` measured tables of these names (docs/bench/runner.py).
 
     ``note``: why the measured values differ from the paper, or why there are none.  ``picture``: its name,
     or "" for none.
@@ -53,7 +57,7 @@ class MissingError(LookupError):
 class MeasuredTables:
     """Measured tables by name, to look up values."""
 
-    def __init__(self, tables: Iterable[tables.BenchTable]) -> None:
+    def __init__(self, tables: Iterable[runner.Table]) -> None:
         self.tables = {table.table: table for table in tables}
 
     def rows(self, name: str, /, **wanted: Any) -> list:

@@ -1,8 +1,8 @@
 """Measured values for the papers on the FM-index: Chacón et al. 2014 and 2015, Langarita et al. 2020."""
 
+from cpu_search import BVSFM_INTENSITY, search_intensity
 from facts import MeasuredTables, MissingError, Value, value
 
-from fmx.bench.search import BVSFM_INTENSITY, search_intensity
 from fmx.index.layouts import parse_name
 
 HUMAN = 3 * 10**9  # bases

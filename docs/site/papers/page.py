@@ -1,6 +1,6 @@
 """Writes docs/papers.md and the figures that it shows: python docs/site/papers/page.py [NEW.json ...]
 
-The tables in docs/papers.json are those that fmx bench wrote. A new one, in a file of its own, replaces that
+The tables in docs/papers.json are those that docs/bench wrote. A new one, in a file of its own, replaces that
 of the file's name. facts.tsv has the papers' values, a number a line; figures.toml every figure and table:
 the tables that it is made of, and why it differs, or why it is not made.
 """
@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import fm_index
-from facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
-
-from fmx.bench.mem import STAGES
-from fmx.measure import tables
-from fmx.measure.tables import BenchTable
+import runner
+from facts import STAGES, Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
+from runner import Table
 
 DOCS = Path(__file__).parent.parent.parent
 
@@ -172,7 +170,7 @@ was not measured, for the reason given. The values of fmx come from these runs:
 """
 
 
-def papers_page(tables: Iterable[BenchTable], pictures: set[str]) -> str:
+def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
     """The page of all papers with the values of measured tables.
 
     ``pictures``: names of the pictures to show.
@@ -225,11 +223,11 @@ def _said(wanted: Value, found: MeasuredTables) -> str:
 if __name__ == "__main__":
     import drawings  # needs matplotlib
 
-    known = {table.table: table for table in tables.read(DOCS / "papers.json")}
+    known = {table.table: table for table in runner.read(DOCS / "papers.json")}
     for path in map(Path, sys.argv[1:]):
-        (table,) = tables.read(path)
+        (table,) = runner.read(path)
         known[path.stem] = table._replace(table=path.stem)
-    tables.write(known.values(), DOCS / "papers.json")
+    runner.write(known.values(), DOCS / "papers.json")
     for table in known.values():
         drawings.draw(table, DOCS / "figures")
     pictures = {path.stem for path in (DOCS / "figures").glob("*.png")}

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fmx.measure.tables import BenchTable, markdown, write
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
+from runner import Table, markdown, write
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,6 @@ if __name__ == "__main__":
     for name, device, rows in (
         ("scaling", about, _scaling(site)), ("nodes", "simulated: figures 15 and 16", _paper()),
     ):  # fmt: skip
-        table = BenchTable(name, "python docs/site/papers/scaling.py", device, date, rows)
+        table = Table(name, "python docs/site/papers/scaling.py", device, date, rows)
         write([table], Path(sys.argv[1]) / f"{name}.json")
         print(markdown(rows))

@@ -56,10 +56,8 @@ class Cofi(NamedTuple):
     k: int
 
 
-# Variants of Cofi: with branching searches (for GPUs and measurements); with two whole-column searches (for
-# measurements).
+# Cofi with branching searches, for GPUs.
 CofiBranching = static_type("CofiBranching", Cofi._fields, __name__)
-CofiWhole = static_type("CofiWhole", Cofi._fields, __name__)
 TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
@@ -151,8 +149,6 @@ def _border(layout, c, value):
 
 
 def _register(cls: type, lower_bound: Any, second: Any) -> None:
-    limited = cls is not CofiWhole
-
     @units.register(cls)
     def units_cofi(layout):
         return 0
@@ -166,9 +162,7 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
     def extend_cofi(layout, c, lo, hi):
         left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
         first = lower_bound(layout.changes, left, right, lo)
-        if limited:
-            left, right = first, min(right, first + (hi - lo))
-        return first, second(layout.changes, left, right, hi)
+        return first, second(layout.changes, first, min(right, first + (hi - lo)), hi)
 
     @prefetch_symbol.register(cls)
     def prefetch_symbol_cofi(layout, c):
@@ -217,5 +211,4 @@ def on_device_cofi(layout):
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)
 _register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
-_register(CofiWhole, _lower_bound, _lower_bound)
 FAMILY = Family(build, forms, bytes_per_symbol, TYPES, fits=fits, walks_forward=True)

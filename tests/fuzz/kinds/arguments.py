@@ -63,8 +63,6 @@ def commands() -> list:
 
 def make(rng, folder) -> Case:
     words, command = rng.choice(COMMANDS)
-    if words[0] == "bench" and rng.random() < 0.8:
-        words, command = rng.choice([pair for pair in COMMANDS if pair[0][0] != "bench"])
     arguments, facts = _options(rng, command)
     given = [p for p in command.params if isinstance(p, click.Argument)]
     positional = [
@@ -74,10 +72,7 @@ def make(rng, folder) -> Case:
     ]
     n_first = rng.randrange(len(positional) + 1)
     arguments = [*positional[:n_first], *arguments, *positional[n_first:]]
-    if words[0] in (
-        "bench",
-        "compile",
-    ):  # which take minutes; and what is compiled stays beside fmx, or in use
+    if words[0] == "compile":  # which takes minutes
         arguments.append("--unheard-of")
     if rng.random() < 0.5 and any("--quiet" in p.opts for p in command.params):
         arguments.insert(0, "-q")

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+import click
 import numpy as np
+import runner
+from peers import COUNT
+from synthetic import below, scramble
 
-from ..compiler.functions import by_type, static_type
-from ..compiler.primitives import load_unit
-from ..compiler.warp import add_across, kernel, thread_index
-from ..machines import gpu
-from .gpu_timing import launch, seconds
-from .texts import below, scramble
+from fmx.compiler.functions import by_type, static_type
+from fmx.compiler.primitives import load_unit
+from fmx.compiler.warp import add_across, kernel, thread_index
+from fmx.machines import gpu
 
 GROUPS = (1, 2, 4, 8, 16)  # units of 16 bytes
 CELLS: dict = {n: static_type(f"Cells{n}", "words n", __name__) for n in GROUPS}
@@ -88,7 +90,7 @@ def word_kernel(cells, n_steps, out):
 def random_words(n_bytes: int) -> Any:
     """Return pseudorandom words on the device."""
     words = gpu.empty(n_bytes // 8, np.uint64)
-    launch(fill_kernel, words.size, words, np.uint64(5))
+    runner.launch(fill_kernel, words.size, words, np.uint64(5))
     return words
 
 
@@ -108,41 +110,8 @@ def rate(words: Any, n_bytes: int, n_units: int, together: bool, apart: int | No
     n_blocks = _PER_MULTIPROCESSOR * gpu.n_multiprocessors()
     n_steps = 3000 if not together or n_units < 4 else 1500 * n_units
     out = gpu.zeros(1, np.uint64)
-    spent = seconds(lambda: function[n_blocks, BLOCK_THREADS](*arguments, n_steps, out))
+    spent = runner.gpu_seconds(lambda: function[n_blocks, BLOCK_THREADS](*arguments, n_steps, out))
     return n_blocks * BLOCK_THREADS * n_steps / (max(n_units, 1) if together else 1) / spent
-
-
-class Ceiling:
-    """Entries per second that the device fetches, by units that threads fetch together; measured on demand.
-
-    Measures in at most ``largest`` bytes, which are freed afterwards.
-    """
-
-    def __init__(self, largest: int = 32 * GB) -> None:
-        self.largest = largest
-        self.known: dict[tuple, float] = {}
-
-    def __call__(self, entry: int, n_bytes: int, apart: int = GROUPS[-1]) -> float:
-        """Return entries of ``entry`` bytes per second from ``n_bytes``.
-
-        They begin at multiples of ``apart`` units.
-
-        Sizes between 16 2^i bytes are interpolated by their times.
-        """
-        n_units = max(1, -(-entry // 16))
-        small = 1 << (n_units.bit_length() - 1)
-        if small >= GROUPS[-1]:
-            return self._measured(GROUPS[-1], n_bytes, apart) * 16 * GROUPS[-1] / entry
-        share = (n_units - small) / small
-        seconds = (1 - share) / self._measured(small, n_bytes, apart)
-        return 1 / (seconds + (share / self._measured(2 * small, n_bytes, apart) if share else 0))
-
-    def _measured(self, n_units: int, n_bytes: int, apart: int) -> float:
-        n_bytes, apart = min(n_bytes, self.largest), min(apart, n_units)
-        key = n_units, apart, round(n_bytes / GB, 2)
-        if key not in self.known:
-            self.known[key] = rate(random_words(n_bytes), n_bytes, n_units, together=True, apart=apart)
-        return self.known[key]
 
 
 def table(footprints: list[int]) -> list:
@@ -155,3 +124,17 @@ def table(footprints: list[int]) -> list:
                 row = {"entry B": entry, "threads": n_units if together else 1, "footprint GB": n_bytes / GB}
                 rows.append(row | {"G entries/s": speed / 1e9, "GB/s": speed * entry / 1e9})
     return rows
+
+
+@click.command("roofline")
+@click.option(
+    "--largest", type=COUNT, default="64G", show_default=True, help="Largest memory region, in bytes."
+)
+@click.option("--device", type=int, default=0, help="Number of the GPU.")
+@runner.common
+def roofline_command(largest: int, device: int, output: str, **_: Any) -> None:
+    """Measure random access to the memory of a GPU: figures 3 and 10 of Chacon et al. 2015."""
+    name = runner.open_gpu(device)
+    with gpu.errors():
+        rows = table([n for e in range(-2, 7) if (n := int(GB * 2.0**e)) <= largest])
+    runner.keep(output, "roofline", name, rows)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..align.gpu import Batch, cell, extent, query_code, run_lazy
-from ..align.sequences import Scoring, Sequences
-from ..compiler.cuda import cuda, int32, int64, kernel, uint8
-from ..machines import gpu
+from fmx.align.gpu import Batch, cell, extent, query_code, run_lazy
+from fmx.align.sequences import Scoring, Sequences
+from fmx.compiler.cuda import cuda, int32, int64, kernel, uint8
+from fmx.machines import gpu
 
 GAINS = Scoring().gains
 

@@ -1,33 +1,29 @@
-"""fmx bench search: the papers' CPU experiments: search alone.
+"""The papers' CPU experiments: search alone, without reading or writing files.
 
-Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
-conditional moves, COFI compared with bvSFM) and Chacon et al. 2015 (comparison of layouts, and of reference
-sizes). The reference, unless given, and the reads are made in memory. Reads are searched on one strand, and
-the results of every query are checked.
+Langarita et al. 2020 (figures 8, 10, 11 and 15 to 17: column sizes, search intensity, interleaving, COFI
+compared with bvSFM) and Chacon et al. 2015 (comparison of layouts, and of reference sizes). The reference,
+unless given, and the reads are made in memory. Reads are searched on one strand, and the results of every
+query are checked.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
+import runner
+import synthetic
+from peers import COUNT
+from synthetic import DrawnPatterns, Repeat, make_codes
 
-from .. import options
-from ..errors import FmxError
-from ..index.contracts import extend, lookup, prefetch_extend
-from ..index.fasta import read_fasta
-from ..index.layouts import cofi, parse_name
-from ..input.reads import Patterns
-from ..machines.jobs import Cores
-from ..measure import tables, texts, timing
-from ..measure.texts import random_codes
-from ..search.engines.cpu import N_SLOTS
-from ..search.queries.exact import Exact
-from .options import count, length, only, output, runs
-from .patterns import DrawnPatterns
+from fmx.errors import FmxError
+from fmx.index.fasta import read_fasta
+from fmx.index.layouts import parse_name
+from fmx.input.reads import Patterns
+from fmx.machines.jobs import Cores
+from fmx.search.engines.cpu import N_SLOTS
 
 COMPARED = (
     "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",
@@ -58,7 +54,7 @@ class Searches:
 
     def search(self, query: Any, some: Patterns, n_slots: int = N_SLOTS) -> tuple:
         """Return (Intervals, Gbases/s) of a query for patterns."""
-        found, seconds = texts.search(query, some, self.n_threads, self.n_runs, n_slots)
+        found, seconds = synthetic.search(query, some, self.n_threads, self.n_runs, n_slots)
         return found, some.length.sum() / seconds / 1e9
 
 
@@ -76,8 +72,6 @@ def layouts(searches: Searches) -> list:
         else:
             parsed = parse_name(name, drawn.n)
             add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
-    _, both = searches.search(drawn.query("verify"), texts.both_strands(drawn.backend, drawn.patterns))
-    add("verify, both strands", None, both / 2)  # of reads
     base = next(row["Gbases/s"] for row in rows if row["layout"] == "bvsfm-k2-d64")
     return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
 
@@ -97,22 +91,6 @@ def interleaving(searches: Searches) -> list:
     queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
     for n in SLOTS:
         rows.append({"patterns": n} | {name: searches.speed(query, n) for name, query in queries.items()})
-    return rows
-
-
-def switches(searches: Searches) -> list:
-    """Prefetching, conditional moves, and the bounded second search: each off and on."""
-    bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
-    off_and_on = {
-        "bvsfm-k2-d64: prefetch": (Unprefetched(bvsfm, bvsfm.k), bvsfm),
-        "cofi: prefetch": (Unprefetched(columns, columns.k), columns),
-        "cofi: conditional moves": (cofi.CofiBranching(*columns), columns),
-        "cofi: second search bounded": (cofi.CofiWhole(*columns), columns),
-    }
-    rows = []
-    for name, forms in off_and_on.items():
-        off, on = (searches.speed(Exact(searches.drawn.prefix, form)) for form in forms)
-        rows.append({"switch": name, "off": off, "on": on, "on / off": on / off})
     return rows
 
 
@@ -159,82 +137,44 @@ def columns(searches: Searches) -> list:
 
 
 QUESTIONS = {
-    "layouts": layouts, "interleaving": interleaving, "switches": switches, "cofi": steps, "columns": columns,
+    "layouts": layouts, "interleaving": interleaving, "cofi": steps, "columns": columns,
 }  # fmt: skip
-
-
-# Any layout without prefetching, to measure the effect of prefetching.
-
-
-class Unprefetched(NamedTuple):
-    """``layout`` without prefetching; ``k`` is that of the layout."""
-
-    layout: Any
-    k: int
-
-
-@extend.register(Unprefetched)
-def _extend(layout, c, lo, hi):
-    return extend(layout.layout, c, lo, hi)
-
-
-@lookup.register(Unprefetched)
-def _lookup(layout, c, length):
-    return lookup(layout.layout, c, length)
-
-
-@prefetch_extend.register(Unprefetched)
-def _prefetch_extend(layout, c, lo, hi):
-    return None
 
 
 # The command.
 
-TABLES = {  # tables of each
-    "sizes": ["sizes"], "layouts": ["layouts"], "switches": ["interleaving", "switches"], "steps": ["cofi"],
-    "columns": ["columns"],
-}  # fmt: skip
+TABLES = {"sizes": None, **QUESTIONS}
 
 
-@click.command(cls=options.Command)
+@click.command("search")
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),
-    show_default=True, metavar="N",
-    help="Size of a random reference, in Mb. May be repeated; most experiments use the last.",
+    show_default=True, help="Size of a random reference, in Mb. May be repeated; most tables use the last.",
 )  # fmt: skip
-@count("--reads", "n_reads", default="1M", help="Number of reads.")
-@length
-@runs
-@only("--only", "questions", tuple(TABLES), "experiment")
-@output("search")
-@options.threads
-def search_command(**given: Any) -> None:
-    """Time the search on the CPU, without reading or writing files.
-
-    Compares layouts, reference sizes, optimizations such as prefetching (switches) and, for the layout cofi,
-    values of k (steps) and column sizes (columns). Uses random references, or REFERENCE, a FASTA file.
-    """
-    asked, name = given["questions"] or TABLES, ""
-    if given["reference"]:
-        _, text = read_fasta(given["reference"])
-        sizes, name = (round(text.size / 1e6, 3),), f" of {Path(given['reference']).name}"
-    else:
-        text, sizes = None, given["sizes"]
-    n_reads, length, n_runs, n_threads = (given[key] for key in ("n_reads", "length", "n_runs", "threads"))
+@click.option("--reads", type=COUNT, default="1M", show_default=True, help="Number of reads.")
+@click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a read.")
+@click.option("--only", type=click.Choice(list(TABLES)), multiple=True, help="Only these tables.")
+@runner.common
+def search_command(reference: str | None, **given: Any) -> None:
+    """Time the search on the CPU: layouts, reference sizes, interleaving, and steps of COFI."""
+    text = read_fasta(reference)[1] if reference else None
+    sizes: Sequence[float] = given["sizes"] if text is None else (round(text.size / 1e6, 3),)
     made: dict[float, Searches] = {}
 
     def searches_of(megabases: float) -> Searches:
         if megabases not in made:
             made.clear()  # one reference in memory at a time
-            codes = random_codes(round(megabases * 10**6)) if text is None else text
-            made[megabases] = Searches(codes, n_reads, length, n_runs, n_threads)
+            n_bases = round(megabases * 10**6)
+            codes = make_codes(Cores(given["threads"]), Repeat, n_bases) if text is None else text
+            made[megabases] = Searches(
+                codes, given["reads"], given["length"], given["n_runs"], given["threads"]
+            )
         return made[megabases]
 
-    machine = f"{timing.machine()}; {n_threads} threads; {n_reads:,} reads of {length} bases, one strand"
-    for table in [table for question in TABLES if question in asked for table in TABLES[question]]:
-        if table == "sizes":
-            rows, where = by_size(sizes, searches_of), machine
-        else:
-            rows, where = QUESTIONS[table](searches_of(sizes[-1])), f"{machine}; {sizes[-1]} Mb{name}"
-        tables.keep(given["output"], f"search-{table}", where, rows)
+    where = (
+        f"{runner.machine()}; {given['threads']} threads; {given['reads']:,} reads of {given['length']} bases"
+    )
+    for name in given["only"] or TABLES:
+        rows = by_size(sizes, searches_of) if name == "sizes" else QUESTIONS[name](searches_of(sizes[-1]))
+        runner.keep(given["output"], f"search-{name}", f"{where}; {sizes[-1]} Mb", rows)

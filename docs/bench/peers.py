@@ -1,0 +1,324 @@
+"""Whole commands of fmx, timed in turn with those of other programs: map, modes, count, mem and pairwise."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import inputs
+import numpy as np
+import pysam
+import runner
+from runner import fmx_command
+
+from fmx.errors import FmxError
+from fmx.options import Bytes
+
+COUNT = Bytes(bare=True)  # a number that may be written as 3M
+
+
+# modes: the ways of mapping, on the CPU, a GPU or by the rule of --engine auto.
+
+INSERT, MOST = 300, 500  # bases of a simulated fragment, and the most that bowtie allows
+
+
+class Mode(NamedTuple):
+    """Options of fmx search and of bowtie that request the same hits, and the reads for them.
+
+    Reads have ``length`` bases, or those of --length if that is 0. A fraction ``changed`` of the bases is
+    replaced, and then some reads hold an N; there is one read in ``fewer`` of --reads.
+    """
+
+    fmx: str
+    bowtie: str
+    length: int = 0
+    changed: float = 0.0
+    fewer: int = 1
+    is_paired: bool = False
+
+
+PROGRAMS = {"bowtie": "bowtie-build", "yara": "yara_indexer"}, {"bowtie": "bowtie", "yara": "yara_mapper"}
+_BEST, _ONE, _TWO = "-a --best --strata", "--mismatches 1 -a --strata", "--mismatches 2 -a --strata"
+MODES = {
+    "exact": Mode("", "-v 0 -k 1"),
+    "exact-a": Mode("-a", "-v 0 -a"),
+    "counts": Mode(f"--counts {os.devnull}", "-v 0 -k 1"),
+    "collapse": Mode("--collapse", "-v 0 -k 1"),
+    "pairs": Mode("", f"-v 0 -k 1 -X {MOST}", is_paired=True),
+    "pairs-a": Mode("-a", f"-v 0 -a -X {MOST}", is_paired=True),
+    "near-pairs": Mode("--mismatches 1 --strata", f"-v 1 -k 1 -X {MOST}", changed=0.01, is_paired=True),
+    "one": Mode(_ONE, f"-v 1 {_BEST}", changed=0.006),
+    "two": Mode(_TWO, f"-v 2 {_BEST}", changed=0.006),
+    "one-a": Mode("--mismatches 1 -a", "-v 1 -a", changed=0.006),
+    "two-a": Mode("--mismatches 2 -a", "-v 2 -a", changed=0.006),
+    "one-k1": Mode("--mismatches 1 --nh reported", "-v 1 -k 1", changed=0.006),
+    "two-k1": Mode("--mismatches 2 --nh reported", "-v 2 -k 1", changed=0.006),
+    "guides": Mode(_ONE, f"-v 1 {_BEST}", length=20, changed=0.02, fewer=20),
+    "small-rna": Mode(_ONE, f"-v 1 {_BEST}", length=22, changed=0.02, fewer=20),
+}
+
+
+@click.command("modes")
+@click.argument("reference", required=False, type=click.Path(exists=True))
+@click.option("--size", type=COUNT, default="30M", show_default=True, help="Bases of a random reference.")
+@click.option("--reads", type=COUNT, default="500k", show_default=True, help="Reads, or pairs, to simulate.")
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Map the file of reads N times.")
+@click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a read.")
+@click.option("--mode", "modes", type=click.Choice(list(MODES)), multiple=True, help="Only these modes.")
+@click.option("--engine", "engines", multiple=True, default=["cpu"], help="cpu, cuda or auto; repeatable.")
+@click.option("--bgzf", is_flag=True, help="Compress the reads with BGZF.")
+@click.option("--to", "out", default=os.devnull, help="Output of fmx, such as /dev/shm/out.bam.")
+@click.option("--peer", "peers", type=click.Choice(["bowtie", "yara"]), multiple=True, help="Also time.")
+@runner.common
+def modes_command(reference: str | None, **given: Any) -> None:
+    """Time the index, and fmx search mode by mode, with the stage that takes most time.
+
+    Put --work on a RAM disk. yara is timed in the mode exact.
+    """
+    threads, rows = given["threads"], []
+    runner.require(PROGRAMS[i][peer] for peer in given["peers"] for i in (0, 1))
+    with inputs.work_folder(given["work"]) as folder:
+        fasta, index = inputs.write_reference(reference, given["size"], folder), folder / "fmx.fmx"
+        builds = {
+            "fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index),
+            "bowtie": ["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"],
+            "yara": ["yara_indexer", "-o", folder / "yara", fasta],
+        }
+        builds = {name: builds[name] for name in ("fmx", *given["peers"])}
+        found = runner.medians(builds, given["n_runs"])
+        rows += [{"mode": "index", **row} for row in runner.compared("command", found)]
+        for name in given["modes"] or MODES:
+            mode, report = MODES[name], folder / "run.json"
+            reads, plain = _reads_of(mode, fasta, given)
+            commands = {}
+            for engine in given["engines"]:
+                search = fmx_command("search", "-q", "-t", threads, "--engine", engine, "-x", index)
+                commands[f"fmx {engine}"] = [*search, "-o", given["out"], *reads, *mode.fmx.split()]
+            if "bowtie" in given["peers"]:
+                bowtie = ["bowtie", "-S", "-p", threads, *mode.bowtie.split(), "-x", folder / "bowtie"]
+                commands["bowtie"] = [*bowtie, *plain]
+            if "yara" in given["peers"] and name == "exact":
+                commands["yara"] = ["yara_mapper", "-t", threads, "-e", 0, folder / "yara", *plain]
+            try:
+                found = runner.medians(commands, given["n_runs"])
+                runner.run([*next(iter(commands.values())), "--report", report])
+            except FmxError as error:  # such as a mode that a GPU refuses
+                rows.append({"mode": name, "command": str(error)[-120:]})
+                continue
+            facts = json.loads(report.read_text())
+            stages = {f"{place}: {x}": s for place, each in facts["stages"].items() for x, s in each.items()}
+            most = max(stages, key=stages.__getitem__, default="")
+            for row in runner.compared("command", found, facts["counts"]["reads"]):
+                bases = mode.length or given["length"]
+                rows.append({"mode": name, "options": mode.fmx, "bases": bases, **row, "most in": most})
+                click.echo(runner.markdown(rows[-1:]).splitlines()[-1], err=True)
+    runner.keep(given["output"], "modes", f"{runner.machine()}; {threads} threads", rows)
+
+
+def _reads_of(mode: Mode, fasta: Path, given: dict[str, Any]) -> tuple[list, list]:
+    """Write the reads of a mode unless they exist; return the arguments that name them for fmx and bowtie."""
+    length, n = mode.length or given["length"], max(given["reads"] // mode.fewer, 1)
+    start = f"{fasta.parent}/{n}-{length}-{mode.changed}"
+    paths = [Path(f"{start}-{i}.fq") for i in (1, 2)] if mode.is_paired else [Path(f"{start}.fq")]
+    if not paths[-1].exists() and mode.is_paired:
+        sizes = length, max(INSERT, length)
+        inputs.write_pairs(fasta, n, sizes, (paths[0], paths[1]), changed=mode.changed)
+    elif not paths[-1].exists():
+        inputs.write_reads(fasta, n, length, paths[0], changed=mode.changed)
+    if given["bgzf"]:
+        for path in paths:
+            pysam.tabix_compress(str(path), f"{path}.gz", force=True)
+        paths = [Path(f"{path}.gz") for path in paths]
+    joined = [",".join([str(path)] * given["repeat"]) for path in paths]
+    if mode.is_paired:
+        words = ["-1", joined[0], "-2", joined[1]]
+        return words, words
+    return paths * given["repeat"], joined
+
+
+# count: a simulated screen of guides, counted by fmx, mageck2 and dotmatch, and checked against the truth.
+
+
+@click.command("count")
+@click.option("--guides", type=COUNT, default="20k", show_default=True, help="Guides of the library.")
+@click.option(
+    "--reads", type=COUNT, default="2M", show_default=True, help="Reads of 75 bases, in all samples."
+)
+@click.option("--samples", type=click.IntRange(1), default=2, show_default=True, help="Samples, a file each.")
+@click.option("--stagger", type=click.IntRange(0, 12), default=0, help="Most random bases before the primer.")
+@click.option("--mismatches", type=click.IntRange(0, 1), default=0, help="Mismatches allowed in a guide.")
+@click.option("--peer", "peers", type=click.Choice(["mageck2", "dotmatch"]), multiple=True, help="Also time.")
+@runner.common
+def count_command(**given: Any) -> None:
+    """Time counting guides, and count the reads that are counted wrongly."""
+    threads, off = given["threads"], given["mismatches"]
+    runner.require(given["peers"])
+    with inputs.work_folder(given["work"]) as folder:
+        screen = inputs.write_screen(
+            folder, given["guides"], given["reads"], given["samples"], given["stagger"]
+        )
+        words, out = ["-l", screen.library, *screen.reads, "--mismatches", off], folder / "fmx.tsv"
+        commands = {"fmx": fmx_command("count", "-q", "-t", threads, *words, "-o", out)}
+        tables = {"fmx": out}
+        if "mageck2" in given["peers"] and not off:
+            command = ["mageck2", "count", "-l", screen.library, "--norm-method", "none"]
+            commands["mageck2"] = [*command, "-n", folder / "mageck2", "--fastq", *screen.reads]
+            tables["mageck2"] = folder / "mageck2.count.txt"
+        if "dotmatch" in given["peers"]:
+            command, tables["dotmatch"] = _dotmatch(screen, folder, given), folder / "dotmatch.tsv"
+            commands["dotmatch"] = [*command, "--out", tables["dotmatch"]]
+        rows = runner.compared("count", runner.medians(commands, given["n_runs"]), given["reads"])
+        for row in rows:
+            row["reads off"] = int(np.abs(_counts(tables[row["count"]], screen) - screen.counts[off]).sum())
+    runner.keep(given["output"], "count", f"{runner.machine()}; {threads} threads", rows)
+
+
+def _dotmatch(screen: inputs.Screen, folder: Path, given: dict[str, Any]) -> list:
+    """Return the command of dotmatch, which looks for the offsets of guides with a stagger."""
+    sheet = folder / "sheet.tsv"
+    sheet.write_text("sample\tfastq\n" + "".join(f"{path.stem}\t{path}\n" for path in screen.reads))
+    words = ["dotmatch", "crispr-count", "--library", screen.library, "--samples", sheet, "--no-progress"]
+    words += ["--k", given["mismatches"], "--metric", "hamming", "--threads", given["threads"]]
+    words += ["--guide-start", len(inputs.BEFORE), "--guide-length", inputs.GUIDE]
+    return [*words, *(["--auto-offset", 40, "--offset-mode", "multi"] if given["stagger"] else [])]
+
+
+def _counts(path: Path, screen: inputs.Screen) -> np.ndarray:
+    """Return int64[n_samples, n_guides] of a table whose first column is g0, g1, ... in any order."""
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line.startswith("g")]
+    rows.sort(key=lambda row: int(row[0][1:]))
+    return np.array([[int(row[2 + i]) for row in rows] for i in range(len(screen.reads))], np.int64)
+
+
+# mem: the workloads of Gharaibeh and Ripeanu 2010, table 1, beside mummer less the time of its index.
+
+CHANGED = 0.01  # fraction of a query's symbols that differ from the reference
+
+
+class Workload(NamedTuple):
+    """Queries of ``length`` bases and three least lengths of a match (configurations 1 to 3)."""
+
+    length: int
+    leasts: tuple
+
+
+WORKLOADS = {
+    "HS1": Workload(200, (25, 50, 100)),
+    "HS2": Workload(700, (50, 100, 200)),
+    "MONO": Workload(120, (20, 40, 80)),
+    "SUIS": Workload(36, (15, 20, 30)),
+}
+
+
+def workloads(reference: str | None, folder: Path, given: dict[str, Any]) -> list:
+    """Index a reference, or a random one, in ``folder``, and write queries of each workload.
+
+    Return [(columns of a row, file of queries, number of queries)].
+    """
+    fasta, rows = inputs.write_reference(reference, given["size"], folder), []
+    index = folder / "reference.fmx"
+    runner.run(fmx_command("index", "-q", "--with-lcp", "-t", given["threads"], fasta, "-o", index))
+    for name in given["names"] or WORKLOADS:
+        length, queries = WORKLOADS[name].length, folder / f"{name}.fa"
+        n = max(1, given["bases"] // length)
+        inputs.write_reads(fasta, n, length, queries, inputs.FASTA, CHANGED)
+        for configuration, least in enumerate(WORKLOADS[name].leasts, 1):
+            row = {"workload": name, "bases": length, "least": least, "configuration": configuration}
+            rows.append((row, queries, n))
+    return rows
+
+
+def of_workloads(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument and the options of ``workloads`` to a command."""
+    path = click.Path(exists=True)
+    for option in (
+        click.option(
+            "--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="Only these."
+        ),
+        click.option("--bases", type=COUNT, default="10M", help="Bases in all queries of a workload."),
+        click.option("--size", type=COUNT, default="30M", help="Bases of a random reference."),
+        click.argument("reference", required=False, type=path),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("mem")
+@of_workloads
+@click.option("--engine", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Engine of fmx.")
+@runner.common
+def mem_command(reference: str | None, **given: Any) -> None:
+    """Time maximal exact matches of whole commands, beside mummer if it is installed."""
+    threads, rows = given["threads"], []
+    algorithms = ("seeds", "mummergpu") if given["engine"] == "cpu" else ("mummergpu",)
+    with inputs.work_folder(given["work"]) as folder:
+        for row, queries, _ in workloads(reference, folder, given):
+            fasta, nothing, least = folder / "reference.fa", folder / "nothing.fa", row["least"]
+            nothing.write_text(">nothing\nACGT\n")
+            words = ["mem", "-q", "-b", "-l", least, "-t", threads, "-x", folder / "reference.fmx"]
+            commands: dict[str, list] = {
+                f"fmx {name} {given['engine']}": fmx_command(
+                    *words, "--algorithm", name, "--engine", given["engine"], queries
+                )
+                for name in algorithms
+            }
+            if shutil.which("mummer"):
+                mummer = ["mummer", "-maxmatch", "-b", "-n", "-l", least, fasta]
+                commands |= {"mummer": [*mummer, queries], "mummer's index": [*mummer, nothing]}
+            found, base = runner.medians(commands, given["n_runs"]), None
+            stages = {name: _stages(words, folder) for name, words in commands.items() if "fmx" in name}
+            if "mummer" in found:
+                whole, index = found["mummer"], found["mummer's index"]
+                found["mummer less index"] = runner.TimedRun(whole.wall - index.wall, whole.cpu - index.cpu)
+                base = found["mummer less index"].wall
+            for name, timed in found.items():
+                times = base / timed.wall if base else None
+                cells = {"command": name, "wall s": timed.wall, "CPU s": timed.cpu}
+                rows.append({**row, **cells, "times as fast as mummer": times} | stages.get(name, {}))
+    runner.keep(given["output"], "mem-commands", f"{runner.machine()}; {threads} threads", rows)
+
+
+def _stages(command: list, folder: Path) -> dict[str, float]:
+    """Return the seconds of all threads, or of the GPU, in each stage of a command of fmx."""
+    runner.run([*command, "--report", folder / "run.json"])
+    stages = json.loads((folder / "run.json").read_text())["stages"]
+    return {name: seconds for place in stages.values() for name, seconds in place.items()}
+
+
+# pairwise: all pairs of the first genes at 97 % identity with their paths, beside vsearch.
+
+N_GENES = 200
+
+
+def first_genes(genes: str | Path, path: Path) -> Path:
+    """Write the first N_GENES records of a FASTA file (plain or compressed); return the path."""
+    inputs.write_plain([genes], path)
+    path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
+    return path
+
+
+@click.command("pairwise")
+@click.argument("genes", type=click.Path(exists=True))
+@runner.common
+def pairwise_command(genes: str, **given: Any) -> None:
+    """Time aligning all pairs of the first 200 sequences of GENES, beside vsearch if it is installed."""
+    threads = given["threads"]
+    with inputs.work_folder(given["work"]) as folder:
+        fasta = first_genes(genes, folder / "genes.fa")
+        base = fmx_command("pairwise", fasta, "-t", threads, "-o", folder / "out.tsv", "-q", "--cigar")
+        commands = {
+            "fmx --id 0.97": [*base, "--id", 0.97],
+            "fmx --id 0.97 --no-prefilter": [*base, "--id", 0.97, "--no-prefilter"],
+            "fmx, all paths": base,
+        }
+        if shutil.which("vsearch"):
+            vsearch = ["vsearch", "--allpairs_global", fasta, "--id", "0.97", "--threads", threads, "--quiet"]
+            fields = ["--userout", folder / "v.tsv", "--userfields", "query+target+id+caln"]
+            commands["vsearch --id 0.97"] = [*vsearch, *fields]
+        rows = runner.compared("pairwise", runner.medians(commands, given["n_runs"]))
+    n_pairs = N_GENES * (N_GENES - 1) // 2
+    rows = [row | {"pairs/s": n_pairs / row["wall s"]} for row in rows]
+    runner.keep(given["output"], "pairwise-commands", f"{runner.machine()}; {threads} threads", rows)

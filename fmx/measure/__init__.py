@@ -1,1 +1,0 @@
-"""Measurement of machines and runs, for fmx bench."""
