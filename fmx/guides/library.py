@@ -313,6 +313,10 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
     if not SHORTEST <= len(sequence) <= LONGEST:
         has = n_of(len(sequence), "base")
         what = f"the sequence of {name} has {has}; a guide has {SHORTEST} to {LONGEST}"
+        if len(sequence) > LONGEST:
+            what += (
+                ": give longer ones as FASTA to fmx index, and count with fmx search --length N --counts FILE"
+            )
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
         what = f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"

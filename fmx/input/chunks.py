@@ -76,9 +76,8 @@ def begins_fastq(path: str, byte: int) -> bool:
         return True
     if byte == ord(">"):
         return False
-    raise InputError(
-        path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, found {_told(byte, _OTHER)}"
-    )
+    found = _told(byte, "is this a file of reads?")
+    raise InputError(path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, found {found}")
 
 
 def no_fasta(byte: int) -> str:
@@ -92,7 +91,6 @@ def _told(byte: int, usual: str = "") -> str:
     return f"{escaped(bytes([byte]))}{f' ({hint})' if hint else ''}"
 
 
-_OTHER = "is this a file of reads?"
 _FOREIGN = {
     ord("@"): "this looks like FASTQ or SAM",
     0x1F: "compressed twice? decompress it once",
@@ -140,7 +138,8 @@ def refuse_archive(path: str, begin: Any) -> None:
     """Raise InputError if a file that begins with these bytes is a tar or zip archive."""
     kind = "tar" if bytes(begin[257:262]) == b"ustar" else "zip" if bytes(begin[:4]) == b"PK\3\4" else ""
     if kind:
-        raise InputError(path, "", f"this is a {kind} archive: unpack it")
+        also = {"zip": ", or save a workbook (.xlsx) as CSV"}.get(kind, "")
+        raise InputError(path, "", f"this is a {kind} archive: unpack it{also}")
 
 
 def _of_lines(begin: bytes) -> str:

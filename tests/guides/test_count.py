@@ -305,6 +305,10 @@ def test_a_library_in_the_place_of_reads_is_named(folder, command):
     (folder / "l.csv.gz").write_bytes(gzip.compress(b"a,ACGTACGT,G\n"))
     (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
     (folder / "notes.txt").write_text("what,ever\n")
+    (folder / "l.xlsx").write_bytes(b"PK\x03\x04")
+    for given in (("l.xlsx", "r.fq"), ("l.csv", "l.xlsx")):
+        done = command("count", "-l", *given)
+        assert (done.code, "(.xlsx) as CSV\n" in done.err) == (1, True)
     done = command("count", "-l", "r.fq", "r.fq")
     said = "fmx: error: r.fq: this is FASTQ, not a library of guides: give -l a table or FASTA\n"
     assert (done.code, done.err) == (1, said)

@@ -292,6 +292,18 @@ def test_what_is_not_clear_is_refused(text, asked, said, tmp_path):
     assert str(error.value) == f"{tmp_path / 'library'}: {said}"
 
 
+@pytest.mark.parametrize(
+    "text", ["AAACCCAAGAAACACT-1\nAAACCCAAGAAACCAT-1\n", "AAACCCAAGAAACACT-1,a\nAAACCCAAGAAACCAT-12,b\n",
+             ">a\nAAACCCAAGAAACACT-1\n>b\nAAACCCAAGAAACCAT-1\n", "id,seq\na,aaac-1\nb,ccca-1\n"],
+)  # fmt: skip
+def test_barcodes_of_10x_are_understood(text, tmp_path):
+    (tmp_path / "library").write_text(text)
+    library = read_library(tmp_path / "library")
+    assert library.ids == (["a", "b"] if "a" in text else text.split())
+    short = ["AAAC", "CCCA"]
+    assert library.sequences == (short if "aaac" in text else ["AAACCCAAGAAACACT", "AAACCCAAGAAACCAT"])
+
+
 def test_of_guides_without_ids_the_gene_of_the_first_stays(tmp_path):
     (tmp_path / "library").write_text("gene,seq\nA,ACGTA\nB,CCCTA\nC,ACGTA\n")
     library, left = read_library(tmp_path / "library").unique()
@@ -321,7 +333,11 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 contains unprintable characters"),
         (b"a,ACGTA\n,CCTTA\n", "line 2: guide without an id"),
         (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 bases; a guide has 4 to 32"),
-        (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 bases; a guide has 4 to 32"),
+        (
+            b"a,ACGTA\nb," + 33 * b"A",
+            "line 2: the sequence of b has 33 bases; a guide has 4 to 32: give longer ones as FASTA to fmx "
+            "index, and count with fmx search --length N --counts FILE",
+        ),
         (
             b"a,NNNNNNN\n",
             "line 1: the sequence of a matches more than 4,096 sequences: use fewer IUPAC codes",
