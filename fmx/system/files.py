@@ -8,7 +8,6 @@ import re
 import shutil
 import stat
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -58,9 +57,9 @@ def widen(file: BinaryIO) -> None:
 #     .out.sam.3f0c9a517be2d840.partial      being written, locked (flock) while its owner lives
 #     .ref.fmx.91d2c7a04b6e5f38.replaced     an old folder set aside where two names cannot be exchanged
 #
-# A killed run leaves its draft; the next run with that output removes it.  Links are followed.
+# A killed run leaves its draft; the next run with that output removes it, perhaps also one that is not locked
+# yet, whose owner then makes another.  Links are followed.
 
-STALE = 10  # seconds: a younger draft may be about to be locked
 _LONGEST = 255  # bytes of a file name
 
 
@@ -75,7 +74,8 @@ class _Draft:
     def __enter__(self) -> Self:
         unfinished.add(self._remove)
         try:
-            self._make()
+            while not self._made():
+                self.path = _beside(self.final, "partial")
         except BaseException:  # a signal, too, that arrives as soon as the draft exists
             self._finish()
             raise
@@ -85,8 +85,8 @@ class _Draft:
         self._remove()
         unfinished.discard(self._remove)
 
-    def _make(self) -> None:
-        """Create the draft and lock it.  Raises OSError."""
+    def _made(self) -> bool:
+        """Create the draft and lock it; return False if another run has removed it.  Raises OSError."""
         raise NotImplementedError
 
     def _remove(self) -> None:
@@ -97,9 +97,11 @@ class _Draft:
 class DraftFile(_Draft):
     """An unfinished file: write to ``file``, then ``commit``.  Raises OSError."""
 
-    def _make(self) -> None:
+    def _made(self) -> bool:
         self.file = open(self.path, "xb")  # noqa: SIM115
-        lock(self.file.fileno())
+        if not (is_own := lock_new(self.path, self.file.fileno())):
+            self.file.close()
+        return is_own
 
     def _remove(self) -> None:
         with suppress(OSError):
@@ -121,10 +123,15 @@ class DraftFile(_Draft):
 class DraftFolder(_Draft):
     """An unfinished folder: write below ``path``, then ``commit``.  Raises OSError."""
 
-    def _make(self) -> None:
+    def _made(self) -> bool:
         self.path.mkdir()
-        self._descriptor = os.open(self.path, os.O_RDONLY)
-        lock(self._descriptor)
+        try:
+            self._descriptor = os.open(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        if not (is_own := lock_new(self.path, self._descriptor)):
+            os.close(self._descriptor)
+        return is_own
 
     def _remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -156,16 +163,16 @@ def sync_tree(folder: Path) -> None:
         sync_names(parent)
 
 
-def sweep(final: Path, stale: float = STALE) -> None:
+def sweep(final: Path) -> None:
     """Remove drafts of dead owners beside a final place; restore an old folder if its place is empty.
 
-    Anything that is locked, cannot be locked here, or is younger than ``stale`` seconds is left unchanged.
+    Anything that is locked, or cannot be locked here, is left unchanged.
     """
     final = Path(final)
     pattern = re.compile(re.escape(_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
     with suppress(OSError), os.scandir(os.fsencode(final.parent)) as entries:
         for found in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
-            with suppress(OSError), _of_the_dead(found, stale) as is_folder:
+            with suppress(OSError), _of_the_dead(found) as is_folder:
                 if not is_folder:
                     os.unlink(found)
                 elif found.endswith(b".replaced") and not final.exists():
@@ -175,8 +182,8 @@ def sweep(final: Path, stale: float = STALE) -> None:
 
 
 @contextmanager
-def _of_the_dead(path: bytes, stale: float) -> Iterator[bool]:
-    """Yield whether a path is a folder, with its lock held.  Raises OSError unless stale and not locked."""
+def _of_the_dead(path: bytes) -> Iterator[bool]:
+    """Yield whether a path is a folder, with its lock held.  Raises OSError if it is locked."""
     found = os.lstat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise OSError(errno.EINVAL, "neither file nor folder")
@@ -184,8 +191,6 @@ def _of_the_dead(path: bytes, stale: float) -> Iterator[bool]:
     descriptor = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if is_folder else os.O_RDWR))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if time.time() - os.fstat(descriptor).st_mtime < stale:
-            raise OSError(errno.EAGAIN, "too young")
         yield is_folder
     finally:
         os.close(descriptor)
@@ -216,6 +221,14 @@ def lock(descriptor: int) -> bool:
     except OSError:  # no locks, as on some shared storage; nothing is swept there either
         return True
     return True
+
+
+def lock_new(path: Path | str, descriptor: int) -> bool:
+    """Lock a file that was just created, as ``lock``; return False also if another process has removed it."""
+    try:
+        return lock(descriptor) and os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def sync_names(folder: Path | str) -> None:

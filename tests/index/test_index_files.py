@@ -202,14 +202,14 @@ def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, ends_at
         is_done = ends_at(step, how, way, "build")
         if way == "aside" and not (home / "ref.fmx").exists():
             assert how == "kill"
-            files.sweep(home / "ref.fmx", stale=-1)  # what the next build begins with
+            files.sweep(home / "ref.fmx")  # what the next build begins with
         states.append(n_text())
         if is_done:
             break
     assert step > 5
     assert set(states) == {501, 610}
     assert states == sorted(states)
-    files.sweep(home / "ref.fmx", stale=-1)
+    files.sweep(home / "ref.fmx")
     assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -24,13 +23,6 @@ with (DraftFolder if sys.argv[2] == "folder" else DraftFile)(sys.argv[1]) as dra
 """
 
 
-def aged(path):
-    """As if nobody had touched it for an hour."""
-    hour = time.time() - 3600
-    os.utime(path, (hour, hour))
-    return path
-
-
 def hidden(folder) -> list:
     return sorted(name for name in os.listdir(folder) if name.startswith("."))
 
@@ -43,7 +35,7 @@ def owner():
     def start(path, kind):
         process = subprocess.Popen([sys.executable, "-c", OWNER, path, kind], stdout=subprocess.PIPE)
         started.append(process)
-        aged(process.stdout.readline().decode().strip())
+        process.stdout.readline()
         return process
 
     yield start
@@ -98,27 +90,43 @@ def test_the_draft_of_a_killed_owner_is_swept_and_that_of_a_living_one_is_not(tm
     assert hidden(tmp_path) == []
 
 
-def test_only_stale_drafts_of_the_same_name_are_swept(tmp_path):
+@KINDS
+def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(tmp_path, kind, monkeypatch):
+    """As soon as it exists, and just before it is locked."""
+    swept, lock = [], files.lock
+
+    def late(descriptor):
+        if len(swept) < 2:
+            swept.extend(hidden(tmp_path))
+            files.sweep(tmp_path / "x")
+        return lock(descriptor)
+
+    monkeypatch.setattr(files, "lock", late)
+    with MAKERS[kind](tmp_path / "x") as draft:
+        assert len(swept) == 2
+        assert hidden(tmp_path) == [draft.path.name] != swept[1:]
+        assert make(draft) == "new"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_only_drafts_of_the_same_name_are_swept(tmp_path):
     kept = [".x.0123456789abcdef.partial", ".y.0123456789abcdef.partial", ".x.12345.partial", ".x.partial"]
-    for name in kept:
-        (tmp_path / name).write_text("")
     for name in kept[1:]:
-        aged(tmp_path / name)
+        (tmp_path / name).write_text("")
     (tmp_path / "elsewhere").mkdir()
     os.symlink("elsewhere", tmp_path / ".x.aaaaaaaaaaaaaaaa.partial")
     os.mkfifo(tmp_path / ".x.bbbbbbbbbbbbbbbb.partial")
     before = sorted(os.listdir(tmp_path))
     files.sweep(tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == before
-    aged(tmp_path / kept[0])
+    (tmp_path / kept[0]).write_text("")
     files.sweep(tmp_path / "x")
-    assert sorted(set(before) - set(os.listdir(tmp_path))) == kept[:1]
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_nothing_is_swept_where_locks_do_not_exist(tmp_path, monkeypatch):
     stale = tmp_path / ".x.0123456789abcdef.partial"
     stale.write_text("")
-    aged(stale)
 
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
@@ -140,7 +148,6 @@ def test_any_name_has_drafts(tmp_path, kind, name):
     assert os.listdir(os.fsencode(tmp_path)) == [name]
     stale = tmp_path / os.fsdecode(draft.path.name)
     stale.write_text("")
-    aged(stale)
     files.sweep(final)
     assert os.listdir(os.fsencode(tmp_path)) == [name]
 
@@ -266,11 +273,9 @@ def test_an_old_folder_set_aside_by_a_dead_owner_goes_back(tmp_path):
     aside = tmp_path / ".x.0123456789abcdef.replaced"
     aside.mkdir()
     (aside / "a").write_text("old")
-    aged(aside)
     files.sweep(tmp_path / "x")
     assert (tmp_path / "x" / "a").read_text() == "old"
     aside.mkdir()
-    aged(aside)
     files.sweep(tmp_path / "x")
     assert os.listdir(tmp_path) == ["x"]
 
