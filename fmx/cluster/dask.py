@@ -87,18 +87,27 @@ class Cluster:
             ) from error
 
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
-        """Number of threads of all workers.  Raises ClusterError if a worker's inputs or fmx version differ.
+        """Number of threads of all workers, 0 if all are lost.
 
         ``run``: the identity of the run on the client; ``index_paths``, ``look``: as for check_worker.
+        Raises ClusterError if a worker's inputs or fmx version differ.
         """
-        found = self._client.run(check_worker, run, index_paths, look, on_error="return")
+        self._client.subscribe_topic("all", self._note)
+        try:
+            found = self._client.run(check_worker, run, index_paths, look, on_error="return")
+            n_threads = self._client.nthreads()
+        except OSError as error:
+            raise self._lost() from error
         for worker, answer in found.items():
+            if isinstance(answer, OSError):  # no connection: it is lost
+                n_threads.pop(worker, None)
+                continue
             if isinstance(answer, BaseException):
                 raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_said(answer)})")
             self._hosts[worker], differs = answer
             if differs:
                 raise ClusterError(f"worker {self._named(worker)}: {differs}")
-        return sum(self._client.nthreads().values())
+        return sum(n_threads.values())
 
     def _named(self, worker: str) -> str:
         host = self._hosts.get(worker)
@@ -112,7 +121,6 @@ class Cluster:
         Raises the first error of ``work``, after the other items are cancelled; ClusterError if the scheduler
         is lost.
         """
-        self._client.subscribe_topic("all", self._note)
         stamp = time.time_ns()
         keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
         futures = self._client.map(work, items, key=keys, pure=False, retries=0)

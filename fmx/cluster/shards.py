@@ -6,12 +6,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import DeviceError, n_of
+from ..input.streams import named_output
 from ..jobs import JobContext, LocalCache, PartedJob, Resources, cache_for
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
@@ -19,6 +21,7 @@ from ..jobs.run import Part, say_shards
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
+from ..system.files import lock_new
 from ..system.process import keep_freed
 from . import dask
 from .dask import n_threads_here
@@ -41,12 +44,16 @@ def on_cluster(
     context = JobContext(resources, progress, LocalCache())
     opened = job.open(context)
     run, n = job.identity(opened), job.n_parts(opened, context)
-    folder, there = Path(os.path.abspath(place)), job.absolute()
-    work = partial(do_shard, there, resources, run, str(folder))
+    there, n_threads = job.absolute(), 0
     look = partial(seen_there, there.inputs, there.index_paths)
-    with dask.Cluster(address, file) as cluster:
-        cluster.wait(progress.say)
-        n_threads = cluster.check(run, there.index_paths, look)
+    with ExitStack() as stack:
+        cluster = stack.enter_context(dask.Cluster(address, file))
+        while not n_threads:  # all workers may be lost during the check
+            cluster.wait(progress.say)
+            n_threads = cluster.check(run, there.index_paths, look)
+        place = stack.enter_context(_own(place))
+        folder = Path(os.path.abspath(place))
+        work = partial(do_shard, there, resources, run, str(folder))
         progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
         names = [name_of(number, n) for number in range(1, n + 1)]
         before = [os.path.exists(folder / name) for name in names]
@@ -76,9 +83,39 @@ def on_cluster(
                     "same command again to resume"
                 )
             raise
-    shutil.rmtree(folder, ignore_errors=True)
+        for path in folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True)
     rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
     say_shards(progress, found, f"{progress.wall.in_words()}{rate}")
+
+
+@contextmanager
+def _own(place: str) -> Iterator[str]:
+    """Lock and yield ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it."""
+    own, number = place, 1
+    while not (held := _locked(own)):
+        number += 1
+        own = f"{place}{number}"
+    try:
+        yield own
+    finally:
+        with suppress(OSError):  # shards are kept
+            os.remove(held.name)
+            os.rmdir(own)
+        held.close()
+
+
+def _locked(folder: str) -> BinaryIO | None:
+    """Make a folder and lock a file in it; return the file, or None if another client has locked it."""
+    path = os.path.join(folder, ".lock")
+    with named_output(folder):
+        os.makedirs(folder, exist_ok=True)
+        with suppress(FileNotFoundError):  # removed again by another client
+            file = open(path, "wb")  # noqa: SIM115
+            if lock_new(path, file.fileno()):
+                return file
+            file.close()
+    return None
 
 
 class Done:

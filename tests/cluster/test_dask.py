@@ -185,6 +185,27 @@ def has_draft(process) -> bool:
     return False
 
 
+def test_two_clients_with_one_output_end_as_one(home, shared, expected):
+    file, _ = shared
+    clients = [started(home, *SEARCH, "--scheduler-file", file, "-o", "both.sam") for _ in range(2)]
+    for client in clients:
+        _, err = client.communicate(timeout=300)
+        assert client.returncode == 0, err
+    assert body_of(home / "both.sam") == expected
+    assert not list(home.glob("both.sam*shards*"))
+
+
+def test_a_worker_that_is_killed_during_the_check_is_done_without(tmp_path):
+    made, said = identity("search", []), []
+    with cluster(tmp_path, 2) as (file, (_, victim, _)), dask.Cluster(file=file) as near:
+        pid = victim.pid
+        look = lambda: os.kill(pid, signal.SIGKILL) if os.getpid() == pid else made  # noqa: E731
+        assert near.check(made, [], look) == 1
+        assert list(near.results(abs, [-1], said.append)) == [1]
+    assert len(said) == 1
+    assert said[0].startswith("lost worker tcp://")
+
+
 def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path):
     said = []
     no_worker = pytest.raises(ClusterError, match="after 1 s: run 'dask worker'")
