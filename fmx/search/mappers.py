@@ -53,8 +53,8 @@ def make_mapper(
         parts[i] = part._replace(text=text, verify=verify)
     if least > LONGEST:
         raise UnsupportedError(
-            f"this index cannot find near matches, because it finds only strings of {least} bases or more: "
-            f"build one with --layout sparse or {layouts.DEFAULT}"
+            f"this index finds only strings of {least} bases or more, but near matches need {LONGEST} or "
+            f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
     own = NearMapper(parts, options, observers, least=least, shortest=shortest(index.parts))
     return of_pairs(own, index)

@@ -190,6 +190,19 @@ def test_what_cannot_be_added(tmp_path):
         workflow.add_layouts(path, ["sparse-k25-w10"])
 
 
+@pytest.mark.parametrize(("names", "rate"), [(["sparse"], 1), (["cofi-k4"], 4), (["sparse", "cofi-k4"], 4)])
+@pytest.mark.parametrize("added", [[], ["sampled"], ["sampled", "sparse"]])
+def test_what_is_advised_for_an_addition_helps(added, names, rate, tmp_path):
+    path = cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], names, sa_rate=rate)
+    for with_lcp in (True, False) if added else (True,):
+        with pytest.raises(UnsupportedError) as told:
+            workflow.add_layouts(path, added, with_lcp=with_lcp)
+        advised = str(told.value).split("build the index again with --layout ")[1].split(" ")
+        assert (advised[1:] == ["--with-lcp"]) == with_lcp
+        again = cases.build(tmp_path / "again", TEXTS["one letter"], advised[0].split(","), with_lcp=with_lcp)
+        assert workflow.add_layouts(again, [*names, *added], with_lcp=with_lcp) == []
+
+
 def rows_by_jobs(contigs, k, w):
     """(the rows and starts that a GPU's jobs make of sampled positions, done by a core; the table)."""
     from fmx.index.sparse.building_gpu import GpuText, rows_of

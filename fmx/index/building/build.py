@@ -293,15 +293,15 @@ def add_layouts(
             raise UnsupportedError(
                 f"{path} already has {writer.meta['sparse']}, and can have only one sparse suffix array"
             )
-        if writer.meta["sa_rate"] == 0 and (asked or with_lcp):
+        rate = writer.meta["sa_rate"]
+        if rate != 1 and (asked or with_lcp):
+            why = f"keeps one in {rate} positions of its suffix array, but additions need all"
+            why = why if rate else "has no suffix array, but additions need one"
+            own = writer.meta.get("sparse", sparse)
+            every = dict.fromkeys(map(str, [*filter(None, [own]), *held, *(asked or held or [DEFAULT])]))
             raise UnsupportedError(
-                f"{path} has no suffix array, but additions need one: build the index again with --layout "
-                f"{','.join([writer.meta['sparse'], *layout_names])}"
-            )
-        if writer.meta["sa_rate"] != 1 and (asked or with_lcp):
-            raise UnsupportedError(
-                f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, but additions "
-                f"need all: build the index again with --layout {','.join([*held, *layout_names])}"
+                f"{path} {why}: build the index again with --layout {','.join(every)}"
+                f"{' --with-lcp' if with_lcp else ''}"
             )
         # A sparse suffix array needs only the text; layouts and LCP arrays need the suffix array, too.
         names = [name for name in asked if str(name) not in held]
