@@ -89,6 +89,12 @@ def amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
     return bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
 
 
+def shares(rows: Mapping[str, int]) -> str:
+    """Bars {name: number}, each with its number and percentage of the sum."""
+    n = sum(rows.values())
+    return amounts({name: (own, f"{own:,} ({100 * own / n:.1f} %)") for name, own in rows.items()})
+
+
 def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
     """A square matrix of numbers from -1 to 1; cells near 1 are darker, and have numbers if they are few."""
     rows = []

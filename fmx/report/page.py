@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import n_of
 from . import samples, svg
 from .facts import FATES, GENERAL, MULTIQC, SPENT, as_json, fates_of, kind_of
-from .html import amounts, bars, breakable, cells, page, table
+from .html import amounts, bars, breakable, cells, page, shares, table
 
 _MOST = 30  # contigs to show, those with the most reads
 _COLUMNS = 60  # of a histogram, at most
@@ -50,13 +50,14 @@ def html(facts: dict[str, Any]) -> bytes:
         parts += _fates(facts)
     if "samples" in facts:
         parts += samples.sections(facts)
-    if sum(facts.get("strands", {}).values()):
-        what = "matches" if "matches" in counts else "occurrences"
-        parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"])]
+    if any((strands := facts.get("strands", {})).values()):
+        parts.append(f"<h2>Strands of {'matches' if 'matches' in counts else 'occurrences'}</h2>")
+        parts.append(shares({"as given (+)": strands["forward"], "reverse (-)": strands["reverse"]}))
     of_pairs = "pairs" if "pairs" in counts else "reads"
     if facts.get("mismatches"):
         where = f"Mismatches in the best {'proper pair' if of_pairs == 'pairs' else 'hit'}"
-        parts += [f"<h2>{where}</h2>", _mismatches(facts["mismatches"])]
+        numbers = {n_of(n, "mismatch", "mismatches"): reads for n, _, reads in facts["mismatches"]}
+        parts += [f"<h2>{where}</h2>", shares(numbers)]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
         ("multiplicity", f"Occurrences per mapped {of_pairs[:-1]}", (f"mapped {of_pairs}", "occurrence")),
@@ -105,24 +106,9 @@ def _fates(facts: dict[str, Any]) -> list:
     n = max(facts["counts"][what], 1)
     title = f"Where {what} occur"
     colours = [colour for words, colour in FATES[what].values() if words in fates]
-    shares, kinds = [each / n for each in fates.values()], list(fates)
-    bar = bars({what: (shares, f"{100 * shares[0]:.1f} % {kinds[0]}")}, colours, kinds)
+    fractions, kinds = [each / n for each in fates.values()], list(fates)
+    bar = bars({what: (fractions, f"{100 * fractions[0]:.1f} % {kinds[0]}")}, colours, kinds)
     return [f"<h2>{title}</h2>", bar]
-
-
-def _strands(strands: dict[str, int]) -> str:
-    n, words = sum(strands.values()), {"forward": "as given (+)", "reverse": "reverse (-)"}
-    rows = {words[name]: (each, f"{each:,} ({100 * each / n:.1f} %)") for name, each in strands.items()}
-    return amounts(rows)
-
-
-def _mismatches(rows: Sequence[Sequence[int]]) -> str:
-    n = sum(reads for *_, reads in rows)
-    shown = {
-        n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
-        for least, _, reads in rows
-    }
-    return amounts(shown)
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
@@ -265,8 +251,8 @@ def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
     for title, column in columns.items():
         column |= {"title": title, "namespace": "fmx"}
     data = {
-        name: dict(zip(columns, (n, *(round(100 * share, 2) for share in shares)), strict=True))
-        for name, (n, *shares) in rows.items()
+        name: dict(zip(columns, (n, *(round(100 * share, 2) for share in fractions)), strict=True))
+        for name, (n, *fractions) in rows.items()
     }
     about = {"id": f"fmx_general_{what}_{len(titles)}", "plot_type": "generalstats", "pconfig": [columns]}
     return f"{json.dumps({**about, 'data': data}, indent=1)}\n".encode()

@@ -17,11 +17,6 @@ def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
 
 
-def shortened(name: str) -> str:
-    """Return a name, shortened to fit in a figure."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
 def _figure(
     parts: list[str], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str, n_rows: int = 0
 ) -> str:
@@ -61,7 +56,7 @@ def lines(
         path = " ".join(f"{_LEFT + x * _WIDE:.1f},{_y(y):.1f}" for x, y in points)
         at = _BOTTOM + 58 + _ROW * i
         parts += [f'<polyline points="{path}" {style}/>', f'<path d="M16 {at - 4}h24" {style}/>']
-        parts.append(text(48, at, shortened(name)))
+        parts.append(text(48, at, name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"))
     return _figure(parts, ticks, labels, title, len(curves))
 
 
