@@ -70,14 +70,6 @@ class Commands(click.Group):
         )
         raise click.UsageError(f"no command {word}{advice}", ctx)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the group's own options into the context.  Raises UsageError."""
-        given = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            raise no_such_option(self, ctx, error, given) from error
-
 
 # The command line: errors become exit codes here, and only here.
 #
@@ -120,7 +112,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
             error.show()
         return error.exit_code
     except click.ClickException as error:
-        tell(f"fmx: error: {brief(_usage(error), MESSAGE - 100)}")
+        tell(f"fmx: error: {brief(_usage(error, arguments), MESSAGE - 100)}")
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -154,8 +146,10 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
         return _report(error, what, debug)
 
 
-def _usage(error: click.ClickException) -> str:
+def _usage(error: click.ClickException, arguments: Sequence[str]) -> str:
     """The message of a usage error, in the style of all errors; for a missing argument also where to look."""
+    if isinstance(error, click.NoSuchOption) and error.ctx:
+        error = no_such_option(error, error.ctx, arguments)
     text = re.sub("^(Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
     text = re.sub("^Invalid value for (.*?):", lambda name: f"{name[1].replace(chr(39), '')}:", text)
     text = re.sub(r"(?<=argument )'\[?([A-Z.]+?)\]?(\.\.\.)?\]?'", r"\1", text.removesuffix("."))

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -124,10 +124,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments into the context.  Raises UsageError."""
         given = list(args)
-        try:
-            rest = super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            raise no_such_option(self, ctx, error, given) from error
+        rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             self.refuse_repeats(ctx, given)
         return rest
@@ -145,11 +142,9 @@ class Command(click.Command):
             seen.add(param.name)
 
 
-def no_such_option(
-    command: click.Command, ctx: click.Context, error: click.NoSuchOption, args: list[str]
-) -> click.UsageError:
-    """Return the error for an unknown option: suggests an option, or explains why none is needed."""
-    own = {name: param.type for param in command.params for name in param.opts if name[:1] == "-"}
+def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence[str]) -> click.UsageError:
+    """Return the error for an unknown option of ``args``: suggests one, or explains why none is needed."""
+    own = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
     spelling = error.option_name
     what, name = f"no option {spelling} in '{ctx.command_path}'", ctx.command_path.removeprefix("fmx ")
     if why := NEEDLESS.get(name, {}).get(spelling):
