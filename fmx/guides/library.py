@@ -325,7 +325,7 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
 
 def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None) -> Iterator[tuple]:
     """Yield (where, id or None, gene, sequence, second sequence if any) of the lines of a table."""
-    rows = read_rows(path, text)
+    rows = read_rows(path, text, _KNOWN)
     if not rows:
         return
     columns = columns_of(path, rows, asked)

@@ -108,7 +108,7 @@ def read_sheet(path: str) -> list:
     """The Samples of a table with columns sample, reads, reads2 for mates, and read_group; several lines with
     one sample are its files.  Paths are relative to the current folder.  Raises InputError.
     """
-    rows = read_rows(path, read_text(path))
+    rows = read_rows(path, read_text(path), COLUMNS)
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}
     if not {"sample", "reads"} <= set(columns):
         raise InputError(path, "line 1", "a sample sheet needs a header with columns sample and reads")

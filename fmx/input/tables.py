@@ -34,14 +34,22 @@ def read_text(path: str | Path) -> str:
         raise InputError(path, f"line {line}", "not UTF-8 text: save the file as UTF-8") from error
 
 
-def read_rows(path: str | Path, text: str) -> list:
-    """Return (line number, cells) of each non-blank line of a table.  Raises InputError.
+def read_rows(path: str | Path, text: str, known: Mapping[str, Sequence[str]]) -> list:
+    """Return (line number, cells) of each line of a table that is not blank.  Raises InputError.
 
-    The first line sets the separator and the number of cells.
+    The first line sets the separator and the number of cells.  Lines that begin with # are left out, except
+    one before the first line that has headings of two or more of ``known`` (as for find_columns).
     """
     lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), "")
+    first = next((line for line in lines if line.strip() and not _is_comment(line)), "")
     delimiter = next((mark for mark in "\t,;" if mark in first), "\t")
+    is_begun = False
+    for i, line in enumerate(lines):
+        if _is_comment(line):
+            heading = line.lstrip().lstrip("#")
+            is_heading = not is_begun and len(find_columns(heading.split(delimiter), known)) > 1
+            lines[i] = line = heading if is_heading else ""
+        is_begun = is_begun or line.strip() != ""
     reader, rows = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, strict=True), []
     try:
         for cells in reader:
@@ -58,13 +66,16 @@ def read_rows(path: str | Path, text: str) -> list:
     return rows
 
 
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
 def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
     """Return (columns of ``known`` from find_columns, rows from read_rows) of a table.
 
-    Without a header line, the columns are those of ``known``, in order.  Lines that begin with # are skipped.
-    Raises InputError.
+    Without a header line, the columns are those of ``known``, in order.  Raises InputError.
     """
-    rows = [row for row in read_rows(path, read_text(path)) if not row[1][0].startswith("#")]
+    rows = read_rows(path, read_text(path), known)
     columns = find_columns(rows[0][1], known) if rows else {}
     if len(columns) == len(known):
         return columns, rows[1:]
