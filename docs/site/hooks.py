@@ -90,8 +90,7 @@ def commands() -> dict:
     pages = {"commands.md": "\n".join(["# Commands", "", "| command | description |", "|---|---|", *rows])}
     for name, command in below.items():
         context = click.Context(command, parent=top, info_name=name)
-        parts = of_group(context) if isinstance(command, click.Group) else of_command(context)
-        pages[f"command-{name}.md"] = "\n\n".join([f"# fmx {name}", *parts])
+        pages[f"command-{name}.md"] = "\n\n".join([f"# fmx {name}", *of_command(context)])
     return pages
 
 
@@ -106,16 +105,6 @@ def of_command(context) -> list:
         found += [f"## {heading}", "\n".join(["| option | description |", "|---|---|", *rows])]
     if command.epilog:
         found += ["## Examples", indented(command.epilog)]
-    return found
-
-
-def of_group(context) -> list:
-    """The parts of the page of a group of commands: the help of each, as a terminal shows it."""
-    found = [context.command.help]
-    for name in context.command.list_commands(context):
-        command = context.command.get_command(context, name)
-        below = click.Context(command, parent=context, info_name=name, terminal_width=100)
-        found += [f"## {below.command_path}", indented(command.get_help(below))]
     return found
 
 

@@ -133,9 +133,7 @@ class Command(click.Command):
         """Raise UsageError for an option that is given more than once; flags may repeat."""
         seen: set[str | None] = set()
         for param in self.make_parser(ctx).parse_args(list(args))[2]:
-            if not isinstance(param, click.Option) or param.multiple or param.count:
-                continue
-            if param.is_flag and not param.secondary_opts:
+            if not isinstance(param, click.Option) or param.multiple or param.count or param.is_flag:
                 continue
             if param.name in seen:
                 raise click.UsageError(f"{param.get_error_hint(ctx)} is given more than once", ctx)

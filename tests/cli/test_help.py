@@ -60,6 +60,8 @@ def test_help_lists_commands_in_groups(command):
     text = command("--help").out.decode()
     sections = dict(re.findall(r"^(\w.*):\n((?:  .*\n)+)", text, re.MULTILINE))
     assert [heading for heading in sections if heading not in ("Options", "Commands")] == list(_GROUPS)
+    files = {path.stem for path in (ROOT / "fmx" / "cli" / "commands").glob("[!_]*.py")}
+    assert {name for names in _GROUPS.values() for name in names} == files
     for heading, names in _GROUPS.items():
         assert re.findall(r"^  (\w+)", sections[heading], re.MULTILINE) == list(names)
 

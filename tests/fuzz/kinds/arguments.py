@@ -49,16 +49,7 @@ TOO_MUCH = {  # values that are allowed and ask for more time or memory than a c
 
 def commands() -> list:
     """(words, click command) of every command that fmx has."""
-    found = []
-    for name in fmx.list_commands(None):
-        command = fmx.get_command(None, name)
-        if isinstance(command, click.Group):
-            found += [
-                ([name, inner], command.get_command(None, inner)) for inner in command.list_commands(None)
-            ]
-        else:
-            found.append(([name], command))
-    return found
+    return [([name], fmx.get_command(None, name)) for name in fmx.list_commands(None)]
 
 
 def make(rng, folder) -> Case:
