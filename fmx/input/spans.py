@@ -28,8 +28,7 @@ from .chunks import (
     refuse_archive,
     skip_blank,
 )
-from .streams import Source
-from .wrapped import WrappedFastq, is_wrapped
+from .streams import Source, is_wrapped
 
 if TYPE_CHECKING:
     from ..system.files import RegularFile
@@ -318,6 +317,8 @@ def _readers(
     """
     file, stop = source.regular(), 0
     if source.is_wrapped:
+        from .wrapped import WrappedFastq
+
         return StreamRest(WrappedFastq(StreamRest(source, head)), head[:0])
     if file is None:
         return StreamRest(source, head)

@@ -17,6 +17,7 @@ from ..codecs.readers import CompressedStream, GzipStream, kind_of, named_gzip
 from ..errors import InputError, cannot_write, named_input, shown
 from ..system.files import DraftFile, RegularFile, widen
 from ..system.process import tell
+from .dna import LETTERS
 
 if TYPE_CHECKING:
     from . import ReadPath
@@ -182,6 +183,26 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_wrapped(head: bytes) -> bool:
+    """Return whether FASTQ that begins with ``head`` has a record with several lines of sequence there.
+
+    Its qualities must have as many characters as the sequence, and end before a record, or beyond the head.
+    """
+    lines = [line.removesuffix(b"\r") for line in head.split(b"\n")[:-1]]
+    i, n = 0, len(lines)
+    while i < n and lines[i].startswith(b"@"):
+        plus = next((j for j in range(i + 1, n) if lines[j].startswith(b"+")), n)
+        if plus > i + 2:
+            sequence = b"".join(lines[i + 1 : plus])
+            left, j = len(sequence), plus + 1
+            while left > 0 and j < n:
+                left, j = left - len(lines[j]), j + 1
+            is_record = left == 0 if j < n and lines[j][:1] in (b"@", b"") else left >= 0 and j >= n
+            return is_record and not sequence.translate(None, LETTERS)
+        i = plus + 2
+    return False
 
 
 @contextmanager
