@@ -29,14 +29,11 @@ _WORDS = {
 
 def rendered(path: str, facts: dict[str, Any]) -> bytes:
     """Return the contents of a report file for its suffix."""
+    makers = {"JSON": as_json, "HTML": html, "TSV": samples.as_table}
     kind = kind_of(path)
-    if kind == "JSON":
-        return as_json(facts)
-    if kind == "HTML":
-        return html(facts)
-    if kind == "TSV":
-        return samples.as_table(facts)
-    return as_general(path, facts) if kind == "GENERAL" else as_multiqc(path, facts)
+    if kind in makers:
+        return makers[kind](facts)
+    return (as_general if kind == "GENERAL" else as_multiqc)(path, facts)
 
 
 def html(facts: dict[str, Any]) -> bytes:
