@@ -20,7 +20,7 @@ COMMANDS = {  # name: file, and command in it
     "search": "cpu_search.search_command",
     "designs": "gpu_search.designs_command",
     "roofline": "roofline.roofline_command",
-    "scores": "gpu_pairwise.scores_command",
+    "kernels": "gpu_pairwise.kernels_command",
 }
 
 
@@ -43,11 +43,11 @@ def all_command() -> None:
     from fmx.errors import DeviceError
     from fmx.machines import gpu
 
-    words = [["modes", "--peer", "bowtie"], ["count"], ["mem"], ["search"], ["scores"]]
+    words = [["modes", "--peer", "bowtie"], ["count"], ["mem"], ["search"]]
     try:
         if gpu.n_devices():
             words += [["modes", "--engine", "cuda", "--engine", "auto", "-o", "bench/gpu"], ["designs"]]
-            words += [["roofline", "--largest", "16G"], ["scores", "--gpu"]]
+            words += [["roofline", "--largest", "16G"], ["kernels"]]
     except DeviceError as error:
         click.echo(f"no GPU is measured: {error}", err=True)
     for command in words:

@@ -10,24 +10,20 @@ one letter              a run of 2^16 A, or 1/100 of a small text
 """
 
 from collections import namedtuple
-from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import runner
 
 from fmx.compiler.functions import inlined
-from fmx.compiler.primitives import at
 from fmx.errors import FmxError
 from fmx.index import layouts, prefix_table, seed_table
-from fmx.index.building.bwt import invert
 from fmx.index.building.suffix_array import make_suffix_array
 from fmx.index.contracts import on_device
 from fmx.index.reference import Blocks, make_blocks
 from fmx.input.dna import WORD, pack_text, symbols
 from fmx.input.reads import Patterns
-from fmx.machines.jobs import Array, Backend, choose, do, run_all, spans
+from fmx.machines.jobs import Array, Backend, do, run_all, spans
 from fmx.search.engines import cpu
 from fmx.search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
 from fmx.search.hits import Intervals
@@ -171,67 +167,6 @@ def search(
     return Intervals(*map(np.concatenate, zip(*found, strict=True))), seconds
 
 
-Separators = namedtuple("Separators", "codes")
-
-
-@choose.register(Separators)
-def _choose_separators(choice, i):
-    """Choose the positions of separators."""
-    return i if at(choice.codes, i) == 0 else np.int64(-1)
-
-
-@inlined
-def _has_separator(codes, start, stop):
-    i = start
-    while i < stop and at(codes, i) != 0:
-        i += 1
-    return i < stop
-
-
-Draw = namedtuple("Draw", "codes seed length positions")
-
-
-@do.register(Draw)
-def _draw(job, stretch, start, stop):
-    """Draw ``positions`` uint32 from which ``length`` symbols are in one block."""
-    for i in range(start, stop):
-        number, places = np.int64(i), job.codes.size - np.int64(job.length)
-        position = draw(job.seed, number, places)
-        while _has_separator(job.codes, position, position + job.length):
-            number += np.int64(1) << 32
-            position = draw(job.seed, number, places)
-        job.positions[i] = position
-
-
-@inlined
-def _starts_with(choice, row, i):
-    """Return whether a row starts with pattern i."""
-    position, patterns = np.int64(at(choice.sa, row)), choice.patterns
-    if position + patterns.length[i] > choice.codes.size:
-        return False
-    for j in range(patterns.length[i]):
-        if at(choice.codes, position + j) != 1 + symbols(patterns.words, patterns.first[i], j, 1):
-            return False
-    return True
-
-
-Wrong = namedtuple("Wrong", "codes sa row_of patterns positions intervals")
-
-
-@choose.register(Wrong)
-def _choose_wrong(choice, i):
-    """Choose the patterns with a wrong interval: it is not exactly the rows that start with the pattern, or
-    lacks the row of the position that it was drawn from.  ``row_of`` uint32[n] by text position."""
-    lo, hi = np.int64(choice.intervals.lo[i]), np.int64(choice.intervals.hi[i])
-    row = np.int64(at(choice.row_of, np.int64(choice.positions[i])))
-    right = lo <= row and row < hi and _starts_with(choice, lo, i) and _starts_with(choice, hi - 1, i)
-    if right and lo > 0:
-        right = not _starts_with(choice, lo - 1, i)
-    if right and hi < choice.sa.size:
-        right = not _starts_with(choice, hi, i)
-    return np.int64(-1) if right else i
-
-
 class DrawnPatterns:
     """``patterns`` of ``length`` symbols drawn from a text, at ``positions``, on a backend.
 
@@ -241,10 +176,14 @@ class DrawnPatterns:
 
     def __init__(self, backend: Any, codes: Any, n_patterns: int, length: int, q: int | None = None) -> None:
         self.backend, self.codes, self.length, self.n = backend, codes, length, codes.size
+        self.expected: Intervals | None = None
         self.words = pack_text(codes, backend)
         self.sa = make_suffix_array(backend, codes)
-        self.positions = backend.empty(n_patterns, np.uint32)
-        backend.run(Draw(codes, np.uint64(7), length, self.positions), n_patterns)
+        ends = np.flatnonzero(backend.to_host(codes) == 0)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        self._blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
+        block, offset = places(self._blocks, length, n_patterns, np.random.default_rng(7))
+        self.positions = backend.take((starts[block] + offset).astype(np.uint32))
         self.patterns = cut(backend, self.words, self.positions, length)
         q = q or prefix_table.default_length(self.n)
         self.prefix = prefix_table.make_prefix_table(backend, codes, self.sa, q)
@@ -264,47 +203,25 @@ class DrawnPatterns:
         if self.backend.serial:
             return self.verify()
         own = seed_table.default_length(self.n)
-        return self.seeded(VerifyForm(True, seed_lengths(self.n, own)[0]))
+        form = VerifyForm(True, seed_lengths(self.n, own)[0])
+        return reshape(on_device(self.verify()), form, self.backend)
 
     def verify(self) -> Verify:
         """Return seed and verify as in an index."""
         s = seed_table.default_length(self.n)
         seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
-        blocks = self.backend.take(self.blocks())
-        return Verify(self.prefix, seeds, self.sa, self.words, blocks)
-
-    def seeded(self, form: VerifyForm) -> Any:
-        """Return seed and verify in a form of a GPU, on the backend."""
-        return reshape(on_device(self.verify()), form, self.backend)
-
-    def blocks(self) -> Blocks:
-        """Return the blocks of the text, each as a contig."""
-        ends = self.backend.to_host(self.backend.select(Separators(self.codes), self.n)).astype(np.int64)
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        return make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-
-    @cached_property
-    def row_of(self) -> Any:
-        """uint32[n]: the row of each text position."""
-        return invert(self.backend, self.sa)
+        return Verify(self.prefix, seeds, self.sa, self.words, self.backend.take(self._blocks))
 
     def n_wrong(self, intervals: Intervals) -> int:
-        """Return the number of patterns whose interval is not exactly that of their occurrences."""
-        wrong = Wrong(self.codes, self.sa, self.row_of, self.patterns, self.positions, intervals)
-        return int(self.backend.count(wrong, self.positions.size)[-1])
+        """Return the number of patterns whose interval differs from that of the first search."""
+        found = Intervals(*map(self.backend.to_host, intervals))
+        self.expected = self.expected or Intervals(*(array.copy() for array in found))
+        differ = [a != b for a, b in zip(found, self.expected, strict=True)]
+        return int((differ[0] | differ[1]).sum())
 
     def no_intervals(self) -> Intervals:
         """Return room for the results, initially zeros."""
         return Intervals(*(self.backend.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
-
-    def measured(
-        self, search: Callable[[Patterns, Intervals], Any], intervals: Intervals | None = None
-    ) -> dict:
-        """Return a row of a GPU's ``search(patterns, intervals)``: wrong results, seconds, speed."""
-        intervals = intervals or self.no_intervals()
-        seconds = runner.gpu_seconds(lambda: search(self.patterns, intervals))
-        speed = self.positions.size * self.length / seconds / 1e9
-        return {"wrong": self.n_wrong(intervals), "s": seconds, "Gbases/s": speed}
 
 
 def _aligned(array: Any) -> Any:

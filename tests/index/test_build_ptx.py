@@ -13,7 +13,6 @@ from fmx.index.sparse import building_gpu
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
-from fmx.search.hits import Intervals
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
@@ -32,8 +31,6 @@ CHOICES = (
     radix.Tied(WORDS, RUN),
     entries.WithoutSymbol(BYTES),
     positions.SampledRows(ROWS, BYTES),
-    synthetic.Separators(BYTES),
-    synthetic.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
@@ -64,7 +61,6 @@ JOBS = (
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
     positions.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
     positions.CutText(WORDS, BLOCKS, WORDS),
-    synthetic.Draw(BYTES, KEY, 100, ROWS),
     synthetic.Cut(WORDS, ROWS, PATTERNS),
     synthetic.Randomize(BYTES, KEY),
     synthetic.Repeat(BYTES, KEY),
