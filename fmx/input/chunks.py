@@ -14,11 +14,10 @@ from ..compiler.functions import brief, compiled, inlined
 from ..compiler.primitives import address_of, at, call_c, find_byte
 from ..errors import InputError, escaped
 from .dna import LETTERS
-from .streams import GIVEN, STANDARD, Source
+from .streams import GIVEN, STANDARD, Source, collating
 
-CHUNK_SIZE = 1 << 23
+CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
-_BLOCK = 1 << 12  # bytes
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
@@ -156,7 +155,7 @@ def _of_lines(begin: bytes) -> str:
     return "looks like SAM: convert it to BAM with samtools view -b"
 
 
-_HEAD = 1 << 14  # bytes of a file that may be one of mates
+_HEAD = 1 << 16  # bytes of a file that may be one of mates
 
 
 def advice(paths: tuple[str, ...]) -> str:
@@ -167,10 +166,14 @@ def advice(paths: tuple[str, ...]) -> str:
         return f"{paths[0]} is FASTA: its sequences are mapped as reads; if it is the reference, leave it out"
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
+        names = [name for name, _ in found]
+        is_apart = names[1::2] != names[: len(names) // 2 * 2 : 2] and len(names) > len(set(names))
+        if is_apart and (advised := collating(path)):
+            return f"{path} looks like mates that are not in turn: map them as pairs with: {advised}"
         if len(found) > 1 and _are_mates(*found[:2]):
             return f"{path} looks like interleaved mates: map them as pairs with --interleaved"
     for (one, first), (two, second) in pairwise(known):
-        if first and second and all(map(_are_mates, first, second)):
+        if first and second and all(map(_are_mates, first[:2], second)):
             return f"{one} and {two} look like mates: map them as pairs with -1 {one} -2 {two}"
     return ""
 
@@ -198,15 +201,14 @@ def _number_of(path: str) -> bytes:
 
 
 def _first_records(path: str) -> list:
-    """Return (name in a list, sequence) of the first two records, if there are as many."""
-    if not (text := _head_of(path)):
-        return []
+    """Return (name, sequence) of the first records."""
+    text = _head_of(path)
     if text.startswith(b"@"):
-        lines = text.split(b"\n")[:9]
+        lines = text.split(b"\n")
         found = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
     else:
-        found = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")[:3]][:-1]
-    return [((line[1:] if line[:1] in b"@>" else line).split()[:1], letters) for line, letters in found]
+        found = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")][:-1]
+    return [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in found]
 
 
 def _head_of(path: str) -> bytes:
@@ -221,12 +223,11 @@ def _head_of(path: str) -> bytes:
         return b""
 
 
-def _are_mates(one: tuple[list[bytes], bytes], two: tuple[list[bytes], bytes]) -> bool:
+def _are_mates(one: tuple[bytes, bytes], two: tuple[bytes, bytes]) -> bool:
     """Return whether two records have the same name, except for a number, and different sequences."""
-    if not (one[0] and two[0]) or one[1] == two[1]:
-        return False
-    (a,), (b,) = one[0], two[0]
-    return a == b or (are_mates(a, b) and a[-2:-1] == b"/")  # a.1 and a.2 may be reads in turn
+    (a, letters), (b, others) = one, two
+    is_same = a == b or (are_mates(a, b) and a[-2:-1] == b"/")  # a.1 and a.2 may be reads in turn
+    return is_same and a != b"" and letters != others
 
 
 def are_mates(one: bytes, two: bytes) -> bool:

@@ -6,6 +6,7 @@ from ..compiler.functions import compiled, inlined
 from ..errors import InputError, brief
 from .chunks import are_mates
 from .reads import ReadBatch
+from .streams import collating
 
 # Mates are the two reads of a pair: record r of two files, or two successive records of one file.
 #
@@ -44,6 +45,8 @@ def check_names(mates: Mates, step: int) -> None:
             if are_swapped
             else "mates must have equal names"
         )
+        if step == 2 and not are_swapped and (advised := collating(here.path)):
+            how = f"mates are not in turn, as if sorted by position; map them with: {advised}"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
         raise InputError(here.path, f"record {number}", what)
 

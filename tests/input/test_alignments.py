@@ -126,6 +126,30 @@ def test_pairs_come_in_turn(name, folder, index_of, command):
     assert command("search", "-q", "-x", index_of(GENOME), "--interleaved", name).records == wanted
 
 
+def test_pairs_sorted_by_position_come_with_a_command_that_works(folder, index_of, command, peer):
+    """As an error with --interleaved, as a warning without; run as it is written."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    for mate in (1, 2):
+        starts = (i * 9 + 50 * (i % 2 != mate % 2) for i in range(20))
+        letters = [naive.reverse_complement(UNIT[x : x + 25]) if x % 9 else UNIT[x : x + 25] for x in starts]
+        (folder / f"{mate}.fq").write_bytes(cases.fastq([(f"p{i}", x) for i, x in enumerate(letters)]))
+    wanted = command("search", "-q", "-1", "1.fq", "-2", "2.fq").records
+    assert sum(int(record[1]) & 66 == 66 for record in wanted) > 15
+    assert command("search", "-q", "-1", "1.fq", "-2", "2.fq", "--sort", "-o", "a b.bam").code == 0
+    advised = "samtools collate -O 'a b.bam' | fmx search --interleaved -"
+    result = command("search", "-q", "--interleaved", "a b.bam", "-o", "out.sam")
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert result.err.endswith(f"mates are not in turn, as if sorted by position; map them with: {advised}\n")
+    result = command("search", "a b.bam", "-o", "out.sam")
+    what = f"a b.bam looks like mates that are not in turn: map them as pairs with: {advised}"
+    assert [line for line in result.err.splitlines() if "warning" in line] == [f"fmx: warning: {what}"]
+    shell = f'set -o pipefail; fmx() {{ {sys.executable} -m fmx "$@"; }}; {advised} -q -x ref.fmx'
+    shell = shell.replace("samtools", peer("samtools"), 1)
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+    found = [line.split("\t") for line in done.stdout.splitlines() if line[0] != "@"]
+    assert sorted(found) == sorted(wanted)
+
+
 @pytest.mark.parametrize("name", ["u.bam", "u.cram"])
 def test_no_read_is_lost_for_its_name(name, make, index_of, command):
     """samtools fastq takes records of one name that stand together for one."""
