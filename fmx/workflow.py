@@ -26,7 +26,7 @@ from .index.plan import IndexOptions
 from .index.reference import Groups, Reference
 from .input import ReadFiles, ReadPath, paths_of
 from .input.read_range import InputRange, InputShare, wanted_range
-from .machines.places import CPU, Auto, Device, at_once
+from .machines.places import CPU, Device, is_large
 from .machines.progress import Progress, Watch
 from .output import module_of
 from .output.formats import sam
@@ -34,9 +34,9 @@ from .output.hits import Writers
 from .output.run import CountsTable, LocalRun, PartRun, Run, RunTable, ScreenTable, container, tables_of
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
-from .search.mappers import compile_all, make_mappers, map_spans
+from .search.mappers import choose_mapper, compile_all, map_spans
 from .search.mapping import MapOptions, Observers, least_bases
-from .search.summary import place_of, search_facts
+from .search.summary import search_facts
 
 if TYPE_CHECKING:
     from .index.building.build import add_groups, add_layouts, build_index
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
-    "default_index_path", "inspect", "make_mappers", "prepare", "search", "write_hits",
+    "choose_mapper", "default_index_path", "inspect", "prepare", "search", "write_hits",
 ]  # fmt: skip
 
 
@@ -68,12 +68,12 @@ if not TYPE_CHECKING:  # a type checker would accept any name
 
 
 class Search(NamedTuple):
-    """What a search prepares before it reads: ``mappers`` of MapOptions to a ``reference``, with a ``tally``,
-    ``screen`` and ``watch`` or None; a ``writer``, and the bytes before its first record."""
+    """What a search prepares before it reads: a ``mapper`` of MapOptions to a ``reference``; a
+    ``tally``, ``screen`` and ``watch``, or None; a ``writer``, and the bytes before its first record."""
 
     reference: Reference
     options: MapOptions
-    mappers: "list[MapsSpans | Auto[MapsSpans]]"
+    mapper: "MapsSpans"
     tally: "Tally | None"
     screen: "Screen | None"
     watch: Watch | None
@@ -88,8 +88,12 @@ def prepare(
     output: SearchOutput,
     progress: Progress,
     device: Device,
+    n_shards: int = 1,
 ) -> Search:
-    """Prepare a search for ``write_hits``; the result can be used for several outputs in turn."""
+    """Prepare a search for ``write_hits``; the result can be used for several outputs in turn.
+
+    ``n_shards``: how many shards the reads are divided into; each output gets one.
+    """
     object_cache.on_first_compile(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
@@ -103,12 +107,13 @@ def prepare(
         counted = together(tally, screen)
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
-    observers, all_files = Observers(counted, clock), files if options.first is None else ()
-    mappers = make_mappers(fm_index, options, device, progress, writer, observers, all_files)
-    compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
+    is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
+    observers = Observers(counted, clock)
+    mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
+    compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is compressed on the CPU: {why}")
-    return Search(reference, options, mappers, tally, screen, watch, writer, head)
+    return Search(reference, options, mapper, tally, screen, watch, writer, head)
 
 
 def search(
@@ -137,13 +142,13 @@ def write_hits(
 ) -> "Summary | PairSummary":
     """Map reads with a prepared search; ``shard``: the part of a run to do, or None for all reads."""
     files = paths_of(paths)
-    reference, options, mappers, tally, screen, watch, writer, head = prepared
+    reference, options, mapper, tally, screen, watch, writer, head = prepared
     for counter in (tally, screen):
         if counter:
             counter.clear()
     wall = progress.wall
     if watch:
-        watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
+        watch.begin(wall, [mapper.session] if mapper.session else [])
     made = container(output.records, reference)
     run: Run = (
         shard.beside(tuple(output.reads.takers().values()), made)
@@ -152,9 +157,8 @@ def write_hits(
             output.path, made, options.n_threads, tables_of(output), output.reads.takers(), output.reports
         )
     )
-    chunk_size = min(mapper.options.chunk_size for mapper in mappers)
+    chunk_size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
     with run.opened(head, writer.end()) as sink:
-        n_threads = sum(mapper.options.n_threads for mapper in mappers)
         share = InputShare(() if shard else files)
         if options.collapse:
             distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
@@ -167,21 +171,18 @@ def write_hits(
             progress.follow(share)
         sink = wall.written(sink)
         with wall.spending("mapping"):
-            summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
+            summary = map_spans(mapper, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
         tables = list(_tables(tally, screen, output, summary, reference.groups))
         facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
         run.note(summary, tables, facts)
-    for mapper in mappers:
-        if isinstance(mapper, Auto):
-            progress.say(f"searched on {mapper.sentence()}")
     return summary
 
 
 def _facts(watch: Watch, prepared: Search, summary: "Summary | PairSummary", by_group: bool) -> dict:
     """Return the facts of a search for its report."""
     found = search_facts(summary, prepared.tally, prepared.screen, by_group)
-    return watch.facts([place_of(mapper) for mapper in prepared.mappers], summary, found)
+    return watch.facts([str(prepared.mapper.session or "the CPU")], summary, found)
 
 
 def _distinct(

@@ -140,24 +140,14 @@ ON_GPU = [
     *(f"search -x t.fmx few.fq -o out.{kind}" for kind in KINDS),
     "search -x t.fmx few.bgzf.gz -o out.bam",
     "search -x t.fmx few.fq -a --counts counts.tsv -o out.sam",
-    "search -x t.fmx few.fq --mismatches 1 --counts counts.tsv -o out.sam",
-    "search -x t.fmx few.fq --mismatches 1 --strata -o out.bam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.sam",
     "search -x t.fmx -1 few.fq -2 few.fq.gz -o out.bam",
-    "search -x t.fmx -1 few.fq -2 few.fq.gz --report run.json -o out.sam",
-    "search -x t.fmx -1 few.fq -2 few.fq.gz --mismatches 1 --report run.json -o out.sam",
-    *(
-        f"search -x t.fmx -1 few.fq -2 few.fq.gz --mismatches 1 --strata -o out.{kind}"
-        for kind in ("sam", "bam")
-    ),
+    "search -x t.fmx few.fq --report run.json -o out.sam",
     "search -x many.fmx few.fq -o out.sam",
     "search -x many.fmx --layout sampled few.fq -o out.bam",
     "search -x minimizers.fmx few.fq -o out.sam",
-    "mem -x t.fmx few.fa",
     "index tiny.fa -o lcp.fmx --with-lcp",
     "mem -x lcp.fmx --algorithm mummergpu few.fa",
-    "index few.fa -o few.fmx",
-    "search -x t.fmx -x few.fmx few.fq -o out.sam",
 ]
 # What a command, or a program of LIBRARY, notes of each function: its name, kB of code, and the modules of
 # contracts' bodies.

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from ..errors import DeviceError, n_of
 from ..input.streams import named_output
-from ..jobs import JobContext, LocalCache, PartedJob, Resources, cache_for
+from ..jobs import IndexedJob, JobContext, LocalCache, PartedJob, Resources, cache_for
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
 from ..jobs.run import Part, say_shards
@@ -194,11 +194,14 @@ def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
 def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
 
-    On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs; with
-    ``auto`` it runs on a GPU if one is free and suitable.
+    On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs. With
+    ``auto``, shards of reads run on the CPU, because they are small; others on a GPU if one is free and
+    suitable.
     """
     keep_freed()
     cache, part, engine = cache_for((job, resources, run)), Part(*shard, folder, run), resources.engine
+    if engine == "auto" and isinstance(job, IndexedJob):
+        engine = "cpu"
     numbers = _gpus_for(resources) if engine != "cpu" else []
     with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
         if number is not None:

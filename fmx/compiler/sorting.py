@@ -163,9 +163,3 @@ def last_until(array, low, high, value):
         else:
             high = middle
     return low
-
-
-@inlined
-def find_run(first, j):
-    """Return the run i that holds j, where run i is [first[i], first[i + 1]); there may be empty runs."""
-    return last_until(first, 0, first.size - 1, j)

@@ -13,7 +13,7 @@ from ..input import PairedFiles, pair_spans, spans
 from ..input.read_range import InputShare, in_turn
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
-from ..machines.pipeline import Emit, add_up, run_at
+from ..machines.pipeline import Emit, add_up, run_ordered
 from ..machines.progress import Clock, Progress
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import MANY, NONE, GuideTable
@@ -303,5 +303,7 @@ def count_samples(
     def say(total: SampleTallies, seconds: float) -> str:
         return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
 
-    parts = run_at([counter], partial(Counter.work, clock=clock), items, None)
+    parts = run_ordered(
+        items, [partial(Counter.work, counter, clock=clock)] * counter.options.n_threads, None
+    )
     return add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say).tallies()

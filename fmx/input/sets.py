@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
+from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .dna import CODE, SETS, WORD, symbols
 from .reads import FORWARD, REVERSE, pack_read, pack_reverse
@@ -109,91 +109,30 @@ def can_occur(batch, r, table, most):
     return n > most and empty <= most
 
 
-@by_type
+@inlined
 def is_plain(sets, i):
     """Return whether pattern i has only A C G T."""
-
-
-@by_type
-def first_word(sets, i):
-    """Return where in ``sets.words`` the packed symbols of a plain pattern i begin."""
-
-
-@by_type
-def set_at(sets, i, j):
-    """Return the set (uint8) of symbol j of a pattern i that is not plain."""
-
-
-@by_type
-def unmatched(sets, i, j, n, ours):
-    """Return the lower bits of the n symbols in ``ours``, the first highest, that pattern i does not match.
-
-    It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
-    """
-
-
-@is_plain.register(Sets)
-def _is_plain(sets, i):
     return sets.first[i] < 0
 
 
-@first_word.register(Sets)
-def _first_word(sets, i):
+@inlined
+def first_word(sets, i):
+    """Return where in ``sets.words`` the packed symbols of a plain pattern i begin."""
     return sets.plane[i] >> 2
 
 
-@set_at.register(Sets)
-def _set_at(sets, i, j):
+@inlined
+def set_at(sets, i, j):
+    """Return the set (uint8) of symbol j of a pattern i that is not plain."""
     return at(sets.sets, sets.first[i] + j)
 
 
-class ReadSets(NamedTuple):
-    """The reads of a ReadBatch and its Patterns as base sets: A C G T U, and others, which match nothing.
+@inlined
+def unmatched(sets, i, j, ours):
+    """Return the lower bits of the symbols in ``ours``, the first highest, that pattern i does not match.
 
-    Pattern 2r is read r, pattern 2r + 1 its reverse complement. ``data``, ``start``, ``searchable``: of the
-    batch. ``words``, ``first``: of the Patterns, where other letters are any base. ``length``
-    int64[2 * n_reads]: symbols, 0 if not searched.
+    It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
     """
-
-    data: np.ndarray
-    start: np.ndarray
-    searchable: np.ndarray
-    words: np.ndarray
-    first: np.ndarray
-    length: np.ndarray
-
-
-@is_plain.register(ReadSets)
-def _is_read_plain(sets, i):
-    return sets.searchable[i >> 1]
-
-
-@first_word.register(ReadSets)
-def _first_word_of_read(sets, i):
-    return at(sets.first, i)
-
-
-@set_at.register(ReadSets)
-def _set_of_read(sets, i, j):
-    begin = sets.start[i >> 1]
-    if i & 1:
-        return reversed_bits(PLAIN[sets.data[begin + sets.length[i] - 1 - j]])
-    return PLAIN[sets.data[begin + j]]
-
-
-@unmatched.register(ReadSets)
-def _unmatched_of_read(sets, i, j, n, ours):
-    differ = ours ^ at(sets.words, at(sets.first, i) + (j >> 5))
-    found = (differ | differ >> np.uint64(1)) & np.uint64(_LOW)
-    if not is_plain(sets, i):
-        for k in range(n):
-            if set_at(sets, i, j + k) == 0:
-                found |= np.uint64(1) << np.uint64(62 - 2 * k)
-    return found
-
-
-@unmatched.register(Sets)
-def _unmatched(sets, i, j, n, ours):
     plane = at(sets.plane, i) + (j >> 3)
     low = ours & np.uint64(_LOW)
     high = (ours >> np.uint64(1)) & np.uint64(_LOW)
@@ -289,7 +228,7 @@ def changes_at(words, position, sets, i, most):
     while done < length:
         k = min(length - done, np.int64(WORD))
         ours = symbols(words, 0, position + done, k) << np.uint64(64 - 2 * k)
-        other = unmatched(sets, i, done, k, ours) & ~((np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1))
+        other = unmatched(sets, i, done, ours) & ~((np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1))
         n += popcount(other)
         if n > most:
             return np.int64(NONE)

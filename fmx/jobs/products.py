@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ..compiler import object_cache
 from ..input.tables import read_pairs
 from ..machines.progress import Progress
 from ..output import lines
 from ..output.run import LocalRun
-from ..search.mappers import make_mappers
+from ..search.mappers import choose_mapper
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
@@ -44,12 +44,12 @@ class ProductsJob(IndexedJob):
     def identity(self, opened: Opened) -> dict:
         return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
 
-    def prepare(self, opened: Opened, context: JobContext) -> list:
+    def prepare(self, opened: Opened, context: JobContext) -> Any:
         object_cache.on_first_compile(context.progress)
         options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
-        return make_mappers(opened.fm_index, options, context.resources.place, context.progress)
+        return choose_mapper(opened.fm_index, options, context.resources.place, context.progress)
 
-    def execute(self, opened: Opened, prepared: list, context: JobContext) -> ProductSummary:
+    def execute(self, opened: Opened, prepared: Any, context: JobContext) -> ProductSummary:
         pairs, run = read_pairs(self.pairs), context.shard or LocalRun(self.output.path)
         own = pairs[slice(*run.share_of(len(pairs)))]
         return amplify(opened.fm_index, own, prepared, self.output, lines, run, context.progress)

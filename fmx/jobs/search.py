@@ -80,7 +80,7 @@ class SearchJob(IndexedJob):
 
     def open(self, context: JobContext) -> Opened:
         index, near, matrix = self.index, self.mapping.near, self.output.records.matrix
-        if near and near.needs_any_length(context.resources.engine):
+        if near and near.iupac:
             index = index.of_any_length()
         opened = index.open(context, near is not None, self._remedy())
         if matrix:
@@ -117,7 +117,8 @@ class SearchJob(IndexedJob):
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
             options = replace(options, chunk_size=size)
         sources, output = self.reads.sources(options.pairing is not None), opened.in_report(self.output)
-        return prepare(opened.fm_index, sources, options, output, context.progress, context.resources.place)
+        place, n_shards = context.resources.place, context.shard.n_shards if context.shard else 1
+        return prepare(opened.fm_index, sources, options, output, context.progress, place, n_shards)
 
     def execute(self, opened: Opened, prepared: Search, context: JobContext) -> "Summary | PairSummary":
         reads, shard = self.reads, context.shard

@@ -49,7 +49,7 @@ class ShardRun:
         is_lasting: bool = True,
         given: dict | None = None,
     ) -> None:
-        self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
+        self._folder, self._shard, self._run, self.n_shards = Path(folder), Shard(*shard), run, shard[1]
         self._wall, self._cache = wall, cache
         self._is_lasting, self._given = is_lasting, given or {}
         self._place = self._folder / name_of(*self._shard)

@@ -28,10 +28,6 @@ Sequences = Path | Iterable[str | bytes] | Mapping[str, str | bytes]
 Strands = Literal["both", "forward", "reverse"]
 Orientation = Literal["fr", "rf", "ff"]
 Unique = Literal["reference", "both"]
-Engine = Literal[
-    "cpu", "cuda", "auto", "cuda_task-naive", "cuda_task-naive16", "cuda_task-improved", "cuda_memory",
-    "cuda_full", "cuda_full-2", "cuda_full-4", "cuda_full-8", "cuda_full-16",
-]  # fmt: skip
 STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
 UNIQUE = {"reference": IN_REFERENCE, "both": IN_BOTH}
 Default = TypeVar("Default", int, None)

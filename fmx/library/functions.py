@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import get_args
 
 import numpy as np
 
 from .. import limits
+from ..errors import UnsupportedError
 from ..index import fm_index, layouts
 from ..index.building.build import build_into
 from ..index.disk import default_index_path, index_at
@@ -21,8 +21,8 @@ from ..jobs.run import run
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
-from .arguments import Engine, Path, Sequences, SequenceSource
-from .index import Index, Searchers
+from .arguments import Path, Sequences, SequenceSource
+from .index import Index
 from .table import PAIR, Names, Table, make_table
 
 
@@ -47,7 +47,7 @@ def build(
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
         threads: Number of threads; all cores by default.
-        engine: Where to build and search: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
+        engine: Where to build: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
     Raises:
         InputError: The file cannot be read, or is not a reference.
@@ -72,7 +72,7 @@ def build(
     if groups is not None:
         options = replace(options, groups=os.fspath(arguments.file("groups", groups)))
     run(IndexJob(references, os.fspath(path), options), Resources(n_threads, engine))
-    return open_index(path, threads=threads, engine=engine)
+    return open_index(path, threads=threads)
 
 
 def from_sequences(
@@ -93,7 +93,7 @@ def from_sequences(
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
         threads: Number of threads; all cores by default.
-        engine: Where to build and search: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
+        engine: Where to build: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
     Raises:
         InputError: A sequence is empty or contains a character that is not a base, or SAM does not allow a
@@ -114,7 +114,7 @@ def from_sequences(
     def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
         return fm_index.take(held, layout, method)
 
-    return Index(load, Searchers(device, n_threads))
+    return Index(load, n_threads)
 
 
 def _build_options(layout: object, sa_rate: object, prefix_length: object) -> IndexOptions:
@@ -132,7 +132,7 @@ def open_index(
     layout: str | None = None,
     method: limits.Method = "auto",
     threads: int | None = None,
-    engine: Engine = "cpu",
+    engine: limits.Processor = "cpu",
 ) -> Index:
     """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
@@ -142,12 +142,11 @@ def open_index(
         method: Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or
             auto, the fastest that the index supports.
         threads: Number of threads; all cores by default.
-        engine: Where to search: cpu, cuda (a GPU), auto (a GPU if one can be used, else the CPU), or a GPU
-            engine by name.  The index stays on the GPU for the next search.
+        engine: cpu, or auto, which is the same here; on a GPU, only ``fmx search --engine cuda`` maps reads.
 
     Raises:
         IndexFileError: There is no index, or it is damaged.
-        UnsupportedError: The index has no such layout, or does not support the method.
+        UnsupportedError: The index has no such layout, or does not support the method; or engine is cuda.
         TypeError, ValueError: An argument is wrong.
 
     Examples:
@@ -158,10 +157,14 @@ def open_index(
     if layout is not None:
         arguments.names("layout", layout)
     arguments.one_of("method", method, limits.METHODS)
-    device = Device(arguments.one_of("engine", engine, get_args(Engine)))
+    if arguments.one_of("engine", engine, limits.PROCESSORS) == "cuda":
+        raise UnsupportedError(
+            "an opened index is searched on the CPU only: leave out engine, or map files with 'fmx search "
+            "--engine cuda'"
+        )
     n_threads = arguments.threads(threads)
     load = partial(fm_index.load, index_at(path), n_threads=n_threads)
-    return Index(load, Searchers(device, n_threads), layout=layout, method=method)
+    return Index(load, n_threads, layout=layout, method=method)
 
 
 # Pairwise alignment, as an array.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,42 +9,14 @@ import numpy as np
 from .. import limits
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
-from ..machines.places import Auto, Device
-from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
-from ..mem.matching import Finder, FormatsMatches, MemOptions
-from ..mem.pipeline import make_finders
+from ..mem.matching import Finder, MemOptions
 from ..search import hits
-from ..search.mappers import MapperCache
+from ..search.mappers import make_mapper
 from ..search.mapping import MapOptions
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
 from .table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, joined
-
-
-class Searchers:
-    """Mappers and finders of one index, on a Device with ``n_threads``."""
-
-    def __init__(self, device: Device, n_threads: int) -> None:
-        self.device, self.n_threads = device, n_threads
-        self._cache = MapperCache()
-
-    def close(self) -> None:
-        """Free the memory of GPUs."""
-        self._cache.clear()
-
-    def mappers(self, index: AnyIndex, options: MapOptions) -> list:
-        """Return the mappers for MapOptions.  Raises DeviceError, UnsupportedError."""
-        own = replace(options, n_threads=self.n_threads)
-        return self._cache.mappers(index, own, self.device, Progress(quiet=True))
-
-    def finders(
-        self, index: AnyIndex, options: MemOptions, writer: FormatsMatches
-    ) -> list[Finder | Auto[Finder]]:
-        """Finders of maximal matches, which ``writer`` formats."""
-        self.close()
-        make = partial(Finder, index, writer=writer)
-        return make_finders(make, index, options, self.device, Progress(quiet=True))
 
 
 class Index:
@@ -64,8 +35,8 @@ class Index:
         group_of_contig: The number of each contig's group, uint32[n]; None without groups.
     """
 
-    def __init__(self, load: Callable[..., AnyIndex], searchers: Searchers, **wanted: Any) -> None:
-        self._load, self._searchers, self._wanted = load, searchers, wanted
+    def __init__(self, load: Callable[..., AnyIndex], n_threads: int, **wanted: Any) -> None:
+        self._load, self._n_threads, self._wanted = load, n_threads, wanted
         self._opened: AnyIndex | None = load(**wanted)
         self._others: dict[tuple, AnyIndex] = {}  # the index opened for other methods
         reference = self._opened.reference
@@ -77,12 +48,11 @@ class Index:
     def __repr__(self) -> str:
         what = [n_of(len(self.contigs), "contig"), n_of(int(self.lengths.sum()), "base")]
         what += [n_of(len(self.groups), "group")] if self.groups else []
-        what += [] if self._searchers.device.engine == "cpu" else [f"engine {self._searchers.device.engine}"]
         what += [] if self._opened else ["closed"]
         return f"<fmx.Index {self.path or 'in memory'}: {', '.join(what)}>"
 
     def close(self) -> None:
-        """Release the memory, the files and the GPUs of the index; contigs and lengths stay available.
+        """Release the memory and the files of the index; contigs and lengths stay available.
 
         Searching a closed index raises ValueError.  Tables remain valid.  Iterators of ``search_chunks`` can
         be finished, and release what they use at their end.
@@ -95,7 +65,6 @@ class Index:
         """
         self._opened, self._load = None, _refuse
         self._others.clear()
-        self._searchers.close()
 
     def __enter__(self) -> Self:
         self._index  # noqa: B018  # raises if the index is closed
@@ -129,7 +98,6 @@ class Index:
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
 
         Examples:
@@ -199,7 +167,6 @@ class Index:
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
             UnsupportedError: The reference has too many contigs, or too long ones.
 
@@ -210,12 +177,12 @@ class Index:
         policy = arguments.policy(k, at_most, seed)
         pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = SequenceSource("reads1", reads1), SequenceSource("reads2", reads2)
-        mappers = self._mappers(MapOptions(policy, pairing=pairing, near=_near(mismatches, strata)))
+        mapper = self._mapper(MapOptions(policy, pairing=pairing, near=_near(mismatches, strata)))
         has_names, dtype = (
             all(source.has_names for source in sources),
             NEAR_PROPER_PAIR if mismatches else PROPER_PAIR,
         )
-        return self._joined(dtype, has_names, results.pair(mappers, sources, self._index.reference))
+        return self._joined(dtype, has_names, results.pair(mapper, sources, self._index.reference))
 
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -235,7 +202,6 @@ class Index:
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
 
         Examples:
@@ -245,7 +211,7 @@ class Index:
         near = arguments.near(mismatches, iupac, best_first=False)
         source = SequenceSource("patterns", patterns)
         options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
-        found = results.search(self._mappers(options), source, self._index.reference)
+        found = results.search(self._mapper(options), source, self._index.reference)
         return self._joined(NEAR_HIT if near else HIT, source.has_names, found)
 
     def count(
@@ -264,7 +230,6 @@ class Index:
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
 
         Examples:
@@ -273,7 +238,7 @@ class Index:
         """
         source, near = SequenceSource("reads", reads), arguments.near(mismatches, iupac)
         options = MapOptions(strands=arguments.strand_set(strands), near=near)
-        return results.count(self._mappers(options), source)
+        return results.count(self._mapper(options), source)
 
     def mem(
         self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
@@ -296,7 +261,6 @@ class Index:
 
         Raises:
             InputError: A file cannot be read, or a record is damaged.
-            DeviceError: There is no GPU, or it has too little memory.
             TypeError, ValueError: An argument is wrong.
             UnsupportedError: The index has no whole suffix array.
 
@@ -308,10 +272,10 @@ class Index:
         which = arguments.strand_set(strands)
         kept = ANY if unique is None else arguments.unique_set(unique)
         source, index = SequenceSource("queries", queries), self._for_matches()
-        options = MemOptions(least, which, kept, self._searchers.n_threads)
+        options = MemOptions(least, which, kept, self._n_threads)
         writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
-        finders = self._searchers.finders(index, options, writer)
-        return self._joined(MATCH, source.has_names, results.match(finders, source, index.reference))
+        finder = Finder(index, options, writer)
+        return self._joined(MATCH, source.has_names, results.match(finder, source, index.reference))
 
     @property
     def _index(self) -> AnyIndex:
@@ -328,15 +292,13 @@ class Index:
     ) -> Iterator[Table]:  # fmt: skip
         policy = arguments.policy(k, at_most, seed)
         near, is_shown = _near(mismatches, strata), arguments.yes_or_no("progress", progress)
-        mappers = self._mappers(MapOptions(policy, arguments.strand_set(strands), near=near))
-        return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
+        mapper = self._mapper(MapOptions(policy, arguments.strand_set(strands), near=near))
+        return results.search(mapper, source, self._index.reference, is_shown, policy.seed >= 0)
 
-    def _mappers(self, options: MapOptions) -> results.Mappers:
-        """Return the mappers for these options."""
-        near, index = options.near, self._index
-        if near:
-            index = self._with_text(near.needs_any_length(self._searchers.device.engine))
-        return self._searchers.mappers(index, options)
+    def _mapper(self, options: MapOptions) -> Any:
+        """Return the mapper for these options."""
+        index = self._with_text(options.near.iupac) if options.near else self._index
+        return make_mapper(index, replace(options, n_threads=self._n_threads))
 
     def _with_text(self, any_length: bool) -> AnyIndex:
         """The index for near matches; ``any_length``: with a method that finds patterns of any length."""

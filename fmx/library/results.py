@@ -1,10 +1,10 @@
 """Formats hits and matches as rows of Tables, where commands write records."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from ..input.mates import Mates
 from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.pipeline import run_at
-from ..machines.places import Auto, at_once
+from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
 from ..mem.matching import Finder
 from ..mem.pipeline import matched
@@ -30,8 +29,6 @@ from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits
 from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
-
-Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # from Searchers.mappers
 
 
 class RowPiece(NamedTuple):
@@ -142,10 +139,10 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
 
 
 def search(
-    mappers: Mappers, source: SequenceSource, reference: Reference, is_shown: bool = False,
+    mapper: Any, source: SequenceSource, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
-    """Yield a Table for each chunk of reads; ``mappers`` from Searchers.mappers.
+    """Yield a Table for each chunk of reads, mapped by a Mapper.
 
     ``is_shown``: show progress on standard error; ``is_numbered``: unnamed reads get numbers.
     """
@@ -153,40 +150,35 @@ def search(
     progress.follow(share)
     if is_shown:
         object_cache.on_first_compile(progress)
-    dtype = NEAR_HIT if mappers[0].options.near else HIT
+    dtype = NEAR_HIT if mapper.options.near else HIT
     writer = HitRows(dtype, reference.blocks, source.has_names)
-    plan = share.of(source.plan(*_sizes(mappers), is_numbered))
-    yield from _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
+    plan = share.of(source.plan(*_sizes(mapper), is_numbered))
+    yield from _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
 
 
 def pair(
-    mappers: Mappers, sources: tuple[SequenceSource, SequenceSource], reference: Reference
+    mapper: Any, sources: tuple[SequenceSource, SequenceSource], reference: Reference
 ) -> Iterator[Table]:
-    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mappers`` of pairs."""
+    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mapper``: a PairMapper."""
     has_names = all(source.has_names for source in sources)
-    dtype = NEAR_PROPER_PAIR if mappers[0].options.near else PROPER_PAIR
+    dtype = NEAR_PROPER_PAIR if mapper.options.near else PROPER_PAIR
     writer, progress = PairRows(dtype, reference.blocks, has_names), Progress(quiet=True)
-    plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
-    return _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
+    plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mapper))
+    return _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
 
 
-def match(
-    finders: Sequence[Finder | Auto[Finder]], source: SequenceSource, reference: Reference
-) -> Iterator[Table]:
-    """Yield a Table for each chunk of queries, or for part of one.
-
-    ``finders`` from Searchers.finders, with a MatchRows as writer.
-    """
-    first, progress = at_once(finders)[0], Progress(quiet=True)
-    plan = source.plan(first.task_size, sum(finder.options.n_threads for finder in finders))
-    return _tables(first.writer, partial(matched, finders, plan, progress), reference, progress)
+def match(finder: Finder, source: SequenceSource, reference: Reference) -> Iterator[Table]:
+    """Yield a Table for each chunk of queries, or for part of one; the Finder has a MatchRows as writer."""
+    plan: Any = source.plan(finder.task_size, finder.options.n_threads)
+    writer: Any = finder.writer
+    return _tables(writer, partial(matched, finder, plan), reference, Progress(quiet=True))
 
 
-def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
+def count(mapper: Mapper, source: SequenceSource) -> np.ndarray:
     """Return the number of occurrences of each read, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
-    def work(mapper: Mapper, emit: Callable, span: SpanLike) -> int:
+    def work(emit: Callable, span: SpanLike) -> int:
         found = mapper.search(span.read())
         if mapper.options.near:
             for _ in mapper.hits_of(found):  # computes the totals
@@ -194,7 +186,8 @@ def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
         emit(found.total)
         return found.total.size
 
-    for _ in run_at(mappers, work, source.plan(*_sizes(mappers)), parts.append, amount=int):
+    workers = [work] * mapper.options.n_threads
+    for _ in run_ordered(source.plan(*_sizes(mapper)), workers, parts.append):
         pass
     return np.concatenate(parts)
 
@@ -224,7 +217,6 @@ def _tables(
             yield make_table(rows, names)
 
 
-def _sizes(mappers: Mappers) -> tuple[int, int]:
-    """Return (bytes per span, number of threads) for mappers."""
-    size = min(mapper.options.chunk_size for mapper in mappers)
-    return size, sum(mapper.options.n_threads for mapper in mappers)
+def _sizes(mapper: Any) -> tuple[int, int]:
+    """Return (bytes per span, number of threads) of a mapper."""
+    return mapper.options.chunk_size, mapper.options.n_threads

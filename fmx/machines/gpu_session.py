@@ -7,8 +7,7 @@ module has no kernels, so `fmx pairwise` can be tested with simulated kernels an
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from queue import LifoQueue
 from typing import TYPE_CHECKING, Any
@@ -31,13 +30,11 @@ RESERVE = 512 << 20  # bytes left to the device and its libraries; if more, a tw
 class Arrays:
     """Arrays by name and dtype, replaced only when a larger one is requested, with an eighth to spare.
 
-    Allocation is slow on a GPU.  ``sizes`` {name: (n, dtype)}: the minimum size of the array of that name.
+    Allocation is slow on a GPU.
     """
 
-    def __init__(
-        self, make: Callable[[int, Any], Any], sizes: Mapping[str, tuple[int, Any]] | None = None
-    ) -> None:
-        self._make, self._sizes = make, sizes or {}
+    def __init__(self, make: Callable[[int, Any], Any]) -> None:
+        self._make = make
         self._held: dict[tuple[str, np.dtype], Any] = {}
 
     def __call__(self, name: str, n: int, dtype: "DTypeLike") -> Any:
@@ -46,8 +43,7 @@ class Arrays:
         held = self._held.get(key)
         if held is None or held.size < n:
             more = n >> 3 if self._held.pop(key, None) is not None else 0
-            least, _ = self._sizes.get(name, (1, dtype))
-            held = self._held[key] = self._make(max(n + more, least), dtype)
+            held = self._held[key] = self._make(max(n + more, 1), dtype)
         return held
 
 
@@ -116,16 +112,9 @@ class GpuStream:
     time.  ``n_bytes`` of the device are allocated at once.
     """
 
-    def __init__(
-        self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True, n_bytes: int = 0
-    ) -> None:
+    def __init__(self, clock: Clock, timed: bool = True, n_bytes: int = 0) -> None:
         self.clock, self.handle, self._timed = clock, gpu.stream(), timed
-        self.there, self.here = (
-            Arrays(Block(n_bytes) if n_bytes else gpu.empty, arrays),
-            Arrays(gpu.pinned, arrays),
-        )
-        for name, (n, dtype) in arrays.items():
-            self.there(name, n, dtype)  # at once, while memory is free; pinning host memory takes longer
+        self.there, self.here = Arrays(Block(n_bytes) if n_bytes else gpu.empty), Arrays(gpu.pinned)
         self.holds: object = None  # whatever its owner keeps there
         self._marks: list = []
 
@@ -166,14 +155,12 @@ class GpuStream:
 class GpuStreams:
     """The streams of a GPU; each is used by one host thread at a time."""
 
-    def __init__(
-        self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool, at_once: int
-    ) -> None:
+    def __init__(self, n: int, session: "GpuSession", timed: bool, at_once: int) -> None:
         self.n, self.clock, self._session = n, session.clock, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
         self._own = threading.local()  # ``stream``: the one that this thread uses now
         for _ in range(n):
-            self._idle.put(session.stream(arrays, timed, at_once))
+            self._idle.put(session.stream(timed, at_once))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``work(stream, ...)`` for an idle stream, or the one this thread holds.  Raises
@@ -208,40 +195,23 @@ class GpuSession:
     def __str__(self) -> str:
         return f"GPU {self.number}, {self.name}"
 
-    def share(self, part: int, whole: int) -> "GpuSession":
-        """Return a session on this GPU with the fraction ``part / whole`` of its memory."""
-        own = copy(self)
-        own.memory = self.memory * part // whole
-        return own
-
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``work(...)``, run by this thread on this GPU.  Raises DeviceError."""
         gpu.use(self.number)
         with gpu.errors():
             return work(*arguments)
 
-    def stream(
-        self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True, at_once: int = 0
-    ) -> GpuStream:
+    def stream(self, timed: bool = True, at_once: int = 0) -> GpuStream:
         """Create a stream for one owner, which allocates ``at_once`` bytes of the device."""
-        return GpuStream(self.clock, arrays or {}, timed, at_once)
+        return GpuStream(self.clock, timed, at_once)
 
     def streams(
-        self,
-        most: int,
-        resident: int = 0,
-        arrays: Mapping[str, tuple[int, Any]] | None = None,
-        n_bytes: int = 0,
-        timed: bool = True,
-        at_once: int = 0,
+        self, most: int, resident: int = 0, n_bytes: int = 0, timed: bool = True, at_once: int = 0
     ) -> GpuStreams:
         """Create GpuStreams for host threads: at most ``most``, and as many as fit beside ``resident`` bytes.
 
-        ``arrays`` {name: (n, dtype)}: buffers that each stream allocates at once on host and device;
-        ``n_bytes``: what a stream may use in addition, ``at_once`` of them allocated now; ``timed``: measure
-        the stages of each stream.  Raises DeviceError.
+        ``n_bytes``: what a stream may use, ``at_once`` of them allocated now; ``timed``: measure the stages
+        of each stream.  Raises DeviceError.
         """
-        arrays = arrays or {}
-        of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
-        n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(GpuStreams, n, self, arrays, timed, at_once)
+        n = min(most, memory_beside(self.memory, resident, n_bytes) // max(n_bytes, 1))
+        return self.run(GpuStreams, n, self, timed, at_once)

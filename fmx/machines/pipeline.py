@@ -18,7 +18,6 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from .places import Auto
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -325,28 +324,6 @@ def run_ordered(
             queue.do(taken[0], step, work, *taken)
 
     yield from run(queue, [partial(loop, work) for work in workers], write)
-
-
-def run_at(
-    places: Iterable[Any],
-    work: Callable[..., Any],
-    items: Iterable[Any],
-    write: Callable[[Any], object] | None,
-    share: Callable[[], float | None] = lambda: None,
-    amount: Callable[[Any], int] = lambda summary: summary.reads,
-) -> Generator[Any, None, None]:
-    """Yield the results of ``work(place, emit, item)`` as run_ordered does, at several places.
-
-    Each place has the threads of its options.  For an Auto place, ``share()`` is the fraction of the whole
-    that is done, or None if unknown, and ``amount(result)`` is the size of a result.
-    """
-    workers: list[Callable[..., Any]] = []
-    for place in places:
-        if isinstance(place, Auto):
-            place.begin(share)
-        by_place = partial(place.do, work, amount) if isinstance(place, Auto) else partial(work, place)
-        workers += [by_place] * place.options.n_threads
-    yield from run_ordered(items, workers, write)
 
 
 def add_up(

@@ -1,7 +1,7 @@
 """Matching: from queries to lines of matches, by several threads; a warning if matches are too many."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from ..errors import bytes_of, n_of
 from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
-from ..machines.pipeline import Emit, Shares
+from ..machines.pipeline import Emit
 from ..search.mapper import part_on_cpu
 from ..search.mapping import BOTH
 from ..search.summary import Sums
@@ -148,11 +148,10 @@ ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
 class TaskSizes(NamedTuple):
-    """Starts of matches per task, on the CPU, a GPU, or either with engine auto; longer queries are split."""
+    """Starts of matches per task, on the CPU and on a GPU; longer queries are split."""
 
     cpu: int = 1 << 20
     gpu: int = 1 << 24
-    auto: int = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -347,19 +346,13 @@ class Finder:
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
 
-def bases_of(result: "MemSummary | Shares") -> int:
-    """Return the bases of the queries of a result."""
-    return 0 if isinstance(result, Shares) else result.bases
-
-
-def compile_all(finders: Sequence[Finder]) -> None:
+def compile_all(finder: Finder) -> None:
     """Run all steps without a match, so that all code is compiled by one thread before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
-    for finder in finders:
-        strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
-        for _ in finder.matcher.slices(strands):
-            pass
-        if finder.options.unique:
-            in_reference(finder.searchers, strands, nothing)
-        finder.writer.format(batch, strands, nothing, (0, 2))
+    strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
+    for _ in finder.matcher.slices(strands):
+        pass
+    if finder.options.unique:
+        in_reference(finder.searchers, strands, nothing)
+    finder.writer.format(batch, strands, nothing, (0, 2))

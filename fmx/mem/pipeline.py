@@ -12,9 +12,8 @@ from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import ReadPath
 from ..input.read_range import InputRange, InputShare
 from ..machines.gpu_session import GpuSession
-from ..machines.jobs import run_all
-from ..machines.pipeline import Emit, Shares, add_up, run_at
-from ..machines.places import Auto, Device, at_once, choose_place, for_each, teams
+from ..machines.pipeline import Emit, Shares, add_up, run_ordered
+from ..machines.places import Device
 from ..machines.progress import Progress, Watch, Writable
 from ..output import module_of
 from ..output.formats import sam
@@ -29,16 +28,13 @@ from .matching import (
     MemOptions,
     MemSummary,
     QueryShare,
-    bases_of,
     compile_all,
-    join,
-    make_matcher,
 )
-from .mummergpu import MummerGpu
-from .seeds import Seeds
+from .mummergpu import make_mummergpu
 
 if TYPE_CHECKING:
     from ..input import SpanLike
+    from .mummergpu_gpu import GpuMummer
 
 
 @dataclass(frozen=True)
@@ -59,11 +55,12 @@ class MemOutput(SingleOutput):
 class Matching(NamedTuple):
     """What is prepared before queries are read.
 
-    ``finders``; ``told``: where they search; ``watch``, or None; ``head``: bytes before the first line.
+    ``session``: the GPU of the ``finder``, or None on the CPU; ``watch``, or None; ``head``: bytes before the
+    first line.
     """
 
-    finders: list
-    told: list
+    finder: Finder
+    session: GpuSession | None
     watch: Watch | None
     head: bytes
 
@@ -75,19 +72,20 @@ def prepare(
     progress: Progress,
     device: Device,
 ) -> Matching:
-    """Prepare what ``find`` needs, for one output or several."""
+    """Prepare what ``find`` needs, for one output or several.  Raises DeviceError, UnsupportedError."""
+    session = open_gpu(fm_index, options, device)
     object_cache.on_first_compile(progress)
+    if device.engine != "cpu":
+        progress.say(f"searching on {session or 'the CPU'}")
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
-    watch, told = (Watch(output.report) if output.report else None), ["the CPU"]
+    watch = Watch(output.report) if output.report else None
     options = replace(options, counts_lengths=bool(watch))
-
-    clock = watch.clock if watch else None
-    make = partial(Finder, fm_index, writer=writer, clock=clock)
-    finders = make_finders(make, fm_index, options, device, progress, told)
-    compile_all(at_once(finders))
-    return Matching(finders, told, watch, head)
+    matcher = session.run(gpu_matcher, fm_index.parts[0], options, session) if session else None
+    finder = Finder(fm_index, options, writer, matcher, watch.clock if watch else None)
+    compile_all(finder)
+    return Matching(finder, session, watch, head)
 
 
 def find(
@@ -102,143 +100,88 @@ def find(
     ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
     ``shard``: the part of a run to do, or None for all queries.
     """
-    finders, told, watch, head = matching
+    finder, session, watch, head = matching
     wall = progress.wall
     if watch:
-        watch.begin(wall)
+        watch.begin(wall, [session] if session else [])
     run = shard or LocalRun(output.path, reports=output.reports)
     with run.opened(head) as sink:
-        n_threads = sum(finder.options.n_threads for finder in finders)
         share = InputShare(() if shard else paths)
-        source = share.of(run.plan(InputRange(paths, at_once(finders)[0].task_size, n_threads)))
+        source = share.of(run.plan(InputRange(paths, finder.task_size, finder.options.n_threads)))
         progress.follow(share)
         sink = wall.written(sink)
         with wall.spending("matching"):
-            summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
+            summary = find_all(finder, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
-        places = [finder.sentence() for finder in finders if isinstance(finder, Auto)]
-        run.note(summary, facts=partial(_facts, watch, places or told, summary) if watch else None)
-    for place in places:
-        progress.say(f"searched on {place}")
+        place = str(session or "the CPU")
+        run.note(summary, facts=partial(_facts, watch, place, summary) if watch else None)
     return summary
 
 
-def _facts(watch: Watch, places: list, summary: MemSummary) -> dict:
+def _facts(watch: Watch, place: str, summary: MemSummary) -> dict:
     """Return the facts of a run for its report."""
     found = length_facts(summary, ("lengths", "match_lengths"))
     if summary.strands is not None:
         found["strands"] = strand_facts(summary.strands)
-    return watch.facts(places, summary, found)
+    return watch.facts([place], summary, found)
 
 
 def find_all(
-    finders: Sequence[Finder | Auto[Finder]],
-    source: Iterator,
-    sink: Writable,
-    progress: Progress | None = None,
+    finder: Finder, source: Iterator, sink: Writable, progress: Progress | None = None
 ) -> MemSummary:
-    """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
-
-    ``finders``: one per place of search, each used by as many threads as its options say.
-    """
+    """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress = progress or Progress(quiet=True)
-    options, writer = finders[0].options, at_once(finders)[0].writer
-    flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
+    options = finder.options
+    finder.flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
 
     def write(lines: Any) -> None:
         sink.write(lines)
-        writer.written(lines)
+        finder.writer.written(lines)
 
     def say(summary: MemSummary, seconds: float) -> str:
         queries, matches = summary.in_words()
         return f"{queries}, {summary.bases / seconds:,.0f} bases/s, {matches}"
 
-    return add_up(matched(finders, source, progress, write, flood), MemSummary(), progress, say)
+    return add_up(matched(finder, source, write), MemSummary(), progress, say)
 
 
 def matched(
-    finders: Sequence[Finder | Auto[Finder]],
-    source: Iterable[Any],
-    progress: Progress,
-    write: Callable[[Any], object],
-    flood: Flood | None = None,
+    finder: Finder, source: Iterable[Any], write: Callable[[Any], object]
 ) -> Generator[MemSummary, None, None]:
     """Yield the MemSummary of each span of queries, or of each part of one, in order.
 
     ``write`` is called first, with the lines of the span.
     """
 
-    def work(finder: Finder, emit: Emit, item: "SpanLike | QueryShare") -> MemSummary | Shares:
-        finder.flood = flood
+    def work(emit: Emit, item: "SpanLike | QueryShare") -> MemSummary | Shares:
         if isinstance(item, QueryShare):
             return item.how(finder, emit, *item.what)
         with finder.timed("read"):
             chunk = item.read()
         return Shares(finder.shares(chunk))
 
-    return run_at(finders, work, source, write, progress.share, bases_of)
+    return run_ordered(source, [work] * finder.options.n_threads, write)
 
 
-def make_finders(
-    make: Callable[..., Finder],
-    fm_index: FMIndex | JoinedIndex,
-    options: MemOptions,
-    device: Device,
-    progress: Progress,
-    told: list[str] | None = None,
-) -> list:
-    """Make Finders by ``make(options=, matcher=)``: for the CPU, for each team of GPUs, or Auto of both.
+def open_gpu(fm_index: FMIndex | JoinedIndex, options: MemOptions, device: Device) -> GpuSession | None:
+    """Open the GPU of a Device, unless it names the CPU, or leaves the choice, which is the CPU then.
 
-    ``told`` is set to where matches are searched if a place was chosen.
+    Raises UnsupportedError if only the CPU can do it, DeviceError.
     """
-
-    def tell(where: str) -> None:
-        progress.say(f"searching on {where}")
-        if told:
-            told[:] = [where]
-
-    def on_cpu() -> list[Finder]:
-        return [make(options=options)]
-
-    def on_gpus(sessions: list[GpuSession]) -> list[Finder]:
-        from ..search.gpu.gpu_search import n_bytes
-        from .seeds_gpu import BESIDE
-
-        hosts = [make_matcher(part, options) for part in fm_index.parts]
-        sizes = [n_bytes(host) + BESIDE for host in hosts]
-
-        def on_team(team: Sequence[GpuSession], n_threads: int) -> Finder:
-            parts = []
-            for host, session, size in zip(hosts, team, sizes, strict=True):
-                own = sum(other for other, of in zip(sizes, team, strict=True) if of is session)
-                parts.append(session.run(gpu_matcher, host, session.share(size, own), n_threads))
-            return make(options=replace(options, n_threads=n_threads), matcher=join(fm_index, parts))
-
-        found = for_each(teams(sessions, sizes, 0, progress.say), options.n_threads)
-        return run_all(on_team, found, len(found))
-
-    def start() -> list[Finder]:
-        made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
-        compile_all(made)
-        return made
-
-    if fm_index.parts[0].method == "sparse":
-        if device.engine == "cuda":
-            raise UnsupportedError(
-                "fmx mem searches a sparse index on the CPU only: omit --engine cuda, or build a default "
-                "index with 'fmx index REFERENCE.fa'"
-            )
-        return on_cpu()
-    if device.engine != "auto":
-        return choose_place(device, on_gpus, on_cpu, tell)
-    (finder,) = on_cpu()
-    finder.task_size = options.tasks.auto
-    return [Auto(finder, start, "bases")]
+    if device.engine in ("cpu", "auto"):
+        return None
+    if options.algorithm != "mummergpu":
+        raise UnsupportedError(
+            "maximal matches are found by seeds on the CPU only: leave out --engine, or use --algorithm "
+            "mummergpu"
+        )
+    if fm_index.parts[1:]:
+        raise UnsupportedError("an index in parts is searched on the CPU only: leave out --engine")
+    return GpuSession(device.first, device.memory)
 
 
-def gpu_matcher(host: Any, session: GpuSession, n_threads: int) -> Any:
-    """Return the matcher ``host`` of a part of an index on a GPU, for n_threads threads."""
+def gpu_matcher(part: FMIndex, options: MemOptions, session: GpuSession) -> "GpuMummer":
+    """Return the matcher of MUMmerGPU++ for an index, on a GPU."""
     from .mummergpu_gpu import GpuMummer
-    from .seeds_gpu import GpuSeeds
 
-    return {Seeds: GpuSeeds, MummerGpu: GpuMummer}[type(host)](host, session, n_threads)
+    return GpuMummer(make_mummergpu(part, options.least), session, options.n_threads)

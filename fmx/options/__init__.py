@@ -267,13 +267,11 @@ processors = engine_of(
     limits.PAIRWISE_PROCESSORS,
 )
 _number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
-device = _number(default=0, show_default=True, help="GPU to use, counted from 0.")
 only_gpu = _number(show_default="0", help="GPU to use, counted from 0.")
 _first = _number(show_default="0", help="First GPU to use, counted from 0.")
 _gpus = functools.partial(
     click.option, "--gpus", type=GpuCount(1, 999), metavar="N|all", help="Number of GPUs to use."
 )
-gpus = together(rare(_first), _gpus(show_default="1"))
 all_gpus = together(rare(_first), _gpus(show_default="all; with --device, 1"))
 gpu_memory = rare(
     click.option(
@@ -319,7 +317,7 @@ searching = together(
         INDEX, rare(layout, method),
         max_memory_of("Use the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
     ),
-    group(GPU, engine, gpus, gpu_memory), running,
+    group(GPU, engine, rare(only_gpu), gpu_memory), running,
 )  # fmt: skip
 
 

@@ -54,6 +54,7 @@ INSTEAD: dict[str, dict[str, str]] = {  # the same, for one command: what to use
 }
 
 _TOLD_APART = "FASTA and FASTQ are recognized by their first byte"
+_ONE_GPU = {"--gpus": "it uses one GPU (--device); to use several, run a --shard on each"}
 NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a command does not need, and why
     "search": {
         "-S": "the output is SAM; -o FILE writes it to a file",
@@ -70,13 +71,14 @@ NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a comm
         "--mm": "processes always share the memory of an index",
         "--phred33-quals": "qualities are written unchanged",
         "--phred64-quals": "qualities are written unchanged",
+        **_ONE_GPU,
     },
     "count": {
         "-n": "-o FILE names the output",
         "--fastq": "reads are given without an option",
     },
-    "locate": dict.fromkeys(("-a", "-k", "--all"), "every occurrence is always listed"),
-    "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART},
+    "locate": {**dict.fromkeys(("-a", "-k", "--all"), "every occurrence is always listed"), **_ONE_GPU},
+    "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART, **_ONE_GPU},
     "index": {"-f": "a reference is always FASTA"},
 }
 

@@ -219,7 +219,9 @@ class Run(Protocol):
 
 
 class PartRun(Run, Protocol):
-    """A shard of a run (jobs/shard.py)."""
+    """A shard of a run (jobs/shard.py), one of ``n_shards``."""
+
+    n_shards: int
 
     def beside(self, takers: Sequence["Taker"], container: Container = PLAIN) -> Self:
         """Return this run, which also stores reads for ``takers`` and merges pieces as ``container``

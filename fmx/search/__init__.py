@@ -1,6 +1,6 @@
 """Search: reads -> SA intervals -> hits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ class MapsSpans(Protocol):
 
     options: "MapOptions"
     tally: "ReadCounter | None"
-    sessions: "Sequence[GpuSession]"
+
+    @property
+    def session(self) -> "GpuSession | None":
+        """The GPU that maps, or None on the CPU."""
 
     def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
         """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""

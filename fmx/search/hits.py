@@ -125,13 +125,6 @@ class Near:
     best_first: bool = True
     counts_all: bool = True
 
-    def needs_any_length(self, engine: str) -> bool:
-        """Return whether words of any length are needed, which a sparse suffix array alone cannot find.
-
-        True with ``iupac`` (words may be short) and for an ``engine`` on a GPU.
-        """
-        return self.iupac or engine not in ("cpu", "auto")
-
 
 @by_type
 def position_at(occurrences, number):
@@ -274,8 +267,8 @@ def draw(keys, total, n, x):
 
 # Positions of occurrences, by rows or located before hits are selected.
 #
-# A locator turns the rows of a part into text positions: Locator on the CPU, gpu_parts.GpuLocator on a GPU.
-# If there are several parts, or if the rows are on a GPU, the positions of all occurrences are located first.
+# A locator turns the rows of a part into text positions.  If there are several parts, the positions of all
+# occurrences are located first.
 
 _INTERVALS_AHEAD = 16  # number of intervals ahead whose rows are prefetched
 

@@ -1,12 +1,10 @@
-"""Mapper: maps a chunk of reads and formats the records, with parts on the CPU or on GPUs.
+"""Mapper: maps a chunk of reads and formats the records, with parts on the CPU.
 
 Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
-from . import FormatsHits, WritesHits
+from . import FormatsHits
 from .engines import cpu
 from .hits import Hits, Intervals, LocatesRows, Locator, at_hand, count, occurrences_of, select
 from .mapping import (
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
-    from .counts.tally import ReadCounter
 
 
 def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
@@ -58,48 +55,27 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
 
 
-def goes_all_the_way(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "WritesHits | None",
-    tally: "ReadCounter | None",
-) -> bool:  # fmt: skip
-    """Return whether one GPU can do all stages, from bytes to records."""
-    has_sets = options.near is not None and options.near.iupac
-    can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
-    return len(index.parts) == 1 and not (has_sets or options.collapse) and can_write and can_count
-
-
 class Mapper:
-    """Maps chunks of reads with one set of options, by ``parts`` on the CPU or on the GPUs of ``sessions``.
+    """Maps chunks of reads with one set of options, by ``parts`` on the CPU.
 
-    ``least``: bases of the shortest read that the index can find.
+    ``least``: bases of the shortest read that the index can find. ``session``: the GPU of a GpuMapper.
     """
+
+    session: "GpuSession | None" = None
 
     def __init__(
         self,
         parts: Sequence[TextPart],
         options: MapOptions,
         observers: Observers = UNOBSERVED,
-        sessions: "Sequence[GpuSession]" = (),
         least: int = 0,
     ) -> None:
         self.parts = tuple(parts)
         self._searchers = [part.search for part in parts]
         self._locators: list[LocatesRows] = [part.locator for part in parts]
         self._least = least
-        self.options, self.tally, self.sessions = options, observers.tally, sessions
+        self.options, self.tally = options, observers.tally
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
-
-    def asked(self, **options: Any) -> "Mapper":
-        """Return a copy with another ``policy``, ``strands`` or ``pairing`` in its MapOptions."""
-        other = copy(self)
-        other.options = replace(self.options, **options)
-        return other
-
-    def untold(self) -> "Mapper":
-        """Return a copy without a tally."""
-        other = copy(self)
-        other.tally = None
-        return other
 
     def map(self, span: "Chunk | Span", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""

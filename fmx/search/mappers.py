@@ -1,25 +1,22 @@
-"""Creates the mappers of an index, on the CPU or on GPUs, and maps spans of reads with them.
+"""Creates the mapper of an index, on the CPU or on a GPU, and maps spans of reads with it.
 
-Mapper        exact occurrences       parts on the CPU
-GpuMapper     exact occurrences       parts on a team of GPUs; one GPU does all stages if it can
-NearMapper    with mismatches         parts on the CPU or on GPUs
-PairMapper    pairs of mates          by one of the above; NearPairMapper by a NearMapper
+              exact occurrences   with mismatches
+single reads  Mapper              NearMapper
+pairs         PairMapper          NearPairMapper
+on a GPU      GpuMapper, GpuPairMapper
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError, n_of
 from ..index import layouts
 from ..input import spans
-from ..machines.jobs import run_all
-from ..machines.pipeline import add_up, run_at
-from ..machines.places import Auto, choose_place, for_each, is_much, teams
+from ..machines.pipeline import add_up, run_ordered
+from ..machines.places import choose_place
 from ..machines.progress import Progress
-from .hits import SelectionPolicy
-from .mapper import Mapper, goes_all_the_way, part_on_cpu
-from .mapping import BOTH, UNOBSERVED, MapOptions, Observers, least_bases, make_query, shortest
+from .mapper import Mapper, part_on_cpu
+from .mapping import UNOBSERVED, MapOptions, Observers, least_bases, shortest
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from ..machines.places import Device
     from ..machines.progress import TimedFile
     from . import MapsSpans, WritesHits
+    from .counts.tally import ReadCounter
 
 ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
 
@@ -46,6 +44,11 @@ def make_mapper(
     from .near.near_mapper import NearMapper
     from .queries.near import LONGEST
 
+    if options.near.iupac and index.parts[0].method == "sparse":
+        raise UnsupportedError(
+            "--method sparse finds near matches of A, C, G and T only: omit it, or use neither --iupac nor "
+            "--pairs"
+        )
     for i, part in enumerate(parts):
         text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
         n = options.sizes.matches
@@ -73,129 +76,86 @@ def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> "MapsSpans":
     return PairMapper(mapper, index.reference)
 
 
-def make_mappers(
+def choose_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED, paths: Sequence[Any] = (),
-) -> list:  # fmt: skip
-    """Return the mappers of an index on a Device: one on the CPU, one per team of GPUs, or Auto for both.
+    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED, is_large: bool = False,
+) -> "MapsSpans":  # fmt: skip
+    """Return the mapper of an index on a Device.
 
-    ``writer``: the writer of the records, if all records have one format. ``paths``: files of reads, if they
-    are all mapped. Raises DeviceError, UnsupportedError.
+    ``writer``: the writer of the records. ``is_large``: whether engine auto uses a GPU, if one can do all of
+    the work. Raises DeviceError, UnsupportedError.
     """
 
-    def on_gpus(sessions: "Sequence[GpuSession]") -> list:
-        from .gpu import gpu_mapper
-        from .gpu.gpu_parts import STREAM_BYTES
-        from .gpu.gpu_search import n_bytes
+    def on_cpu() -> "MapsSpans":
+        return make_mapper(index, options, observers)
 
-        engine = None if device.engine in ("cuda", "auto") else device.engine
-        sizes = [n_bytes((make_query(part), part.sa)) for part in index.parts]
-        found = for_each(teams(sessions, sizes, STREAM_BYTES, progress.say), options.n_threads)
+    def on_gpu(sessions: "Sequence[GpuSession]") -> "MapsSpans":
+        from .gpu.gpu_mapper import GpuMapper
 
-        def make(team: "Sequence[GpuSession]", n_threads: int) -> "MapsSpans":
-            own = replace(options, n_threads=n_threads)
-            made = gpu_mapper.make_mapper(index, own, team, engine, writer, observers)
-            if own.pairing and goes_all_the_way(index, own, writer, observers.tally):
-                from .gpu.gpu_near_pairs import make_pair_mapper
+        mapper = GpuMapper(index, options, sessions[0], device.engine, observers)
+        if not options.pairing:
+            return mapper
+        from .gpu.gpu_pairs import GpuPairMapper
 
-                return make_pair_mapper(made, index.reference)
-            return of_pairs(made, index)
+        return GpuPairMapper(mapper, index.reference)
 
-        return run_all(make, found, len(found))
+    def tell(where: str) -> None:
+        progress.say(f"searching on {where}")
 
-    def on_cpu() -> list:
-        return [make_mapper(index, options, observers)]
-
-    def start() -> list:
-        made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
-        for mapper in made:
-            if writer and options.near:
-                warm_up(mapper.untold(), writer, ANYWHERE)
-            elif writer:
-                warm_up(mapper, writer)
-        return made
-
-    if options.near and index.parts[0].method == "sparse":
-        if options.near.needs_any_length(device.engine):
-            raise UnsupportedError(
-                "--method sparse finds near matches of A, C, G and T on the CPU only: omit it, or use "
-                "neither --iupac nor --pairs nor --engine cuda"
-            )
+    if device.engine == "cpu":
         return on_cpu()
-    if device.engine == "auto":
-        # Of collapsed reads, only the distinct ones are mapped, after the cores have collected them.
-        at_once = not options.collapse and is_much(paths, options.n_threads)
-        is_large = at_once and not options.pairing  # large ones suit GPUs; pairs have two files
-        size = options.chunk_size if options.collapse else options.sizes.auto_chunk << is_large
-        own = replace(options, chunk_size=size)
-        place = Auto(make_mapper(index, own, observers), start)
-        if at_once:
-            from .gpu import gpu_mapper  # takes longer while all cores work  # noqa: F401
-
-            place.start_gpus()
-        return [place]
-    made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
-    if made[0].sessions and any(part.shorter for part in index.parts):
-        n = shortest(index.parts)
-        progress.say(f"reads shorter than {n} bases are searched on the CPU")
-    return made
+    if why_not := no_gpu_search(index, options, writer, observers.tally):
+        if device.engine != "auto":
+            raise UnsupportedError(f"{why_not}: leave out --engine to use the CPU's cores")
+    elif device.engine == "auto" and not is_large:
+        why_not = "it is faster for inputs of this kind or size"
+    if why_not:
+        tell(f"the CPU: {why_not}")
+        return on_cpu()
+    mapper = choose_place(device, on_gpu, on_cpu, tell)
+    if mapper.session and any(part.shorter for part in index.parts):
+        progress.say(f"reads shorter than {shortest(index.parts)} bases are searched on the CPU")
+    return mapper
 
 
-class MapperCache:
-    """Mappers of the previous search, kept if GPUs hold the index: the next search needs no second copy."""
-
-    def __init__(self) -> None:
-        self._kept: tuple[Any, MapOptions | None, list] = (None, None, [])
-
-    def clear(self) -> None:
-        """Free the memory of the GPUs."""
-        self._kept = None, None, []
-
-    def mappers(
-        self, index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress"
-    ) -> list:
-        """Return the kept mappers if only ``policy``, ``strands`` or ``pairing`` differ.
-
-        Otherwise makes new ones.
-        """
-        held, known, mappers = self._kept
-        shared = replace(options, policy=SelectionPolicy(), strands=BOTH, pairing=None)
-        if held is not index or known != shared:
-            self.clear()
-            mappers = make_mappers(index, shared, device, progress)
-            if device.engine != "cpu":
-                self._kept = index, shared, mappers
-
-        def asked(mapper: "Mapper") -> "MapsSpans":
-            own = mapper.asked(policy=options.policy, strands=options.strands, pairing=options.pairing)
-            return of_pairs(own, index)
-
-        return [mapper.as_asked(asked) if isinstance(mapper, Auto) else asked(mapper) for mapper in mappers]
+def no_gpu_search(
+    index: "FMIndex | JoinedIndex", options: MapOptions, writer: "WritesHits | None",
+    tally: "ReadCounter | None",
+) -> str:  # fmt: skip
+    """Return what of a search only the CPU can do, in words; "" if a GPU can do all of it."""
+    near = options.near
+    found = {
+        "IUPAC codes": near and near.iupac,
+        "mismatches": near,
+        "--collapse": options.collapse,
+        "an index in parts": index.parts[1:],
+        "--counts or --report of pairs": options.pairing and tally,
+        "--screen": tally and not tally.on_gpu,
+        "this output": not (writer and writer.on_gpu),
+    }
+    return next((f"no GPU search with {what}" for what, is_so in found.items() if is_so), "")
 
 
 def map_reads(
-    mappers: "Sequence[MapsSpans | Auto[Any]]",
+    mapper: "MapsSpans",
     source: Iterable[Any],
     writer: "WritesHits",
-    progress: Progress,
     write: Callable[[Any], object],
 ) -> Generator[Any, None, None]:
     """Map the reads of spans or PairSpans and yield the Summary of each span, in order.
 
     ``write`` is called first, with the pieces that ``writer`` made of the span's hits: bytes of records, or
-    rows for a Python program. ``mappers``: one per place; each is used by as many threads as its options say.
+    rows for a Python program.
     """
 
-    def work(
-        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
-    ) -> PairSummary | Summary:
+    def work(emit: Callable[..., Any], span: "Chunk | PairSpan | Span") -> PairSummary | Summary:
         return mapper.map(span, writer.of(span), emit)
 
-    return run_at(mappers, work, source, write, progress.share)
+    return run_ordered(source, [work] * mapper.options.n_threads, write)
 
 
 def map_spans(
-    mappers: "Sequence[MapsSpans | Auto[MapsSpans]]",
+    mapper: "MapsSpans",
     source: Iterator,
     writer: "WritesHits",
     sink: "TimedFile",
@@ -203,8 +163,8 @@ def map_spans(
 ) -> Summary | PairSummary:
     """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
     progress = progress or Progress(quiet=True)
-    noun = mappers[0].options.noun
-    summary = PairSummary() if mappers[0].options.pairing else Summary()
+    noun = mapper.options.noun
+    summary = PairSummary() if mapper.options.pairing else Summary()
 
     def write(piece: Any) -> None:
         sink.write(piece)
@@ -214,25 +174,20 @@ def map_spans(
         rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
         return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
 
-    return add_up(map_reads(mappers, source, writer, progress, write), summary, progress, say)
+    return add_up(map_reads(mapper, source, writer, write), summary, progress, say)
 
 
-def compile_all(mappers: "Sequence[MapsSpans]", writer: "WritesHits", any_length: bool = True) -> None:
+def compile_all(mapper: "MapsSpans", writer: "WritesHits", any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
     ``any_length``: whether a read of 32 bases may be searched.
     """
-    for mapper in mappers:
-        warm_up(mapper, writer, ANYWHERE if any_length else b"N")
-        if mapper.tally:
-            mapper.tally.clear()
-
-
-def warm_up(mapper: "MapsSpans", writer: "WritesHits", letters: bytes = b"N") -> None:
-    """Map an artificial read while other mappers work; ``letters`` occur nowhere, so nothing is counted."""
+    letters = ANYWHERE if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in _planned(record, mapper.options.pairing is not None):
         mapper.map(span, writer.of(span), writer.written)
+    if mapper.tally:
+        mapper.tally.clear()
 
 
 def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:

@@ -26,19 +26,14 @@ BOTH = FORWARD | REVERSE
 class GpuSizes(NamedTuple):
     """Sizes of work on a GPU.
 
-    ``chunk``: bytes of a chunk, fewer if memory is short, but not fewer than ``least_chunk``. ``words``,
-    ``rows``: of near matches, those that are looked up, and compared, together; a read is never split. A
-    chunk is left to the host if its records have more than ``long`` bytes on average, or ``room`` bytes of
-    output or ``hits`` per byte of it; or if a read has more than ``rows_of_read``. There is room for
-    ``hits_of_mate`` located occurrences per mate at first. Of BGZF blocks the host receives ``ends`` bytes
-    at either end.
+    ``chunk``: bytes of a chunk, fewer if memory is short, but not fewer than ``least_chunk``. A
+    chunk is mapped on the CPU if its records have more than ``long`` bytes on average, or ``room`` bytes of
+    output or ``hits`` per byte of it. There is room for ``hits_of_mate`` located occurrences per mate at
+    first. Of BGZF blocks the host receives ``ends`` bytes at either end.
     """
 
     chunk: int = 1 << 25
     least_chunk: int = 1 << 20
-    words: int = 1 << 20
-    rows: int = 1 << 22
-    rows_of_read: int = 1 << 27
     long: float = 1 << 13
     room: float = 8
     hits: float = 1 / 8
@@ -52,7 +47,6 @@ class RunSizes(NamedTuple):
     ``hits``: occurrences that are located, and hits that are formatted. Of near matches: ``bases`` of reads
     that are planned, ``words`` that are looked up, ``rows`` that are compared with the text for a run of
     reads, and ``matches`` that are collected at a time. With fewer, threads would contend for Python's lock.
-    ``auto_chunk``: bytes of a span that the CPU or a GPU maps.
     """
 
     hits: int = 1 << 17
@@ -60,7 +54,6 @@ class RunSizes(NamedTuple):
     words: int = 1 << 17
     rows: int = 1 << 20
     matches: int = 1 << 17
-    auto_chunk: int = 1 << 24
     gpu: GpuSizes = GpuSizes()
 
 
@@ -147,30 +140,18 @@ class SearchedBatch(NamedTuple):
     near: NearTotals | None = None
 
 
-class DevicePart(NamedTuple):
-    """A part on a GPU that does all stages.
-
-    ``held``: (suffix array, layout), which locate rows. ``launch``: starts the search.
-    """
-
-    query: Any
-    held: tuple
-    launch: Any
-
-
 class TextPart(NamedTuple):
-    """A part of the text, on the CPU or on a GPU.
+    """A part of the text, on the CPU.
 
     ``search`` turns Patterns into Intervals, or numbers occurrences in another way (sparse.py). ``locator``
     locates them (hits.py). For near matches: ``text``, on the CPU, and ``verify``, such as
-    near/matches.CpuVerifier. On a GPU: ``device``, a DevicePart.
+    near/matches.CpuVerifier.
     """
 
     search: Any
     locator: Any
     text: Any = None
     verify: Any = None
-    device: DevicePart | None = None
 
 
 class Observers(NamedTuple):

@@ -18,7 +18,7 @@ from ..index.reference import PackedLetters, place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
-from ..machines.pipeline import run_at
+from ..machines.pipeline import run_ordered
 from ..machines.progress import RunCounts
 from ..report.facts import SingleOutput
 from ..system.files import PLACE
@@ -173,7 +173,7 @@ class ProductSummary(RunCounts):
 def amplify(
     fm_index: "AnyIndex",
     pairs: "Sequence[Pair]",
-    mappers: "Sequence[NearMapper]",
+    mapper: Any,
     output: ProductOutput,
     writer: "ModuleType",
     run: "OutputRun",
@@ -181,14 +181,14 @@ def amplify(
 ) -> ProductSummary:
     """Write the products of primer pairs, in order, as a ProductOutput says.
 
-    ``mappers``: NearMappers of the index, each used by as many threads as its options say. ``writer``: the
-    module output.lines, for every format. ``run``: the run that it is.
+    ``mapper``: a NearMapper of the index. ``writer``: the module output.lines, for every format. ``run``: the
+    run that it is.
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
     letters, n_found, n_products = PackedLetters(fm_index, starts), 0, 0
 
-    def work(mapper: "NearMapper", emit: Callable[..., Any], some: "Sequence[Pair]") -> list[int]:
+    def work(emit: Callable[..., Any], some: "Sequence[Pair]") -> list[int]:
         n = []
         for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
             for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
@@ -200,7 +200,7 @@ def amplify(
 
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
     with run.opened(writer.head_of(output.kind)) as sink:
-        found = run_at(mappers, work, items, sink.write, progress.share, amount=len)
+        found = run_ordered(items, [work] * mapper.options.n_threads, sink.write)
         with progress.wall.spending("mapping"), closing(found) as parts:
             for n in parts:
                 n_found, n_products = n_found + sum(each > 0 for each in n), n_products + sum(n)

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..input.reads import FORWARD, REVERSE, WHOLE, classes_of, count_lengths, no_lengths, rows_of
-from ..machines.places import Auto
 from ..machines.progress import RunCounts
 from .hits import eligible_of
 
@@ -332,13 +331,6 @@ def length_facts(summary: object, names: tuple[str, ...]) -> dict:
 def strand_facts(strands: np.ndarray) -> dict:
     """Return the number of occurrences or matches on + and on -, from int64[2]."""
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
-
-
-def place_of(mapper: Any) -> str:
-    """Return where a mapper runs, in words."""
-    if isinstance(mapper, Auto):
-        return mapper.sentence()
-    return ", ".join(map(str, mapper.sessions)) or "the CPU"
 
 
 def _rows_of(tally: "Tally", by_group: bool) -> list:

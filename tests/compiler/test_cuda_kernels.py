@@ -142,7 +142,7 @@ def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
 def test_to_launch_nothing_of_numba_is_imported():
     program = (
         "import sys; before = set(sys.modules);"  # a package may import itself when Python starts
-        "import fmx.search.gpu.gpu_parts, fmx.mem.seeds_gpu, fmx.align.gpu;"
+        "import fmx.search.gpu.gpu_pairs, fmx.mem.mummergpu_gpu, fmx.align.gpu;"
         "came = {name.partition('.')[0] for name in set(sys.modules) - before};"
         "assert not {'numba', 'numba_cuda', 'cuda'} & came, came"
     )

@@ -63,7 +63,6 @@ CALLED_BY_OTHERS = {"align.bounds", "output.mates._put"}
 RARE = {
     "input.chunks.is_mac",  # before an error
     "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments
-    "search.gpu.gpu_parts._number",  # indexes of more than 2^32 symbols
 }  # fmt: skip
 
 

@@ -13,17 +13,11 @@ from texts import numbered, random_letters
 
 LAYOUTS = ["bvsfm-k2-d224", "sampled-k1-d64"]
 PROGRAM = "import sys; sys.setswitchinterval(1e-5); from fmx.cli.main import main; main()"
-BUILD = """
-import sys
-from fmx import workflow
-options = workflow.IndexOptions(sys.argv[3].split(","), part_size=int(sys.argv[4]))
-workflow.build_index(sys.argv[1], sys.argv[2], options)
-"""
 
 
-def run(*arguments, program=PROGRAM):
+def run(*arguments):
     """An fmx command; with --engine, where there is a GPU or the simulator."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
+    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
     where = ON_GPU if "--engine" in arguments else ON_CPU
     return subprocess.run(command, cwd=ROOT, env=where, capture_output=True, check=False)
 
@@ -90,19 +84,13 @@ def reads(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def indexes(tmp_path_factory):
-    """The same text in one part and in two, made by a process of its own: the simulator is slow."""
+def indexed(tmp_path_factory):
+    """The index, made by a process of its own: the simulator is slow."""
     folder = tmp_path_factory.mktemp("indexes")
     (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
-    for size in (2**32 - 1, 301):
-        done = run(folder / "ref.fa", folder / f"{size}.fmx", ",".join(LAYOUTS), size, program=BUILD)
-        assert done.returncode == 0, done.stderr
-    return folder / f"{2**32 - 1}.fmx", folder / "301.fmx"
-
-
-@pytest.fixture(scope="module")
-def indexed(indexes):
-    return indexes[0]
+    done = run("index", "-q", folder / "ref.fa", "--layout", ",".join(LAYOUTS))
+    assert done.returncode == 0, done.stderr
+    return folder / "ref.fmx"
 
 
 @pytest.mark.parametrize(
@@ -138,15 +126,6 @@ def test_located_occurrences_are_those_of_the_cpu(options, reads, indexed):
     assert len(expected[1]) > 3
     assert found[:2] == expected[:2], found[2]
     assert "searching on GPU 0" in found[2]
-
-
-@pytest.mark.parametrize("options", [("-a",), nightly(("--layout", "sampled"))], ids=" ".join)
-def test_an_index_in_parts_gives_the_same(options, reads, indexes):
-    indexed, in_parts = indexes
-    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
-    found = search(reads, "-x", in_parts, "-q", "-t", 1, "--engine", "cuda", *options)
-    assert expected[0] == 0
-    assert found[:2] == expected[:2], found[2]
 
 
 def test_an_index_that_does_not_fit_is_an_error_that_says_so(reads, indexed):

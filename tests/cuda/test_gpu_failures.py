@@ -24,8 +24,8 @@ from fmx.search.mapping import GpuSizes, RunSizes
 from fmx.compiler.cuda import kernel
 
 SMALL = RunSizes(gpu=GpuSizes(1 << 12, 1 << 12))  # many chunks of a small file
-make = gpu_mapper.make_mapper
-gpu_mapper.make_mapper = lambda index, options, *rest: make(index, replace(options, sizes=SMALL), *rest)
+made = gpu_mapper.GpuMapper
+gpu_mapper.GpuMapper = lambda index, options, *rest: made(index, replace(options, sizes=SMALL), *rest)
 
 
 def take_memory(left):

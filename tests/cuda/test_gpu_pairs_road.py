@@ -7,10 +7,7 @@ import cases
 import naive
 import naive_pairs
 import pytest
-from cover import nightly
 from output_of import bgzf
-from search.test_near_pairs import PAIRS, REPEATS, change
-from search.test_near_pairs import UNIT as COPIED
 from texts import numbered, random_letters
 
 from fmx import workflow
@@ -20,7 +17,7 @@ from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
-from fmx.search.hits import ALL, Near, SelectionPolicy
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
 from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
@@ -53,28 +50,6 @@ MODES = {
     "forward": MapOptions(SelectionPolicy(ALL), pairing=FR, strands=FORWARD),
     "trimmed": MapOptions(SelectionPolicy(ALL), pairing=FR, trim=Trim(1, 2, 18, 4)),
 }
-SHORT = ("AC", "GT")  # 10,000 near pairs, which take the simulator 20 seconds
-NEAR_MATES = [(one, two) for _, (one, _), (two, _) in PAIRS if (one, two) != SHORT]
-NEAR_MATES += [(two, two) for _, two in NEAR_MATES[::3]]
-# Of the copies, one has a mismatch in each mate of this pair, and another has two in mate 2.
-NEAR_MATES += [(change(COPIED[:18], 3), naive.reverse_complement(change(COPIED[30:52], 5)))]
-NEAR_FR = Pairing("fr", 0, 90)
-NEAR_MODES = {
-    "one": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1)),
-    "two": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2)),
-    "one, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1, strata=True)),
-    "two, strata": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(2, strata=True)),
-    "by position": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1, best_first=False)),
-    "first": MapOptions(pairing=NEAR_FR, near=Near(2)),
-    "first, strata": MapOptions(pairing=NEAR_FR, near=Near(1, strata=True)),
-    "drawn": MapOptions(SelectionPolicy(3, 40, 7), pairing=NEAR_FR, near=Near(2)),
-    "drawn, strata": MapOptions(SOME, pairing=NEAR_FR, near=Near(2, strata=True)),
-    "limited": MapOptions(SelectionPolicy(3, 4), pairing=NEAR_FR, near=Near(2, strata=True)),
-    "rf": MapOptions(SelectionPolicy(ALL), pairing=Pairing("rf", 10, 200), near=Near(2, strata=True)),
-    "ff": MapOptions(SelectionPolicy(ALL), pairing=Pairing("ff", 0, 60), near=Near(1)),
-    "forward": MapOptions(pairing=Pairing("ff"), near=Near(2, strata=True), strands=FORWARD),
-    "trimmed": MapOptions(SelectionPolicy(ALL), pairing=NEAR_FR, near=Near(1), trim=Trim(1, 2, 18, 8)),
-}
 OUTPUTS = {
     "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
     "no unmapped": {"unmapped": False},
@@ -88,12 +63,6 @@ TOO_MUCH = {"hits": GpuSizes(hits=0), "room": GpuSizes(room=0), "long": GpuSizes
 @pytest.fixture
 def opened(tmp_path):
     return fm_index.load(cases.build(tmp_path / "x.fmx", CONTIGS))
-
-
-@pytest.fixture
-def with_text(tmp_path):
-    cases.build(tmp_path / "near.fmx", REPEATS)
-    return fm_index.load(tmp_path / "near.fmx", method="verify", with_text=True)
 
 
 @pytest.fixture
@@ -209,42 +178,6 @@ def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_pa
     assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] >= len(MATES)
 
 
-@pytest.mark.parametrize(("mode", "more"), [*((mode, []) for mode in NEAR_MODES), nightly("one", [SHORT])])
-def test_near_pairs_are_those_of_the_cpu(mode, more, with_text, tmp_path, on_cpu):
-    options, mates = NEAR_MODES[mode], NEAR_MATES + more
-    files = files_of(tmp_path, mates=mates)
-    (_, summary), n = both(with_text, files, tmp_path, on_cpu, options, mismatches=2)
-    assert n == 0
-    if options.policy == SelectionPolicy(ALL) and options.pairing == NEAR_FR and mode != "trimmed":
-        rule = "fr", 0, 90, options.near.mismatches, options.near.strata
-        proper = [len(naive_pairs.proper_pairs(REPEATS, *pair, *rule)) for pair in mates]
-        assert (summary.proper, summary.hits) == (sum(map(bool, proper)), sum(proper))
-        assert summary.alone > 2
-
-
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_every_format_has_the_bytes_of_the_cpu_for_near_pairs(name, with_text, tmp_path, on_cpu):
-    mates = NEAR_MATES[: 12 if name == "BAM" else None]  # the simulator deflates slowly
-    files = files_of(tmp_path, name in ("BAM", "no unmapped"), mates)
-    how = {"mismatches": 2, **OUTPUTS[name]}
-    assert both(with_text, files, tmp_path, on_cpu, NEAR_MODES["two, strata"], **how)[1] == 0
-
-
-def test_near_pairs_in_runs_and_small_spans_give_the_same(with_text, tmp_path, on_cpu):
-    sizes = RunSizes(gpu=GpuSizes(chunk=600, least_chunk=600, words=15, rows=4, hits=1000, room=1000))
-    for mode in ("two", "two, strata"):
-        options, files = replace(NEAR_MODES[mode], sizes=sizes), files_of(tmp_path, mates=NEAR_MATES)
-        assert both(with_text, files, tmp_path, on_cpu, options, mismatches=2)[1] == 0
-
-
-@pytest.mark.parametrize("sizes", [GpuSizes(hits=0), GpuSizes(rows_of_read=1, rows=4)], ids=["hits", "rows"])
-@pytest.mark.parametrize("mode", ["two", "two, strata"])
-def test_near_pairs_with_too_much_go_the_way_of_the_cpu(sizes, mode, with_text, tmp_path, on_cpu):
-    options = replace(NEAR_MODES[mode], sizes=RunSizes(gpu=sizes))
-    files = files_of(tmp_path, mates=NEAR_MATES)
-    assert both(with_text, files, tmp_path, on_cpu, options, mismatches=2)[1] >= len(NEAR_MATES)
-
-
 def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):
     letters = random_letters(400, "sparse pairs")
     contigs = numbered([letters + letters[100:200]])
@@ -259,6 +192,11 @@ def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):
     (_, summary), n = both(sparse, files, tmp_path, on_cpu, MODES["all"])
     assert n == 0
     assert summary.proper == 20 < summary.hits
+
+
+def test_a_sampled_suffix_array_locates_the_same(tmp_path, on_cpu):
+    sampled = fm_index.load(cases.build(tmp_path / "x.fmx", CONTIGS, sa_rate=3))
+    assert both(sampled, files_of(tmp_path), tmp_path, on_cpu, MODES["drawn"])[1] == 0
 
 
 def test_pinned_memory_is_used_again_once_no_view_of_it_is_left():

@@ -5,7 +5,6 @@ Both map in this process, in the simulator by plain Python.
 
 import gzip
 import json
-import threading
 from dataclasses import replace
 
 import cases
@@ -20,15 +19,17 @@ from fmx.codecs import readers
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.reference import Groups
+from fmx.input import spans
 from fmx.input.reads import WHOLE, Trim
-from fmx.machines import gpu, places
-from fmx.machines.progress import Progress
+from fmx.machines import gpu
+from fmx.machines.gpu_session import GpuSession
+from fmx.machines.progress import Clock, Progress
 from fmx.output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
-from fmx.search import mappers
+from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
-from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
+from fmx.search.mapping import GpuSizes, MapOptions, Observers, RunSizes
 
 NO_READS = ReadsOutput()
 USUAL, SMALL = RunSizes(), RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
@@ -153,6 +154,15 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
     assert any({"search", "count"} <= stages.keys() for stages in told["stages"].values())
 
 
+@pytest.mark.parametrize("clock", [None, Clock()], ids=["no report", "report"])
+def test_streams_are_timed_for_a_report_only(clock, opened):
+    session, writer = GpuSession(), workflow.make_writer(opened.reference, SearchOutput())[0]
+    mapper = GpuMapper(opened, MapOptions(), session, "cuda", Observers(clock=clock))
+    for span in spans.plan([FEW]):
+        mapper.map(span, writer, writer.written)
+    assert ("search" in session.clock.seconds) == (clock is not None)
+
+
 OUTPUTS = {
     "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
     "no unmapped": {"unmapped": False},
@@ -204,18 +214,6 @@ def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
     both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"], sizes=SMALL)
     assert on_cpu == []
-
-
-def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
-    (tmp_path / "reads").write_bytes(FASTQ)
-    expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
-    monkeypatch.setattr(places, "PACE", places.Pace(start=-1.0))
-    start, made = mappers.warm_up, threading.Event()
-    monkeypatch.setattr(mappers, "warm_up", lambda *given: (start(*given), made.set()))
-    sizes, device = RunSizes(auto_chunk=200), workflow.Device("auto")
-    found = search(opened, tmp_path / "reads", tmp_path / "auto", device, sizes=sizes)
-    assert found == expected
-    assert made.wait(60)
 
 
 def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
@@ -285,12 +283,17 @@ def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on
     assert "blank line" in complaint(opened, tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["a bit", "no end", "cut in a block"])
+def test_blocks_without_their_end_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(bgzf(FEW, 150)[:-28])
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
+
+
+@pytest.mark.parametrize("damage", ["a bit", "cut in a block"])
 def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path):
     whole = bytearray(bgzf(FEW, 150))
     if damage == "a bit":
         whole[whole.index(b"\x1f\x8b", 99) + 40] ^= 4
-    del whole[len(whole) - {"a bit": 0, "no end": 28, "cut in a block": 40}[damage] :]
+    del whole[len(whole) - {"a bit": 0, "cut in a block": 40}[damage] :]
     (tmp_path / "reads").write_bytes(whole)
     assert "gzip stream" in complaint(opened, tmp_path)
 

@@ -8,9 +8,7 @@ from typing import get_args
 from conftest import ROOT
 
 import fmx
-from fmx import limits
 from fmx.library import arguments
-from fmx.search import engines
 from fmx.search.pairs.proper import ORIENTATIONS
 
 PROGRAM = """\
@@ -18,7 +16,7 @@ from pathlib import Path
 
 import fmx
 
-index = fmx.open("genome.fmx", engine="cuda_full-8")
+index = fmx.open("genome.fmx", engine="auto")
 with fmx.build(["a.fa", "b.fa"], Path("x.fmx")) as other:
     other.close()
 hits = index.search({"a": "ACGT"}, strands="forward", k=None)
@@ -48,7 +46,6 @@ WANTED = [
 
 
 def test_names_of_choices():
-    assert set(get_args(arguments.Engine)) == {*limits.PROCESSORS, *engines.CUDA}
     assert set(get_args(arguments.Strands)) == set(arguments.STRANDS)
     assert set(get_args(arguments.Unique)) == set(arguments.UNIQUE)
     assert set(get_args(arguments.Orientation)) == set(ORIENTATIONS)

@@ -1,6 +1,5 @@
 """Sessions of several GPUs in one process do not mix, with a stand-in for the driver."""
 
-import os
 import threading
 import time
 from ctypes import CDLL
@@ -134,9 +133,8 @@ class Driver:
 
 def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, command, tmp_path):
     before, gpus = threading.active_count(), Driver()
-    exists = os.path.exists
     monkeypatch.setattr(places, "CDLL", lambda name: gpus)
-    monkeypatch.setattr(os.path, "exists", lambda path: path in places.DEVICES or exists(path))
+    monkeypatch.setattr(places, "LARGE", 100)
     there = ["--engine", "cuda", "--scheduler", "tcp://there"]
     for more in ([], ["--engine", "cpu"], ["--engine", "auto"], there):
         assert command("search", "-x", "none.fmx", "none.fq", *more).code == 1
@@ -148,9 +146,17 @@ def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, com
         while threading.active_count() > before:
             time.sleep(0.01)
         assert gpus.used.pop() == number
-    with open(tmp_path / "much.fq", "wb") as file:
-        file.truncate(places.MUCH + 1)
-    assert command("search", "-x", "none.fmx", tmp_path / "much.fq", "--engine", "auto", "-t", 1).code == 1
+    search = "search", "-x", "none.fmx", tmp_path / "much.fq", "--engine", "auto"
+    (tmp_path / "much.fq").write_bytes(b"@" * 100)
+    for more in (
+        ["--mismatches", 1],
+        ["--collapse"],
+        ["--first", 9],
+        ["--shard", "1/2", "-o", tmp_path / "d"],
+    ):
+        assert command(*search, *more).code == 1
+        assert gpus.used == []
+    assert command(*search).code == 1
     while threading.active_count() > before:
         time.sleep(0.01)
     assert gpus.used.pop() == 0

@@ -8,15 +8,13 @@ from texts import numbered, random_letters
 from fmx.index import fm_index
 from fmx.mem.matching import ALGORITHMS, JoinedMatchers, MemOptions, make_matcher
 from fmx.mem.mummergpu_gpu import GpuMummer
-from fmx.mem.seeds_gpu import GpuSeeds
 from fmx.mem.strands import Matcher
 
 LETTERS = random_letters(600, "matchers")
 
 
-@pytest.mark.parametrize("kind", [GpuSeeds, GpuMummer], ids=lambda kind: kind.__name__)
-def test_a_matcher_of_a_gpu_has_what_finders_call(kind):
-    assert protocols.missing(Matcher, kind.__new__(kind)) == []
+def test_a_matcher_of_a_gpu_has_what_finders_call():
+    assert protocols.missing(Matcher, GpuMummer.__new__(GpuMummer)) == []
 
 
 @pytest.mark.parametrize("is_joined", [False, True])

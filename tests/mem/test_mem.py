@@ -42,7 +42,7 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None, n_rows=N
     if n_rows:
         finder.matcher = in_slices(finder.matcher, n_rows)
     sink = io.BytesIO()
-    pipeline.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
+    pipeline.find_all(finder, spans.plan([literal_fasta(queries)], finder.task_size), sink)
     return sink.getvalue()
 
 

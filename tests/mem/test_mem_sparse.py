@@ -97,7 +97,7 @@ def test_the_command(tmp_path, index_of, command):
     assert (done.code, done.out) == (0, command(*how, index_of(contigs)).out)
     assert done.out.count(b"\n") == 4
     refused = {("-l", 35): "-l is 35, but this index finds only sequences of 36 bases or more"}
-    refused["-l", 36, "--engine", "cuda"] = "omit --engine cuda"
+    refused["-l", 36, "--engine", "cuda"] = "leave out --engine"
     refused["-l", 36, "--algorithm", "mummergpu"] = "this command needs a whole suffix array"
     for wrong, told in refused.items():
         done = command("mem", "-q", "-x", tmp_path / "sparse.fmx", tmp_path / "q.fa", *wrong)

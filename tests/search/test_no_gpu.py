@@ -20,7 +20,22 @@ def test_search(folder, index_of, command):
     assert "--engine cpu" in refused.err
     found = command(*arguments, "--engine", "auto")
     assert (found.code, found.records) == (0, expected.records)
-    assert "searched on the CPU" in found.err
+    assert "searching on the CPU" in found.err
+
+
+def test_mem(folder, index_of, command):
+    (folder / "r.fa").write_text(">r\nACGGT\n")
+    arguments = [
+        "mem",
+        "r.fa",
+        "-x",
+        index_of(numbered(["ACGGT"]), with_lcp=True),
+        "--algorithm",
+        "mummergpu",
+    ]
+    refused = command(*arguments, "--engine", "cuda")
+    assert (refused.code, refused.out) == (1, b"")
+    assert "--engine cpu" in refused.err
 
 
 def test_index(folder, command):

@@ -8,35 +8,26 @@ from ptx import check_lean, code_of
 from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
 from fmx.input.reads import ReadBatch
-from fmx.input.sets import ReadSets
 from fmx.output import put
 from fmx.output.formats.sam import SamGaps
 from fmx.search.hits import Hits, Located, SARows
-from fmx.search.near.matches import NearHits, PartText
 from fmx.search.pairs.proper import ProperPairs, Rule
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.output import hits_gpu, mates_gpu
-from fmx.search.gpu import gpu_hits, gpu_near, gpu_near_pairs, gpu_pair_counts, gpu_pairs
+from fmx.search.gpu import gpu_hits, gpu_pairs
 
 BYTES, FLAGS, ROWS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32))
-NUMBERS, WORDS = np.zeros(1, np.int64), np.zeros(1, np.uint64)
+NUMBERS = np.zeros(1, np.int64)
 BLOCKS = make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 BOTH, LOCATED = (BATCH, BATCH), Located(NUMBERS, NUMBERS, NUMBERS)
 FOUND = SARows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 PROPER = ProperPairs(*[NUMBERS] * 3, FLAGS, *[NUMBERS] * 5, 0, NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
-TABLES = gpu_pairs.PairTables(NUMBERS, NUMBERS, PROPER, HITS, NUMBERS, NUMBERS)
+TABLES = gpu_pairs.PairTables(NUMBERS, PROPER, HITS, NUMBERS, NUMBERS)
 RULE, RULES = Rule(False, True, 1, 2), gpu_hits.SelectionRules(1, 2, -1, False, False)
 PAIRS = mates_gpu.pairs_of(BATCH, TABLES)
-TEXT, READS = (
-    PartText(*FOUND[:2], WORDS, BLOCKS, 1, 0),
-    ReadSets(BYTES, NUMBERS, FLAGS, WORDS, *[NUMBERS] * 2),
-)
-NEAR = gpu_near.NearFound(FOUND, ROWS, ROWS, *[NUMBERS] * 4, READS)
-NEAR_RULES = gpu_near.NearRules(2, 3, 1, True, True)
-NEAR_TABLES = TABLES._replace(hits=NearHits(*HITS, NUMBERS, NUMBERS))
 SIDES = LOCATED, LOCATED
 FORM = SamGaps(put.make_names(["a"]), BLOCKS, True, 15, BYTES, 3, NUMBERS)
 LOOSE = hits_gpu.Loose(NUMBERS, NUMBERS, BYTES)
@@ -44,27 +35,9 @@ KERNELS = {
     "names": (gpu_pairs.names_kernel, (BOTH, NUMBERS)),
     "occur": (gpu_pairs.occur_kernel, (FOUND, NUMBERS, NUMBERS)),
     "locate": (gpu_pairs.locate_kernel, (FOUND, NUMBERS, NUMBERS, LOCATED)),
-    "pair": (gpu_pairs.pair_kernel, (BOTH, SIDES, RULE, BLOCKS, RULES, True, TABLES)),
-    "sum": (gpu_pair_counts.sum_kernel, (BATCH, 1, TABLES, NUMBERS)),
-    "keys": (gpu_pair_counts.room_kernel, (SIDES, RULE, 1, TABLES)),
-    "tally": (
-        gpu_pair_counts.tally_kernel,
-        (BOTH, SIDES, (RULE, 1, True), (NUMBERS, BLOCKS), FOUND, TABLES, NUMBERS),
-    ),
-    "tally near": (
-        gpu_pair_counts.tally_kernel,
-        (BOTH, SIDES, (RULE, 1, True), (NUMBERS, BLOCKS), NEAR, TABLES, NUMBERS),
-    ),
-    "seen": (gpu_pair_counts.seen_kernel, (BOTH, 1, True, TABLES, NUMBERS)),
+    "pair": (gpu_pairs.pair_kernel, (BOTH, SIDES, RULE, BLOCKS, RULES, TABLES)),
+    "sum": (gpu_pairs.sum_kernel, (BATCH, 1, TABLES, NUMBERS)),
     "choose": (gpu_pairs.choose_kernel, (BATCH, BOTH, SIDES, RULE, -1, FOUND, TABLES)),
-    "exact": (gpu_near_pairs.exact_kernel, (NEAR, NUMBERS)),
-    "lists": (gpu_near_pairs.lists_kernel, (NEAR, 3, NUMBERS, LOCATED)),
-    "close": (gpu_near_pairs.close_kernel, (BOTH, SIDES, RULE, BLOCKS, 2, NUMBERS, NEAR)),
-    "choose near": (
-        gpu_near_pairs.choose_kernel,
-        (BATCH, BOTH, SIDES, (RULE, TEXT, NEAR_RULES, -1), NEAR, NEAR_TABLES),
-    ),
-    "SAM near": (mates_gpu.put_kernel, (FORM, mates_gpu.pairs_of(BATCH, NEAR_TABLES), True, LOOSE)),
     "room": (mates_gpu.room_kernel, (PAIRS, 3, True, NUMBERS)),
     "SAM": (mates_gpu.put_kernel, (FORM, PAIRS, True, LOOSE)),
     "gather": (mates_gpu.gather_pairs_kernel, (FORM, PAIRS, LOOSE, BYTES)),

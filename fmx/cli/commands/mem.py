@@ -59,7 +59,7 @@ from ..outputs import report_of, report_places, reporting
 )
 @options.sharing
 @options.group(options.INDEX, options.verify)
-@options.group(options.GPU, options.processor, options.gpus, options.gpu_memory)
+@options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.

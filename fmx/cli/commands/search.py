@@ -10,7 +10,7 @@ import click
 
 from ... import limits, options
 from ...errors import n_of
-from ...machines.places import is_much, wake
+from ...machines.places import is_large, wake
 from ...system.process import keep_freed
 from ..outputs import output_of, with_report, writing
 
@@ -261,8 +261,8 @@ def command(given: SimpleNamespace) -> None:
             if found[0] != "{sample}":
                 raise click.UsageError(f"{path}: the place for the name of the sample is {{sample}}")
     files = (*given.reads, *given.mates1, *given.mates2)
-    all_mapped = given.first is None and not given.collapse
-    if given.engine == "auto" and all_mapped and is_much(files, given.threads):
+    is_plain = not (given.mismatches or given.collapse or given.shard) and given.first is None
+    if given.engine == "auto" and is_plain and is_large(files):
         wake(given.device or 0)
     if given.mismatches:
         keep_freed()  # each thread needs large arrays for words again and again

@@ -4,7 +4,7 @@ count    number of hits of each read and of the keys that the selection needs, t
 choose   which occurrences are reported, and where they are
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
-_OWNER = 32  # bits of an owner_key below the owner
 _READS, _N_SUMS = FIRST, 7  # the sums of a Summary
 HITS, KEYS, FREE = range(_READS + _N_SUMS, _READS + _N_SUMS + 3)
 
@@ -53,9 +52,9 @@ class SelectionRules(NamedTuple):
 
 
 class SelectedHits(NamedTuple):
-    """Hits, or NearHits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
+    """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
 
-    hits: Any
+    hits: Hits
     first_key: np.ndarray
     keys: np.ndarray
 
@@ -126,48 +125,33 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read."""
+    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read.
+
+    Reads are counted by the owners of all their occurrences; the keys are overwritten.
+    """
     r = thread_index()
     if r < chosen.hits.total.size:
-        count_owners(occurrences, r, blocks, chosen, table)
+        n, keys = chosen.first_key[r + 1] - chosen.first_key[r], chosen.keys[chosen.first_key[r] :]
+        if n > 0:
+            all_keys(occurrences, r, keys)
+            for j in range(n):
+                keys[j] = place_of(blocks, position_of_text_key(keys[j])).contig
+            sort(keys, n)
+            begin = np.int64(0)
+            for j in range(n):
+                if j + 1 == n or keys[j + 1] != keys[j]:
+                    count_owner(table, keys[j], j + 1 - begin, n)
+                    begin = np.int64(j + 1)
 
 
 @inlined
-def count_owners(occurrences, r, blocks, chosen, table):
-    """Count read r in ``table`` by the owners of all its occurrences; its keys are overwritten."""
-    n, keys = chosen.first_key[r + 1] - chosen.first_key[r], chosen.keys[chosen.first_key[r] :]
-    if n > 0:
-        all_keys(occurrences, r, keys)
-        for j in range(n):
-            keys[j] = owner_key(place_of(blocks, position_of_text_key(keys[j])).contig, 1)
-        add_owners(table, keys, n, n, np.int64(1))
-
-
-@inlined
-def owner_key(owner, n):
-    """Return a key for ``add_owners``: n occurrences with an owner."""
-    return np.int64(owner) << _OWNER | n
-
-
-@inlined
-def add_owners(table, keys, n, total, weight):
-    """Add a read that counts ``weight`` times to ``table``, by the first n owner_keys, which are sorted.
-
-    ``total``: all its occurrences.
-    """
-    sort(keys, n)
-    last, met = np.int64(-1), np.int64(0)
-    for j in range(n + 1):
-        owner = keys[j] >> _OWNER if j < n else np.int64(-1)
-        if owner != last and met > 0:
-            atomic_add(table, COLUMNS * last, weight)
-            atomic_add(table, COLUMNS * last + 1, weight * met)
-            atomic_add(table, COLUMNS * last + 2, weight * (total == 1))
-            atomic_add(table, COLUMNS * last + 3, weight * share_of(met, total))
-            atomic_add(table, COLUMNS * last + 4, weight * (met == total))
-            met = np.int64(0)
-        if j < n:
-            last, met = owner, met + (keys[j] & ((np.int64(1) << _OWNER) - 1))
+def count_owner(table, owner, met, total):
+    """Count a read with ``met`` of its ``total`` occurrences in an owner."""
+    atomic_add(table, COLUMNS * owner, np.int64(1))
+    atomic_add(table, COLUMNS * owner + 1, np.int64(met))
+    atomic_add(table, COLUMNS * owner + 2, np.int64(total == 1))
+    atomic_add(table, COLUMNS * owner + 3, np.int64(share_of(met, total)))
+    atomic_add(table, COLUMNS * owner + 4, np.int64(met == total))
 
 
 def count(
@@ -228,20 +212,16 @@ class GpuTally:
 
     def __init__(self, tally: "Tally") -> None:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
-        self.blocks = gpu.take(tally.owners.blocks)
+        self._blocks = gpu.take(tally.owners.blocks)
 
     def count(self, stream: "GpuStream", occurrences: "SARows", chosen: SelectedHits) -> None:
         """Launch the counting; it overwrites the keys of all occurrences."""
-        self.launch(stream, tally_kernel, chosen.hits.total.size, occurrences, self.blocks, chosen)
-
-    def launch(self, stream: "GpuStream", kernel: Any, n: int, *arguments: Any) -> None:
-        """Launch a kernel that counts n reads or pairs in the table, its last argument."""
-        n_table = self._n
-        table = stream.there("table", n_table, np.int64)
+        table = stream.there("table", self._n, np.int64)
         stream.begin("tally")
         gpu.fill_zero(table, stream.handle)
-        stream.launch(kernel, n, N_THREADS, *arguments, table)
-        stream.receive([table], [stream.here("table", n_table, np.int64)[:n_table]])
+        n, blocks = chosen.hits.total.size, self._blocks
+        stream.launch(tally_kernel, n, N_THREADS, occurrences, blocks, chosen, table)
+        stream.receive([table], [stream.here("table", self._n, np.int64)[: self._n]])
 
     def add(self, stream: "GpuStream") -> None:
         """Add the counts to the tally, after waiting for the stream."""

@@ -6,131 +6,121 @@ copied in, searched and formatted, and copied out:
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
 BGZF blocks are sent compressed and inflated on the GPU; BAM is deflated there. Device code calls the same
-functions as the CPU. For everything that a GPU cannot do, or does slowly, the host runs the stages of Mapper,
-and the GPU searches: long reads, reads with very many hits, damaged records (the host reports the error), an
-index in parts, reads with weights, and other outputs.
+functions as the CPU. Chunks with long reads, with reads that have very many hits, and with damaged records
+(of which the host reports the error) are mapped on the CPU.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...codecs.inflate_gpu import Inflater
+from ...index import contracts
 from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
-from ..mapper import Mapper, goes_all_the_way
-from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
-from ..near.near_mapper import NearMapper
-from . import gpu_hits, gpu_near, gpu_search
-from .gpu_near import NearStages
-from .gpu_parts import ROOMS, bring_parts
+from .. import engines
+from ..mapper import Mapper, part_on_cpu
+from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases, make_query
+from . import (
+    gpu_hits,
+    gpu_search,
+    gpu_sparse,  # noqa: F401  # registers the search by a sparse suffix array
+)
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.chunks import Chunk
+    from ...input.reads import Patterns
     from ...input.spans import Span
-    from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from .. import FormatsHits, WritesHits
+    from ...machines.gpu_session import GpuSession, GpuStream
+    from .. import FormatsHits
+    from ..hits import SARows
     from ..summary import Summary
 
-BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer and larger pieces of work than on the CPU
 N_STREAMS = 16  # at most: this many host threads keep a GPU busy
 _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
 _SHORT = 24  # least mean bytes per record of a chunk that suits one thread per read
 _BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
-_OF_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, lists of near matches 4
+_OF_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, and other columns
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
 _RECORDS = gpu_hits.FREE  # slot of the report: bytes of records, at first with the room between them
 
 
-def make_mapper(
-    index: "FMIndex | JoinedIndex", options: MapOptions, team: "Sequence[GpuSession]", engine: str | None,
-    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED,
-) -> "GpuMapper | NearMapper":  # fmt: skip
-    """Return a mapper of an index on a ``team`` of GPUs: the GpuSession of each part.
+class IndexOnDevice(NamedTuple):
+    """An index on a GPU: its query, and ``held``: (suffix array, layout), which locate rows."""
 
-    ``engine``: one of engines.CUDA, or None for the best one. ``writer``: the writer of the records, if all
-    have one format. Raises DeviceError, UnsupportedError.
+    query: Any
+    held: tuple
+    launch: Any
+
+    def search(self, stream: "GpuStream", patterns: "Patterns", report: Any) -> "SARows":
+        """Launch the search of Patterns (gpu_search.search)."""
+        return gpu_search.search(self.query, self.held, self.launch, stream, patterns, report)
+
+
+def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
+    """Copy a query and its suffix array to the GPU of this thread.
+
+    ``engine``: one of engines.CUDA, or another name for the best one. Raises DeviceError, UnsupportedError.
     """
-    if not options.near:
-        return GpuMapper(index, options, team, engine, writer, observers)
-    if goes_all_the_way(index, options, writer, observers.tally):
-        return GpuNearMapper(index, options, team, engine, writer, observers)
-    streams_for = partial(_streams_for_batches, options, observers.clock is not None)
-    there = bring_parts(index, team, engine, streams_for, near=options.sizes.gpu)
-    return NearMapper(there.parts, _for_batches(options), observers, tuple(there.streams))
+    launch = engines.prepare(engine if engine in engines.CUDA else best_engine(query), query)
+    there = gpu_search.upload(query)
+    if contracts.own_launch.knows(query):
+        return IndexOnDevice(there, (None, None), launch)
+    own = gpu_search.suffix_array(there)
+    sa = gpu_search.upload(sa) if own is None else own
+    return IndexOnDevice(there, (sa, getattr(there, "layout", sa)), launch)
 
 
-def _for_batches(options: MapOptions) -> MapOptions:
-    return replace(options, chunk_size=max(options.chunk_size, BATCH_SIZE))
-
-
-def _streams_for_batches(
-    options: MapOptions, timed: bool, session: "GpuSession", resident: int
-) -> "GpuStreams":
-    return session.streams(options.n_threads, resident, ROOMS, timed=timed)
+def best_engine(query: Any) -> str:
+    """Return the fastest engine: single threads for entries up to 96 bytes, then groups (docs/engines.md)."""
+    if not contracts.start.knows(query) or contracts.units(query.layout) == 0:
+        return "cuda_task-naive16"
+    return "cuda_task-improved" if contracts.units(query.layout) <= 6 else "cuda_full"
 
 
 class GpuMapper(Mapper):
-    """A Mapper on GPUs, which search what the host has parsed.
+    """A Mapper of exact occurrences that does all stages on the GPU of ``session``, from bytes to records.
 
-    One GPU that holds the whole index does all stages, from bytes to records, if the ``writer`` and the
-    ReadCounter can work ``on_gpu``; those of pairs by a GpuPairMapper, on the streams of this mapper.
-    Chunks that do not suit a GPU are left to the host.
+    ``engine``: one of engines.CUDA, or another name for the best one. The ``writer`` and the tally must be
+    able to work ``on_gpu``. Pairs are mapped by a GpuPairMapper, on the ``streams`` of this mapper. Raises
+    DeviceError, UnsupportedError.
     """
+
+    session: "GpuSession"
 
     def __init__(
         self,
         index: "FMIndex | JoinedIndex",
         options: MapOptions,
-        team: "Sequence[GpuSession]",
-        engine: str | None = None,
-        writer: "WritesHits | None" = None,
+        session: "GpuSession",
+        engine: str,
         observers: Observers = UNOBSERVED,
     ) -> None:
         tally, clock = observers
-        in_pairs = options.pairing is not None
-        self._goes_all_the_way = goes_all_the_way(index, options, writer, tally)
-        if not self._goes_all_the_way:
-            streams_for_batches = partial(_streams_for_batches, options, clock is not None)
-            there = bring_parts(index, team, engine, streams_for_batches)
-            super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))
-            self.streams = there.streams
-            return
-        self._per_byte, self._sizes = _BYTES + _OF_PAIRS * in_pairs, options.sizes.gpu
-
-        def streams_for(session: "GpuSession", resident: int) -> "GpuStreams":
-            nonlocal options
-            n, size = min(options.n_threads, N_STREAMS), self._sizes.chunk
-            room = memory_beside(session.memory, resident, least)
-            while size > self._sizes.least_chunk and n * self._n_bytes(size) > room:
-                n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
-            streams = session.streams(
-                n, resident, n_bytes=self._n_bytes(size), timed=clock is not None, at_once=_USUAL * size
-            )
-            size >>= in_pairs  # of each file
-            options = replace(options, chunk_size=size, n_threads=streams.n)  # one per thread
-            return streams
-
-        least = self._n_bytes(self._sizes.least_chunk)
-        near = self._sizes if options.near else None
-        there = bring_parts(index, team, engine, streams_for, least, near)
-        super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
-        self.streams = there.streams
-        ((session, self._streams),) = there.streams.items()
-        self._device: Any = there.parts[0].device
+        in_pairs, sizes = options.pairing is not None, options.sizes.gpu
+        query, sa = make_query(index.parts[0]), index.parts[0].sa
+        per_byte, resident = _BYTES + _OF_PAIRS * in_pairs, gpu_search.n_bytes((query, sa))
+        room = memory_beside(session.memory, resident, per_byte * sizes.least_chunk)
+        n, size = min(options.n_threads, N_STREAMS), sizes.chunk
+        while size > sizes.least_chunk and n * per_byte * size > room:
+            n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
+        self.streams = session.streams(
+            n, resident, n_bytes=per_byte * size, timed=clock is not None, at_once=_USUAL * size
+        )
+        size >>= in_pairs  # of each file
+        options = replace(options, chunk_size=size, n_threads=self.streams.n)  # one per thread
+        super().__init__([part_on_cpu(index, 0)], options, observers, least_bases(index))
+        self.session, self._sizes = session, sizes
+        self.device = session.run(bring_index, query, sa, engine)
         self._inflater = session.run(Inflater)
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
         self._makers: dict = {}
-
-    def _n_bytes(self, size: int) -> int:
-        """Return the bytes of a stream for chunks of ``size`` bytes."""
-        return self._per_byte * size
 
     @property
     def _rules(self) -> gpu_hits.SelectionRules:
@@ -139,9 +129,7 @@ class GpuMapper(Mapper):
 
     def map(self, span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary":
         """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
-        if not self._goes_all_the_way:
-            return super().map(span, writer, emit)
-        return self._streams.run(self._map, span, writer, emit)
+        return self.streams.run(self._map, span, writer, emit)
 
     def _map(
         self, stream: "GpuStream", span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]
@@ -174,11 +162,8 @@ class GpuMapper(Mapper):
         batch, patterns = parse(stream, chunk, reading, report)
         stream.begin("search")
         size = max(chunk.data.size, self.options.chunk_size)
-        found = self._find(stream, batch, patterns, n_reads, size, report)
-        if found is None:
-            return None
-        counted, occurrences = found
-        chosen = gpu_hits.count(stream, counted, occurrences, self._rules, n_reads, report)
+        occurrences = self.device.search(stream, patterns, report.there)
+        chosen = gpu_hits.count(stream, batch, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         n_hits = n_keys = n_reads
         most = self._sizes.room * size
@@ -191,13 +176,13 @@ class GpuMapper(Mapper):
         chosen = gpu_hits.with_room(stream, chosen, n_hits, n_keys)
         if self._gpu_tally and self.tally:
             self._gpu_tally.count(stream, occurrences, chosen)
-        chosen = self._choose(stream, batch, occurrences, chosen)
+        gpu_hits.choose(stream, batch, occurrences, self._rules, chosen)
         loose = maker.write(stream, batch, chosen.hits, begins, n_bytes, report, _RECORDS)
         out = maker.gather(stream, batch, chosen.hits, loose)
         report.read()
         if report[PROBLEM]:
             return None
-        summary = self._summary_of(stream, report)
+        summary = gpu_hits.summary_of(stream, self._rules, report)
         records = maker.fetch(stream, out, report, _RECORDS)
         total = stream.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
         if total is not None:
@@ -207,56 +192,8 @@ class GpuMapper(Mapper):
             self._gpu_tally.add(stream)
         return summary, records, total
 
-    def _find(
-        self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport
-    ) -> tuple[Any, Any] | None:
-        """Return (batch to count with, occurrences) of a chunk of ``size`` bytes; None: too many."""
-        query, held, launch = self._device
-        return batch, gpu_search.search(query, held, launch, stream, patterns, report.there)
-
-    def _choose(
-        self, stream: "GpuStream", batch: Any, occurrences: Any, chosen: Any
-    ) -> gpu_hits.SelectedHits:
-        """Launch the selection of hits; return them."""
-        gpu_hits.choose(stream, batch, occurrences, self._rules, chosen)
-        return chosen
-
-    def _summary_of(self, stream: "GpuStream", report: KernelReport) -> "Summary":
-        return gpu_hits.summary_of(stream, self._rules, report)
-
     def _maker_of(self, writer: Any) -> Any:
         """Return the object that formats the records of ``writer`` on this GPU."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
-
-
-class GpuNearMapper(GpuMapper, NearMapper):
-    """A GpuMapper of near matches, which one GPU does from bytes to records; otherwise a NearMapper."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._stages = self.sessions[0].run(NearStages, self.parts[0], self.options)
-
-    def _n_bytes(self, size: int) -> int:
-        of_runs = 64 * self._sizes.words + 8 * self._sizes.rows
-        return super()._n_bytes(size) + gpu_near.BYTES * size + of_runs
-
-    def _find(
-        self, stream: "GpuStream", batch: Any, patterns: Any, n_reads: int, size: int, report: KernelReport
-    ) -> tuple[Any, Any] | None:
-        found = self._stages.find(stream, batch, patterns, n_reads, int(self._sizes.hits * size), report)
-        if found and self._rules.lengths:
-            self._stages.count_strata(stream, found[1], self._rules.at_most)
-        return found
-
-    def _choose(
-        self, stream: "GpuStream", batch: Any, occurrences: Any, chosen: Any
-    ) -> gpu_hits.SelectedHits:
-        return self._stages.choose(stream, batch, occurrences, self._rules, chosen)
-
-    def _summary_of(self, stream: "GpuStream", report: KernelReport) -> "Summary":
-        summary = super()._summary_of(stream, report)
-        if self._rules.lengths:
-            summary.mismatches = gpu_near.strata_here(stream).copy()
-        return summary

@@ -20,45 +20,44 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace
-from ...compiler.warp import INT64, cuda, kernel, thread_index
+from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
 from ...input.mates import common_name
 from ...input.reads import ReadBatch
-from ...input.reads_gpu import PROBLEM, Reading, parse_there
+from ...input.reads_gpu import FREE, PROBLEM, Reading, parse_there
 from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, eligible_of, select_of_read
 from ..pairs.pair_mapper import PairMapper, split
-from ..pairs.proper import ProperPairs, choose_pair, prepare_pair, total_of
-from . import gpu_search
-from .gpu_hits import SelectionRules
-from .gpu_pair_counts import FREE, GpuPairCounter
+from ..pairs.proper import ProperPairs, choose_pair, prepare_pair
+from ..summary import PairSummary
+from .gpu_hits import SelectionRules, add_sums
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.pair_spans import PairChunks, PairSpan
     from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
-    from ..summary import PairSummary
     from .gpu_mapper import GpuMapper
 
 THREADS = 128
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
-_LOCATED, _PROPER, _ALONE, _KEYS, _ROOM = range(FREE, FREE + 5)  # of the report; the writer's begin at _ROOM
+_COUNTERS = 1 << 13  # threads that count
+_SUMS, _N_SUMS = FREE, 7  # the sums of a PairSummary in the report
+_LOCATED = _SUMS + _N_SUMS  # of the report; the writer's begin at _ROOM
+_PROPER, _ALONE, _KEYS, _ROOM = range(_LOCATED + 1, _LOCATED + 5)
 
 
 class PairTables(NamedTuple):
     """What is known of n pairs, as mates 1 and then mates 2.
 
-    ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs, and ``strata`` int64[n, 2 *
-    n_strata - 1], flat: how many there are by mismatches. ``hits``: Hits or NearHits of mates in no proper
-    pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
+    ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs. ``hits``: Hits of mates in
+    no proper pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
     """
 
     total: np.ndarray
-    strata: np.ndarray
     proper: ProperPairs
     hits: Any
     first_key: np.ndarray
@@ -119,25 +118,16 @@ def locate_kernel(occurrences, first, keys, located):
                 begin += 1
 
 
-@inlined
-def count_proper(batches, located, rule, blocks, i, strata, best_only):
-    """Count the proper pairs of pair i by mismatches in its row of ``strata``; return its total_of."""
-    size = strata.size // batches[0].length.size
-    counts = strata[size * i : size * i + size]
-    for stratum in range(size):
-        counts[stratum] = 0
-    prepare_pair((batches[0].length[i], batches[1].length[i]), located, rule, blocks, i, counts)
-    return total_of(counts, best_only)
-
-
 @kernel
-def pair_kernel(batches, located, rule, blocks, rules, best_only, tables):
+def pair_kernel(batches, located, rule, blocks, rules, tables):
     """Count the proper pairs of each pair, or else its other hits, and those to report."""
     i, n = thread_index(), tables.proper.total.size
     if i < n:
         proper, hits = tables.proper, tables.hits
-        total, _ = count_proper(batches, located, rule, blocks, i, tables.strata, best_only)
-        proper.total[i] = total
+        proper.total[i] = 0
+        lengths = batches[0].length[i], batches[1].length[i]
+        prepare_pair(lengths, located, rule, blocks, i, proper.total[i : i + 1])
+        total = proper.total[i]
         proper.first[i] = proper.reported[i] = min(eligible_of(total, rules.at_most), rules.limit)
         for r in range(i, 2 * n, n):
             alone = tables.total[r] if total == 0 else np.int64(0)
@@ -148,6 +138,25 @@ def pair_kernel(batches, located, rule, blocks, rules, best_only, tables):
 
 
 @kernel
+def sum_kernel(batch, at_most, tables, report):
+    """Add the counts of a PairSummary to ``report``; each thread takes pairs at equal distances."""
+    bases = mapped = unique = suppressed = found = apart = hopeless = np.int64(0)
+    n = tables.proper.total.size
+    for i in range(thread_index(), n, grid_size()):
+        total = tables.proper.total[i]
+        eligible = eligible_of(total, at_most)
+        mapped += eligible > 0
+        unique += eligible == 1
+        suppressed += eligible != total
+        found += eligible
+        for r in range(i, 2 * n, n):
+            bases += batch.length[r]
+            hopeless += not batch.searchable[r]
+            apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
+    add_sums(report, _SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
+
+
+@kernel
 def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
     """Select the proper pairs of each pair, or else the hits of both mates."""
     i, n = thread_index(), tables.proper.total.size
@@ -155,7 +164,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         proper, hits = tables.proper, tables.hits
         if proper.first[i] < proper.first[i + 1]:
             heads = cuda.local.array((2, 2, 1), INT64)
-            choose_pair(batches, i, located, rule, seed, (tables.strata[i : i + 1], heads), (proper, i))
+            choose_pair(batches, i, located, rule, seed, (proper.total[i : i + 1], heads), (proper, i))
             for hit in range(proper.first[i], proper.first[i + 1]):
                 proper.changes1[hit] = proper.changes2[hit] = 0
         else:
@@ -197,22 +206,17 @@ def sides_of(located: Located) -> tuple[Located, Located]:
 
 
 class GpuPairMapper(PairMapper):
-    """A PairMapper whose pairs are mapped wholly on one GPU, by a GpuMapper that has the index there.
+    """A PairMapper of exact pairs that does all stages on a GPU, where a GpuMapper has the index.
 
-    Pairs that do not suit a GPU are left to the host.
+    Pairs that do not suit a GPU are mapped on the CPU.
     """
 
     def __init__(self, mapper: "GpuMapper", reference: "Reference") -> None:
         super().__init__(mapper, reference)
-        ((session, self._streams),) = mapper.streams.items()
-        self._device: Any = mapper.parts[0].device
-        self._sizes = mapper.options.sizes.gpu
-        self._there = session.run(gpu.take, self._blocks)
+        self._device, self._streams, self._sizes = mapper.device, mapper.streams, mapper.options.sizes.gpu
+        self._there = mapper.session.run(gpu.take, self._blocks)
         self._makers: dict = {}
         self._buffers = PinnedBuffers()
-        owner_of = self._owner_of if self.tally else None
-        how = self.options, self._rule, self.best_only, self.tally, owner_of
-        self._counter = session.run(GpuPairCounter, *how)
 
     def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> "PairSummary":
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
@@ -254,7 +258,7 @@ class GpuPairMapper(PairMapper):
             report = KernelReport(stream)
             done = self._records(stream, pairs, writer, room, report)
             if done:
-                return self._counter.summary(stream, pairs.n, report), *done
+                return PairSummary(pairs.n, *(report[_SUMS + j] for j in range(_N_SUMS))), *done
             if report[PROBLEM] or not room < report[_LOCATED] <= most:
                 return None
             room = report[_LOCATED]
@@ -265,23 +269,19 @@ class GpuPairMapper(PairMapper):
         """Return the last two items of ``_on_gpu``; None also if pairs have over ``room`` occurrences."""
         n, size, launch = pairs.n, max(_n_bytes(pairs), self.options.chunk_size), stream.launch
         policy, rule, maker = self.options.policy, self._rule, self._maker_of(writer)
-        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, self.tally is not None, False)
+        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, False, False)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam, pairs.in_turn)
         data, is_fastq = _bring(stream, pairs, self._buffers), pairs.one[0].is_fastq
         batch, patterns = parse_there(stream, data, is_fastq, 2 * n, reading, report)
         both = mates_of(batch, n)
         launch(names_kernel, n, THREADS, both, report.there)
         stream.begin("search")
-        found = self._find(stream, batch, patterns, n, room, report)
-        if found is None:
-            return None
-        counted, occurrences, total, sides = found
-        tables = _tables(stream, total, n, 2 * self.n_strata - 1)
+        occurrences = self._device.search(stream, patterns, report.there)
+        total, located = _locate(stream, occurrences, n, room, report)
+        sides, tables = sides_of(located), _tables(stream, total, n)
         stream.begin("pair")
-        launch(pair_kernel, n, THREADS, both, sides, rule, self._there, rules, self.best_only, tables)
-        self._counter.sum(stream, counted, tables, report)
-        if self.tally:
-            self._counter.room(stream, sides, tables)
+        launch(pair_kernel, n, THREADS, both, sides, rule, self._there, rules, tables)
+        launch(sum_kernel, min(n, _COUNTERS), THREADS, batch, policy.at_most, tables, report.there)
         add_up(stream, tables.proper.first, n, report, _PROPER)
         add_up(stream, tables.hits.first, 2 * n, report, _ALONE)
         add_up(stream, tables.first_key, 2 * n, report, _KEYS)
@@ -294,11 +294,8 @@ class GpuPairMapper(PairMapper):
             if report[PROBLEM] or report[_LOCATED] > room or is_too_much:
                 return None
         tables = _with_room(stream, tables, *n_hits)
-        if self.tally:
-            self._counter.tally(stream, both, sides, occurrences, tables)
         stream.begin("choose")
-        tables = self._choose(stream, batch, sides, occurrences, tables)
-        self._counter.see(stream, both, tables)
+        launch(choose_kernel, n, THREADS, batch, both, sides, rule, policy.seed, occurrences, tables)
         out = maker.write(stream, batch, tables, begins, n_bytes, report, _ROOM)
         report.read()
         if report[PROBLEM] or report[_LOCATED] > room:
@@ -308,31 +305,7 @@ class GpuPairMapper(PairMapper):
             totals = stream.here("totals", 2 * n, np.int64)[: 2 * n]
             stream.receive([tables.hits.total], [totals])
         stream.wait()
-        if self.tally:
-            self._counter.add(stream)
         return records, totals
-
-    def _find(
-        self, stream: "GpuStream", batch: ReadBatch, patterns: Any, n: int, room: int, report: KernelReport
-    ) -> tuple[ReadBatch, Any, Any, tuple[Located, Located]] | None:
-        """Find the occurrences of n pairs, up to ``room`` of them to locate.
-
-        Return (batch to count with, occurrences, occurrences of each mate, lists of both mates); None: the
-        host must do it.
-        """
-        query, held, search = self._device
-        occurrences = gpu_search.search(query, held, search, stream, patterns, report.there)
-        total, located = _locate(stream, occurrences, n, room, report)
-        return batch, occurrences, total, sides_of(located)
-
-    def _choose(
-        self, stream: "GpuStream", batch: ReadBatch, sides: tuple[Located, Located], occurrences: Any,
-        tables: PairTables,
-    ) -> PairTables:  # fmt: skip
-        """Launch the selection of proper pairs and hits; return the tables that get them."""
-        n, how = tables.proper.total.size, (self._rule, self.options.policy.seed, occurrences, tables)
-        stream.launch(choose_kernel, n, THREADS, batch, mates_of(batch, n), sides, *how)
-        return tables
 
     def _maker_of(self, writer: Any) -> Any:
         """Return the object that formats the records of ``writer`` on this GPU."""
@@ -362,8 +335,8 @@ def room_for(stream: "GpuStream", n: int, n_lists: int) -> Located:
     return Located(*(stream.there(name, size, np.int64)[:size] for name, size in sizes.items()))
 
 
-def _tables(stream: "GpuStream", total: Any, n: int, n_sums: int) -> PairTables:
-    """Return PairTables of n pairs, with ``n_sums`` different sums of mismatches, without room for hits."""
+def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
+    """Return PairTables of n pairs without room for hits."""
 
     def there(name: str, n: int) -> Any:
         return stream.there(f"{name} of pairs", n, np.int64)
@@ -375,8 +348,7 @@ def _tables(stream: "GpuStream", total: Any, n: int, n_sums: int) -> PairTables:
         there("reported", n), 0, there("lead 1", n), there("lead 2", n),
     )  # fmt: skip
     hits = Hits(there("first alone", 2 * n + 1), none, flags, there("total alone", 2 * n)[: 2 * n])
-    strata = stream.there("strata of pairs", n * n_sums, np.int64)[: n * n_sums]
-    return PairTables(total, strata, proper, hits, there("first key", 2 * n + 1), none)
+    return PairTables(total, proper, hits, there("first key", 2 * n + 1), none)
 
 
 def _with_room(

@@ -8,7 +8,7 @@ They are made on the GPU from the index's arrays:
 Both have seeds as long as the memory allows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ...machines.jobs import Backend
     from ..queries.exact import Exact
 
-N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a piece that the host sends; a longer pattern is a piece alone
 LONGEST = 16  # symbols of a seed
 _MANY = 8  # most strings of a seed's length per symbol of the text
 
@@ -125,29 +124,6 @@ def _for_device(value: Any) -> Any:
         value = on_device(value)
         return type(value)(*map(_for_device, value))
     return value
-
-
-def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
-    """Copy arrays, by name, of a piece that fits to the device."""
-    packed = [(name, stream.pack(name, [array])) for name, array in arrays.items()]
-    stream.begin("copy in")
-    return [stream.send(name, array)[: array.size] for name, array in packed]
-
-
-def pieces(patterns: "Patterns", together: int = 1) -> "Iterator[tuple[int, Patterns]]":
-    """Yield pieces of Patterns that fit, with the number of patterns before.
-
-    ``together`` patterns stay together.
-    """
-    ends, a = np.append(patterns.first[1:], patterns.words.size - 1), 0
-    while a < patterns.length.size:
-        most_words = patterns.first[a] + N_WORDS - 1
-        b = min(a + N_PATTERNS, int(np.searchsorted(ends, most_words, "right")))
-        b = max(b - (b - a) % together, a + together)
-        base, end = patterns.first[a], int(ends[b - 1])
-        own = patterns.words[base : end + 1], patterns.first[a:b] - base, patterns.length[a:b]
-        yield a, type(patterns)(*own)
-        a = b
 
 
 def download(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 reads -> Sets -> Pieces -> Words -> Intervals -> rows compared with the text -> NearMatches -> NearHits
 
-Words are searched as reads are (search/mapper.py), on the CPU or a GPU, with any layout.
+Words are searched as reads are (search/mapper.py), with any layout.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,6 @@ from .selection import count_reverse, exact, fill_changes, filled, note_totals, 
 if TYPE_CHECKING:
     from ...input.reads import ReadBatch
     from ...input.sets import Sets
-    from ...machines.gpu_session import GpuSession
     from ..queries.near import Pieces
 
 N_READS = 1 << 15  # most reads that are planned together
@@ -48,7 +47,7 @@ class NearRun(NamedTuple):
 
 
 class ComparesRows(Protocol):
-    """Interface of a part's verifier of near matches: CpuVerifier, SparseVerifier and GpuVerifier."""
+    """Interface of a part's verifier of near matches: CpuVerifier and SparseVerifier."""
 
     def of(self, found: Any, /) -> "ComparesRows":
         """Return the verifier for the result of a search."""
@@ -70,11 +69,10 @@ class NearMapper(Mapper):
         parts: Sequence[TextPart],
         options: MapOptions,
         observers: Observers = UNOBSERVED,
-        sessions: "Sequence[GpuSession]" = (),
         least: int = 0,
         shortest: int = 0,
     ) -> None:
-        super().__init__(parts, options, observers, sessions, least)
+        super().__init__(parts, options, observers, least)
         self._verifiers: list[ComparesRows] = [part.verify for part in parts]
         self._texts = [part.text for part in parts]
         assert options.near is not None

@@ -6,8 +6,7 @@ In counts, a mate is a read, and its proper pairs are its occurrences.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +79,7 @@ class PairMapper:
 
     def __init__(self, mapper: "Mapper", reference: "Reference") -> None:
         self._mapper, self._blocks = mapper, reference.blocks
-        self.options, self.sessions = mapper.options, mapper.sessions
+        self.options, self.session = mapper.options, mapper.session
         self._n_hits = mapper.options.sizes.hits
         self.tally, self._screen = apart(mapper.tally)
         self.timed = mapper.timed
@@ -88,12 +87,6 @@ class PairMapper:
         if self.tally:
             self._owner_of = np.zeros(len(reference.names), np.int64)
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
-
-    def untold(self) -> Self:
-        """Return a copy that counts nothing."""
-        other = copy(self)
-        other.tally = other._screen = None
-        return other
 
     def map(self, span: "PairSpan", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
