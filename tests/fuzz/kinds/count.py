@@ -57,7 +57,7 @@ def _table(rng, library) -> tuple:
     lines = [*([order] if has_header else []), *zip(*(columns[name] for name in order), strict=True)]
     mark = rng.choice(",;\t")
     text = "".join(mark.join(line) + "\n" for line in lines)
-    return text, list(zip(ids, columns["gene"] if "gene" in order else ids, strict=True))
+    return text, list(map(list, zip(ids, columns["gene"] if "gene" in order else ids, strict=True)))
 
 
 def _reads(rng, library) -> list:
