@@ -1,9 +1,11 @@
 """Counts guides in samples: reads files span by span, finds offsets, adds up counts."""
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -199,11 +201,18 @@ class CountSpan(Protocol):
 
 
 class Counter:
-    """Counts the guides of Targets in spans of reads or pairs."""
+    """Counts the guides of Targets in spans of reads or pairs of ``samples``; ``say`` receives warnings."""
 
-    def __init__(self, targets: Targets, options: CountOptions) -> None:
-        self.targets, self.options = targets, options
+    def __init__(
+        self, targets: Targets, options: CountOptions, samples: "Sequence[Sample]", say: Callable[[str], None]
+    ) -> None:
+        self.targets, self.options, self._samples, self._say = targets, options, samples, say
         self._judge = options.mismatches, options.quality + WORST
+
+    @property
+    def _kind(self) -> int | None:
+        """How guides of mates are combined; None for single reads."""
+        return self.targets.pairs.kind if self.targets.pairs else None
 
     def work(self, emit: Emit, span: CountSpan, clock: Clock) -> tuple[int, GuideTally] | None:
         """Return (number of the sample, GuideTally) of a span; None if it has no reads."""
@@ -239,19 +248,48 @@ class Counter:
         return tally
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
-        """Where guides are, by the options or found in the first reads of files.  Raises InputError."""
+        """Where guides are, by the options or found in the first reads of files.
+
+        Raises InputError if there are none, unless the first reads of another file have guides.
+        """
+        where, empty = self._where(batches)
+        if empty:
+            n = min(LOOKED_AT, batches[0].length.size)
+            what = self._why_none(empty[0], batches[empty[0]], n)
+            order = ", and are -1 and -2 in the right order" if self._kind == LISTED else ""
+            reads = "read" if n == 1 else n_of(n, "read")
+            error = InputError(names[empty[0]], "", what.format(reads, order))
+            if what != NOT_FOUND or not self._has_guides_elsewhere:
+                raise error
+            self._say(f"warning: {error}; its reads count as unassigned")
+        return where
+
+    @cached_property
+    def _has_guides_elsewhere(self) -> bool:
+        """Whether the first reads of any file have guides; standard input and pipes are left out."""
+
+        def look(_: object, batches: tuple[ReadBatch, ...]) -> tuple:
+            where, empty = self._where(batches)
+            return () if empty else where
+
+        for number, file, paths in files_of(self._samples):
+            if all(map(os.path.isfile, paths)):
+                with closing(SampleFile(number, file, paths, 1)) as opened:
+                    while opened.where is None and not opened.is_over:
+                        opened.read(look)
+                    if opened.where:
+                        return True
+        return False
+
+    def _where(self, batches: tuple[ReadBatch, ...]) -> tuple[tuple, list]:
+        """Return (where guides are, the mates without any if no read or pair can count)."""
         where = [looked.where() for looked in self.options.looked]
         n = min(LOOKED_AT, batches[0].length.size)
         for mate, batch in enumerate(batches):
             if where[mate] is None:
                 where[mate] = at_offsets(self._places(mate, batch, n, self.options.looked[mate].strands))
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
-        kind = self.targets.pairs.kind if self.targets.pairs else None
-        if len(empty) > (1 if kind == EITHER else 0):
-            what = self._why_none(empty[0], batches[empty[0]], n)
-            order = ", and are -1 and -2 in the right order" if kind == LISTED else ""
-            raise InputError(names[empty[0]], "", what.format("read" if n == 1 else n_of(n, "read"), order))
-        return tuple(where)
+        return tuple(where), empty if len(empty) > (1 if self._kind == EITHER else 0) else []
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
         """Return the error if the first n reads of files of a ``mate`` have no guide."""

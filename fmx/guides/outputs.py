@@ -86,8 +86,9 @@ class CountResult:
     @cached_property
     def stats(self) -> list[SampleStats]:
         """The SampleStats of each sample."""
-        each = zip(self.samples, self.found, self.counts, strict=True)
-        return [stats_of(*own, self.left_length) for own in each]
+        each, ids = zip(self.samples, self.found, self.counts, strict=True), self.library.ids
+        ids = ids if self.library.sequences else []  # of pairs of two libraries, only those seen are rows
+        return [stats_of(*own, self.left_length, ids) for own in each]
 
     def table(self, kind: str) -> bytes:
         """Return the table of counts in the format ``kind``."""

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -31,7 +31,7 @@ from .counting import (
 )
 from .library import Library
 from .outputs import CountOutput, CountResult
-from .samples import Sample
+from .samples import Sample, lanes_of
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
 
 if TYPE_CHECKING:
@@ -190,6 +190,7 @@ def unpack(pieces: Iterator) -> CountResult:
 
 PLACES = ["the CPU"]
 FEW = 0.2  # fraction of the reads of a sample
+ENOUGH = 100  # reads per guide, on average
 
 
 def count(
@@ -204,7 +205,7 @@ def count(
         wall.turn_to("writing")
         sink.write(seen.table(output.kind))
         run.note(None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None)
-    tell_samples(seen.stats, progress, counter.options)
+    tell_samples(seen, progress, counter.options)
     return counted(seen)
 
 
@@ -225,8 +226,9 @@ def count_all(
     return _seen(counter, samples, count_samples(counter, spans, len(samples), progress, clock or Clock()))
 
 
-def tell_samples(stats: list, progress: Progress, options: CountOptions) -> None:
+def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -> None:
     """Print a line for each sample, and warnings and hints."""
+    stats = seen.stats
     for each in stats:
         if not each.reads:
             progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
@@ -237,6 +239,13 @@ def tell_samples(stats: list, progress: Progress, options: CountOptions) -> None
                 f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
                 f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
             )
+    is_planned = bool(seen.library.sequences)  # rows are not the pairs of guides that were seen
+    if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
+        means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
+        progress.say(
+            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
+            "counts vary much by chance"
+        )
     few = [each for each in stats if each.with_guide < FEW * each.reads]
     many = [each for each in few if 2 * each.ambiguous > each.reads]
     if many:
@@ -293,12 +302,17 @@ def count_shard(
 def make_counter(
     libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> Counter:
-    """Return the Counter for one library, or two for mates; reports duplicates and similar guides."""
+    """Return the Counter for one library, or two for mates; reports what is odd about library and samples."""
+    if lanes := lanes_of(samples):
+        progress.say(
+            f"warning: samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
+            "separated by commas"
+        )
     libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     _tell_neighbours(targets, options, progress)
     _tell_strands(targets, options, progress)
-    return Counter(targets, options)
+    return Counter(targets, options, samples, progress.say)
 
 
 def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) -> CountResult:
@@ -315,16 +329,27 @@ def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
 
 
 def _without_doubles(library: Library, progress: Progress) -> Library:
-    """Return the library without duplicate sequences, which are reported."""
-    library, left = library.unique()
+    """Return the library without duplicate sequences, which are reported, and genes that vanish with them."""
+    genes, (library, left) = _genes(library), library.unique()
     if left:
-        one, other = left[0]
         have = n_of(len(left), "guide has", "guides have")
-        progress.say(
-            f"{library.path}: {have} the same sequence as an earlier guide (such as {one}, same as "
-            f"{other}): left out"
-        )
+        named = _some(f"{one}, same as {other}" for one, other in left)
+        progress.say(f"{library.path}: {have} the same sequence as an earlier guide: left out ({named})")
+    if lost := sorted(genes - _genes(library)):
+        what = n_of(len(lost), "gene has", "genes have")
+        progress.say(f"warning: {library.path}: {what} no guide left: {_some(lost)}")
     return library
+
+
+def _genes(library: Library) -> set:
+    """Return the genes, without those that are ids of guides."""
+    return {gene for gene, name in zip(library.genes, library.ids, strict=True) if gene != name}
+
+
+def _some(words: Iterable[str]) -> str:
+    """Return the first words, comma-separated, and how many more there are."""
+    first, n = list(words), 10
+    return ", ".join(first[:n]) + (f" and {len(first) - n:,} more" if first[n:] else "")
 
 
 def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:

@@ -100,6 +100,12 @@ def _names_of(paths: list) -> list:
     return short if is_safe else stems
 
 
+def lanes_of(samples: Sequence[Sample]) -> list:
+    """Return the names that differ from another one only in the number of the lane, such as _L001."""
+    without = [re.sub(r"_L\d{1,3}(?![^_])", "", each.name) for each in samples]
+    return [each.name for each, name in zip(samples, without, strict=True) if without.count(name) > 1]
+
+
 def _files(text: str) -> tuple:
     return (text,) if os.path.exists(text) else tuple(text.split(","))
 

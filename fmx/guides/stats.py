@@ -1,5 +1,6 @@
 """Statistics of a sample: numbers, facts for reports, and a summary line."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,8 @@ class SampleStats:
     ``low_guides`` have fewer than LOW reads; ``mean_reads`` and ``median_reads`` are per guide; ``skew``:
     reads of the guide at the 90th percentile divided by those at the 10th, None if these are 0; ``gini``: of
     log(count + 1), as in MAGeCK; ``top_unassigned``: (sequence at the place of a guide, reads) among the
-    first reads of each file, the most frequent first.
+    first reads of each file, the most frequent first; ``lost_guides``: ids of those without reads, if the
+    library lists them.
     """
 
     sample: str
@@ -56,6 +58,7 @@ class SampleStats:
     gini: float
     offsets: tuple
     top_unassigned: tuple
+    lost_guides: tuple = ()
     unit: str = "read"  # or pair: what is counted
 
     @property
@@ -87,12 +90,15 @@ class SampleStats:
             "assigned_share": round(self.assigned_share, 6), "mean_reads": round(self.mean_reads, 4),
             "skew": self.skew and round(self.skew, 4), "gini": round(self.gini, 6),
         }  # fmt: skip
-        return {**asdict(self), **rounded, "files": list(self.files), "top_unassigned": top}
+        lists = {"files": list(self.files), "top_unassigned": top, "lost_guides": list(self.lost_guides)}
+        return {**asdict(self), **rounded, **lists}
 
 
-def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length: int) -> SampleStats:
+def stats_of(
+    sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length: int, ids: Sequence[str]
+) -> SampleStats:
     """Statistics of a sample; ``seen``: its tally; ``counts`` int64[n]: reads per row; ``left_length``: bases
-    of the windows kept of unassigned reads."""
+    of the windows kept of unassigned reads; ``ids`` of the rows, if the library lists them, else none."""
     hits = seen.hits
     order = np.argsort(-hits, axis=None, kind="stable")
     places = [divmod(i, hits.shape[1]) for i in order[: np.count_nonzero(hits)].tolist()]
@@ -105,6 +111,7 @@ def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length
         median_reads=float(np.median(counts)) if counts.size else 0.0, skew=skew(counts), gini=gini(counts),
         offsets=tuple(GuidePlace(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
         top_unassigned=_top(seen.left[0], left_length), unit=sample.unit,
+        lost_guides=tuple(ids[i] for i in np.flatnonzero(counts == 0).tolist()) if ids else (),
     )  # fmt: skip
 
 

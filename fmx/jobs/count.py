@@ -113,5 +113,5 @@ def add_up(
             run.note(None, facts=lambda: facts_of(folder, found, report, wall) | seen.details())
     counting = CountOptions(**found[0].run["options"]["counting"])
     looked = tuple(GuideWindow(**each) for each in found[0].run["options"]["counting"]["looked"])
-    tell_samples(seen.stats, progress, replace(counting, looked=looked))
+    tell_samples(seen, progress, replace(counting, looked=looked))
     return found

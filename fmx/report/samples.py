@@ -25,7 +25,7 @@ FATES = {  # outcomes of reads: label and colour
 _COLUMNS = (
     "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
     "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
-    "low_guides", "mean_reads", "median_reads", "skew",
+    "low_guides", "mean_reads", "median_reads", "skew", "lost_guides",
 )  # fmt: skip
 _DECIMALS = {"assigned_share": 4, "gini": 4, "mean_reads": 2, "median_reads": 2, "skew": 2}
 
@@ -39,6 +39,7 @@ def as_table(facts: Mapping[str, Any]) -> bytes:
         row = {name: each.get(name) for name in _COLUMNS}
         for name, n in _DECIMALS.items():
             row[name] = "" if row[name] is None else f"{row[name]:.{n}f}"
+        row["lost_guides"] = ",".join(each["lost_guides"])
         for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
             own = (place for place in each["offsets"] if place["mate"] == mate)
             row[name] = ",".join(f"{place['strand']}{place['offset']}:{place['reads']}" for place in own)

@@ -31,7 +31,7 @@ def tally_of(library, reads, options):
 def tally_of_file(data, library, options):
     (chunk,) = read_chunks([data])
     made = Library("l", list(library), list(library), list(library), [])
-    counter = Counter(make_targets([made], False), options)
+    counter = Counter(make_targets([made], False), options, [], print)
     return counter.count((parse(chunk),), (options.looked[0].where(),), 0, 1)
 
 

@@ -44,6 +44,7 @@ def test_the_table_and_json_tell_the_same(told):
         "guides": "4", "zero_guides": "2",
         "gini": f"{gini(np.array([5, 0, 3, 0])):.4f}", "offsets": "+2:8", "offsets_of_mates2": "",
         "low_guides": "4", "mean_reads": "2.00", "median_reads": "1.50", "skew": "",
+        "lost_guides": "b,d",
     }  # fmt: skip
     about = json.loads((folder / "s.json").read_text())
     assert about["library"] == {"path": "l.csv", "guides": 4}
@@ -56,6 +57,7 @@ def test_the_table_and_json_tell_the_same(told):
     assert about["ranks"] == [[[1, 5], [2, 3], [3, 0], [4, 0]], [[1, 10], [2, 6], [3, 0], [4, 0]]]
     assert {"read", "count"} == about["stages"]["CPU"].keys()
     one, two = about["samples"]
+    assert one["lost_guides"] == two["lost_guides"] == ["b", "d"]
     assert one["top_unassigned"] == [
         {"sequence": "TTTTAAAA", "reads": 4}, {"sequence": "TTTTACAA", "reads": 2},
     ]  # fmt: skip
