@@ -256,8 +256,10 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
     library, lines = Library(str(path), [], [], [], []), {}  # type: tuple[Library, dict]
     for where, name, gene, *sequences in rows:
         sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
-        is_named, name = name is not None, "|".join(sequences) if name is None else name
-        sequences = [re.sub(f"{_SUFFIX}$", "", x) if "-" in x else x for x in sequences]
+        spelled = "|".join(sequences)
+        is_named, name = name is not None, spelled if name is None else name
+        if "-" in spelled:
+            sequences = [re.sub(f"{_SUFFIX}$", "", sequence) for sequence in sequences]
         for sequence in sequences:
             _check(path, where, name, sequence)
         if not gene.isprintable():

@@ -18,7 +18,7 @@ RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not 
 READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
-_COMPLEMENT = str.maketrans("ACGT", "TGCA")
+_COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
@@ -220,14 +220,13 @@ class Guides:
 
     def reverse_complements(self) -> tuple:
         """Return (number of guides that are reverse complements of others, two ids of them or None)."""
-        number: dict = {}
-        for i, x in enumerate(self.sequences):
-            for letters in (spellings(x) or ()) if x.strip("ACGT") else (x,):
-                number.setdefault(letters, i)
+        number = dict(zip(self.sequences, range(len(self.sequences)), strict=True))
+        if "".join(number).encode().translate(None, b"ACGT"):  # IUPAC codes
+            for i, sequence in enumerate(self.sequences):
+                for letters in (spellings(sequence) or ()) if sequence.strip("ACGT") else ():
+                    number.setdefault(letters, i)
         opposite = "\n".join(number)[::-1].translate(_COMPLEMENT).split("\n")
-        pairs = [
-            (number[x], i) for x, i in zip(opposite, reversed(number.values()), strict=True) if x in number
-        ]
+        pairs = [(number[x], number[x[::-1].translate(_COMPLEMENT)]) for x in number.keys() & set(opposite)]
         others = sorted((i, j) for i, j in pairs if i != j)
         example = tuple(self.ids[i] for i in others[0]) if others else None
         return len({i for i, _ in others}), example
