@@ -308,7 +308,8 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
         raise InputError(path, where, "guide without an id")
     if not name.isprintable():
         raise InputError(path, where, f"the id {shown(name)} contains unprintable characters")
-    if other := sequence.strip(_LETTERS):
+    codes = sequence.strip("ACGT")
+    if other := codes.strip(_LETTERS):
         raise InputError(
             path, where, f"the sequence of {name} contains {shown(other[0])!r}, which is not a base"
         )
@@ -320,7 +321,7 @@ def _check(path: str, where: str, name: str, sequence: str) -> None:
                 ": give longer ones as FASTA to fmx index, and count with fmx search --length N --counts FILE"
             )
         raise InputError(path, where, what)
-    if sequence.strip("ACGT") and spellings(sequence) is None:
+    if codes and spellings(sequence) is None:
         what = f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"
         raise InputError(path, where, what)
 
@@ -333,11 +334,11 @@ def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None
     columns = columns_of(path, rows, asked)
     if columns.note and say:
         say(f"{path}: {columns.note}")
-    several = [columns.sequence] + ([] if columns.second is None else [columns.second])
+    several = [columns.sequence] if columns.second is None else [columns.sequence, columns.second]
     for number, cells in rows[columns.is_header :]:
         name = None if columns.id is None else cells[columns.id]
         gene = "" if columns.gene is None else cells[columns.gene]
-        yield f"line {number}", name, gene, *(cells[i] for i in several)
+        yield f"line {number}", name, gene, *[cells[i] for i in several]
 
 
 def _fasta(text: str) -> Iterator[Any]:

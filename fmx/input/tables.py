@@ -44,7 +44,7 @@ def read_rows(path: str | Path, text: str, known: Mapping[str, Sequence[str]]) -
     first = next((line for line in lines if line.strip() and not _is_comment(line)), "")
     delimiter = next((mark for mark in "\t,;" if mark in first), "\t")
     is_begun = False
-    for i, line in enumerate(lines):
+    for i, line in enumerate(lines) if "#" in text else ():
         if _is_comment(line):
             heading = line.lstrip().lstrip("#")
             is_heading = not is_begun and len(find_columns(heading.split(delimiter), known)) > 1
@@ -53,13 +53,14 @@ def read_rows(path: str | Path, text: str, known: Mapping[str, Sequence[str]]) -
     reader, rows = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, strict=True), []
     try:
         for cells in reader:
-            cells = [cell.strip() for cell in cells]
+            cells = list(map(str.strip, cells))
             if any(cells):
                 rows.append((reader.line_num, cells))
     except csv.Error as error:
         raise InputError(path, f"line {reader.line_num}", f"not a line of a table: {error}") from error
+    n = len(rows[0][1]) if rows else 0
     for number, cells in rows:
-        if len(cells) != (n := len(rows[0][1])):
+        if len(cells) != n:
             what = f"it has {n_of(len(cells), 'column')}, but line {rows[0][0]} has {n}"
             remedy = f"give every line the same number of columns, separated by {delimiter!r}"
             raise InputError(path, f"line {number}", f"{what}: {remedy}")
