@@ -20,6 +20,7 @@ from .reference import MAX_SYMBOLS
 if TYPE_CHECKING:
     from ..machines.progress import Progress
 
+LARGE = 10**9  # symbols of a reference; above, the default is a sparse suffix array
 _CONTIGS = 40_000  # bytes of a few contigs, and of rows without a k-symbol
 # (layout, sa_rate), from fast and large to slow and small.
 CHOICES = (
@@ -160,8 +161,12 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     if max_memory:
         raise UnsupportedError(
             f"searching this index needs at least {bytes_of(ways[way])} of memory (with {way}), more than "
-            f"{bytes_of(limit)} (--max-memory): raise --max-memory, or add a smaller layout with "
-            "'fmx index --add --layout NAME'"
+            f"{bytes_of(limit)} (--max-memory): raise --max-memory, or "
+            + (
+                "add a smaller layout with 'fmx index --add --layout NAME'"
+                if meta["sa_rate"] == 1
+                else "build a smaller index with 'fmx index --max-memory SIZE'"
+            )
         )
     return way, f"needs {bytes_of(ways[way])}, more than the {bytes_of(limit)} that is free"
 
@@ -170,7 +175,8 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
 class IndexOptions:
     """The contents of an index.
 
-    ``layouts``: names, or only "auto" to let plan_index choose for ``max_memory``, together with sa_rate; a
+    ``layouts``: names, or only "auto" to let plan_index choose for ``max_memory``, together with sa_rate, or
+    none for the default: sparse for more than LARGE symbols, unless another option needs a suffix array.  A
     sparse suffix array is one of the names and, without others, comes without a suffix array.  ``sa_rate``:
     keep every s-th position of the suffix array.  ``prefix_length`` None: choose by the size.  ``with_lcp``:
     also the LCP and rank arrays.  A text of more than ``part_size`` symbols is indexed in parts
@@ -178,7 +184,7 @@ class IndexOptions:
     contigs and groups, or None: several files are groups.
     """
 
-    layouts: Sequence = (layouts.DEFAULT,)
+    layouts: Sequence = ()
     sa_rate: int = 1
     prefix_length: int | None = None
     max_memory: int | None = None
@@ -188,11 +194,6 @@ class IndexOptions:
     groups: str | None = None
     sparse: SparseName | None = None  # set by ``settled``
 
-    @property
-    def by_size(self) -> bool:
-        """Whether layouts and sa_rate are chosen by the size of the text."""
-        return list(self.layouts) == ["auto"]
-
     def settled(self, sizes: Sequence[int], progress: "Progress") -> "IndexOptions":
         """Return complete options for a text with parts of these sizes: ``layouts`` are LayoutNames.
 
@@ -200,10 +201,21 @@ class IndexOptions:
         exclude each other or exceed the limits for such a text.
         """
         given, longest = self, seed_table.longest_strings(max(sizes))
-        if self.by_size:
+        if list(self.layouts) == ["auto"]:
             chosen = plan_index(sizes, self.max_memory)
             given = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
             progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
+        elif not self.layouts:
+            default, needs_sa = layouts.DEFAULT, self.sa_rate != 1 or self.prefix_length or self.with_lcp
+            if sum(sizes) > LARGE and not needs_sa:
+                default = str(SparseName())
+                progress.say(
+                    f"chose --layout {default}, because the reference has more than {LARGE:,} bases: it "
+                    "takes 2 bytes of memory per base to build, not 10, but finds only sequences of "
+                    f"{SparseName().shortest} bases or more, and no IUPAC codes or primer pairs; for these, "
+                    f"use --layout {layouts.DEFAULT}"
+                )
+            given = replace(self, layouts=[default])
         if given.with_lcp and given.sa_rate != 1:
             raise UnsupportedError(
                 "--with-lcp needs the whole suffix array: omit --sa-rate, or raise --max-memory"

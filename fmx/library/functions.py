@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import UnsupportedError
-from ..index import fm_index, layouts
+from ..index import fm_index
 from ..index.building.build import build_into
 from ..index.disk import default_index_path, index_at
 from ..index.disk.writer import MemoryIndex
@@ -31,7 +31,7 @@ def build(
     path: Path | None = None,
     *,
     groups: Path | None = None,
-    layout: str = layouts.DEFAULT,
+    layout: str | None = None,
     sa_rate: int = 1,
     prefix_length: int | None = None,
     threads: int | None = None,
@@ -43,7 +43,8 @@ def build(
         reference: A FASTA file, compressed or not, or a list of files, each of which is a group of contigs.
         path: The folder to write; by default the reference's name with .fmx.
         groups: A table of contigs and their groups; by default one group per file.
-        layout: Layouts to build, comma-separated; auto chooses one.
+        layout: Layouts to build, comma-separated; auto chooses one for the free memory; by default
+            bvsfm-k2-d96, or sparse for more than 10^9 bases.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
         threads: Number of threads; all cores by default.
@@ -78,7 +79,7 @@ def build(
 def from_sequences(
     sequences: Sequences,
     *,
-    layout: str = layouts.DEFAULT,
+    layout: str | None = None,
     sa_rate: int = 1,
     prefix_length: int | None = None,
     threads: int | None = None,
@@ -89,7 +90,8 @@ def from_sequences(
     Args:
         sequences: A dict of contigs by name, such as {"chr1": "ACGT"}; sequences in a list, which are named
             0, 1, ...; or the path of a FASTA file.
-        layout: Layouts to build, comma-separated; auto chooses one.
+        layout: Layouts to build, comma-separated; auto chooses one for the free memory; by default
+            bvsfm-k2-d96, or sparse for more than 10^9 bases.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
         threads: Number of threads; all cores by default.
@@ -118,7 +120,7 @@ def from_sequences(
 
 
 def _build_options(layout: object, sa_rate: object, prefix_length: object) -> IndexOptions:
-    names = arguments.names("layout", layout)
+    names = () if layout is None else arguments.names("layout", layout)
     rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
     if names == ["auto"] and rate != 1:
         raise ValueError("sa_rate must be 1 with layout auto, which chooses the SA rate")

@@ -10,6 +10,7 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import fm_index, plan
 from fmx.index.disk import store
+from fmx.machines.progress import Progress
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 
@@ -60,6 +61,51 @@ def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, metho
     assert found.total.tolist() == [1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("options", "is_sparse"),
+    [
+        ({}, True),
+        ({"layouts": ["cofi"]}, False),
+        ({"layouts": ["auto"], "max_memory": 10**9}, False),
+        ({"sa_rate": 4}, False),
+        ({"prefix_length": 5}, False),
+        ({"with_lcp": True}, False),
+    ],
+)
+def test_large_references_are_sparse_unless_options_need_more(options, is_sparse, monkeypatch, capsys):
+    for n_text, large in ((plan.LARGE, False), (plan.LARGE + 1, True)):
+        settled = plan.IndexOptions(**options).settled([n_text // 2, n_text - n_text // 2], Progress())
+        assert bool(settled.sparse and not settled.layouts) == (large and is_sparse)
+        assert ("because the reference has more than" in capsys.readouterr().err) == (large and is_sparse)
+
+
+def test_a_large_reference_is_indexed_and_searched_without_options(folder, command, monkeypatch):
+    monkeypatch.setattr(plan, "LARGE", 1000)
+    (folder / "r.fa").write_bytes(cases.fasta(CONTIGS))
+    (folder / "q.fa").write_bytes(cases.fasta([("q", CONTIGS[0][1][100:150])]))
+    told = command("index", "r.fa").err.splitlines()
+    (line,) = [line for line in told if "chose" in line]
+    assert line.startswith(
+        "fmx: chose --layout sparse-k21-w16, because the reference has more than 1,000 bases"
+    )
+    assert line.endswith("no IUPAC codes or primer pairs; for these, use --layout bvsfm-k2-d96")
+    assert store.read_meta("r.fmx")["layouts"] == []
+    assert b"q\t%s\t100\t150\t+" % CONTIGS[0][0].encode() in command("locate", "-x", "r.fmx", "q.fa").out
+    assert b"\tNH:i:1\t" in command("search", "-x", "r.fmx", "q.fa", "--mismatches", "1").out
+    for arguments, remedy in (
+        (("locate", "-p", "GATTACA"), "'fmx index --layout bvsfm-k2-d96 REFERENCE.fa'"),
+        (("locate", "-p", "GATTACAN", "--iupac"), "build it again with --layout sparse-k21-w16,bvsfm-k2-d96"),
+        (("mem", "q.fa"), "raise -l; to find shorter ones, build another index with"),
+        (
+            ("search", "q.fa", "--max-memory", "10k"),
+            "build a smaller index with 'fmx index --max-memory SIZE'",
+        ),
+    ):
+        assert remedy in command(*arguments, "-x", "r.fmx").err
+    with_lcp = command("index", "r.fa", "-o", "l.fmx", "--with-lcp")
+    assert (with_lcp.code, "chose" in with_lcp.err) == (0, False)
+
+
 def test_the_commands_tell_and_obey(folder, command):
     (folder / "r.fa").write_bytes(cases.fasta(CONTIGS))
     (folder / "q.fa").write_bytes(b">q\nACGTAC\n")
@@ -68,7 +114,7 @@ def test_the_commands_tell_and_obey(folder, command):
         "search         sparse-k21-w16, reads of 36 bases or more" in command("inspect", "s.fmx").out.decode()
     )
     refused = command("search", "-x", "s.fmx", "q.fa")
-    assert "reads unmapped; to find shorter ones, build a default index with" in refused.err
+    assert "reads unmapped; to find shorter ones, build another index with" in refused.err
     assert command("index", "r.fa", "--max-memory", "110k").code == 0
     shown = json.loads(command("inspect", "r.fmx", "--json").out)
     assert shown["sa_rate"] > 1

@@ -203,7 +203,7 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
     (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 bases "
      "or more: 'fmx search --min-length 36' leaves shorter reads unmapped; to find shorter ones, build"),
     (("locate", "-p", "ACGTA"), "ACGTA has 5 bases, but this index finds only sequences of 36 bases or more: "
-     "to find shorter ones, build a default index"),
+     "to find shorter ones, build another index"),
 ])  # fmt: skip
 def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
     monkeypatch.chdir(folders)

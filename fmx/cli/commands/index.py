@@ -47,7 +47,7 @@ from ... import limits, options
         help="Layouts to build, such as bvsfm-k3-d224 (docs/layouts.md lists them). auto chooses the "
         "fastest that fits in --max-memory, or else in half of the free memory; sparse is built fastest and "
         "is small, for reads of 36 bases or more.  "
-        "[default: bvsfm-k2-d96]",
+        "[default: bvsfm-k2-d96; sparse for references of more than 10^9 bases]",
     ),
     options.max_memory_of(
         "Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. Building may take more."
@@ -110,7 +110,6 @@ def command(given: SimpleNamespace) -> None:
                 raise click.UsageError(f"{last}: No such file or directory")
             raise click.UsageError(f"no file {last}; to give the index this name, use -o {last}")
         raise click.UsageError("several references need -o NAME.fmx")
-    from ...index import layouts
     from ...index.plan import IndexOptions
     from ...jobs import index as jobs
     from ...jobs.run import run
@@ -125,7 +124,7 @@ def command(given: SimpleNamespace) -> None:
         run(jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups), resources, progress)
     else:
         wanted = IndexOptions(
-            names or (layouts.DEFAULT,), given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
+            names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
             prefixed=given.prefix_names, groups=given.groups,
         )  # fmt: skip
         for name in given.references:

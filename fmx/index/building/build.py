@@ -63,7 +63,7 @@ def build_into(
     device: Device,
 ) -> None:
     """Index FASTA into an IndexWriter or a MemoryIndex; the other arguments are those of build_index."""
-    if not options.by_size:
+    if list(options.layouts) != ["auto"]:
         named(options.layouts)
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # fail before the reference is read

@@ -196,7 +196,7 @@ def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
     """Return the error for ``what`` with fewer bases than the ``least`` that a sparse suffix array finds."""
     return UnsupportedError(
         f"{what}, but this index finds only sequences of {least} bases or more: {remedy}to find shorter "
-        "ones, build a default index with 'fmx index REFERENCE.fa'"
+        f"ones, build another index with 'fmx index --layout {DEFAULT} REFERENCE.fa'"
     )
 
 
