@@ -108,7 +108,7 @@ def prepare(
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
     is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
-    observers = Observers(counted, clock)
+    observers = Observers(counted, clock, progress.say)
     mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
     compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():

@@ -11,7 +11,7 @@ from ..input.reads import WHOLE, Trim
 from .hits import LocatesRows, Near, SelectionPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.reads import ReadBatch
@@ -155,10 +155,11 @@ class TextPart(NamedTuple):
 
 
 class Observers(NamedTuple):
-    """What observes a run: a ``tally`` counts hits, a ``clock`` measures the time of each stage."""
+    """What observes a run: a ``tally`` counts hits, a ``clock`` measures stages, ``say`` prints warnings."""
 
     tally: "ReadCounter | None" = None
     clock: "Clock | None" = None
+    say: "Callable[[str], object] | None" = None
 
 
 UNOBSERVED = Observers()

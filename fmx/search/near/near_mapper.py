@@ -5,6 +5,7 @@ reads -> Sets -> Pieces -> Words -> Intervals -> rows compared with the text -> 
 Words are searched as reads are (search/mapper.py), with any layout.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..queries.near import Pieces
 
 N_READS = 1 << 15  # most reads that are planned together
+MUCH, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
 
 
 class NearRun(NamedTuple):
@@ -81,6 +83,7 @@ class NearMapper(Mapper):
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(text.n for text in self._texts)
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
+        self._say, self._n_said = observers.say, itertools.count()
 
     def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
         """Search a batch; ``total`` is known only once the hits of a read were requested.
@@ -94,6 +97,7 @@ class NearMapper(Mapper):
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
         if self._enough() == ALL:
+            self._warn_of_short(batch.length[sought])
             return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
         found = super().search_batch(given, batch._replace(searchable=batch.searchable & sought))
         if self.options.counts_lengths:
@@ -105,6 +109,22 @@ class NearMapper(Mapper):
     def _enough(self) -> int:
         """Return the number of matches from which on a read is not searched with more mismatches."""
         return 1 if self.by_strata else ALL if self._near.counts_all else self.options.policy.limit
+
+    def _warn_of_short(self, lengths: np.ndarray) -> None:
+        """Print one warning, however many batches there are, if reads of these lengths occur very often."""
+        n, v = np.arange(32), self._near.mismatches
+        words = 1 + 3 * n * (v > 0) + 4.5 * n * (n - 1) * (v > 1)
+        by_chance = 2 * self._lookups.n_text * words / 4.0**n
+        often = by_chance >= OFTEN
+        n_reads = np.bincount(np.minimum(lengths, n[-1]), minlength=n.size)[often]
+        total = (n_reads * by_chance[often]).sum()
+        if total > MUCH and self._say and self.options.noun == "read" and next(self._n_said) == 0:
+            least, each = n[~often][0], total / n_reads.sum()
+            self._say(
+                f"warning: reads of fewer than {least} bases occur by chance about {each:,.0f} times each "
+                f"(--mismatches {v}): --strata finds only the best hits, in less time; --min-length {least} "
+                "leaves them unmapped"
+            )
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
