@@ -102,7 +102,7 @@ class GpuMapper(Mapper):
         engine: str,
         observers: Observers = UNOBSERVED,
     ) -> None:
-        tally, clock = observers
+        tally, clock, _ = observers
         in_pairs, sizes = options.pairing is not None, options.sizes.gpu
         query, sa = make_query(index.parts[0]), index.parts[0].sa
         per_byte, resident = _BYTES + _OF_PAIRS * in_pairs, gpu_search.n_bytes((query, sa))
