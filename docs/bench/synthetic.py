@@ -25,7 +25,6 @@ from fmx.input.dna import WORD, pack_text, symbols
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Array, Backend, do, run_all, spans
 from fmx.search.engines import cpu
-from fmx.search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
@@ -197,14 +196,12 @@ class DrawnPatterns:
         return on_device(self.backend.take(built))
 
     def query(self, name: str) -> Any:
-        """Return backward search in a layout by its name, or "verify" in its fastest form."""
+        """Return backward search in a layout by its name, or by seed and verify, "verify"."""
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
         if self.backend.serial:
             return self.verify()
-        own = seed_table.default_length(self.n)
-        form = VerifyForm(True, seed_lengths(self.n, own)[0])
-        return reshape(on_device(self.verify()), form, self.backend)
+        return on_device(self.verify())
 
     def verify(self) -> Verify:
         """Return seed and verify as in an index."""

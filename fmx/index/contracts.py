@@ -167,9 +167,9 @@ def advance(query, patterns, state, slot):
 
 @by_type
 def find(query, patterns, i):
-    """Return (lo, hi, n): the interval of pattern i, empty if it does not occur, by one thread of a GPU.
+    """Return (lo, hi), the interval of pattern i, empty if it does not occur, by one thread of a GPU.
 
-    ``n`` random places of memory were read, for measurements.  Only queries by seed and verify register this.
+    Only queries by seed and verify register this.
     """
 
 

@@ -13,12 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, bits_from, prefetch
-from ..input.dna import WORD, symbols
+from ..compiler.primitives import prefetch
 from ..machines.jobs import ONE_CORE, Array, Backend, choose, do
 from .bits import count_in_column, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
-from .reference import block_end
 
 _D, _W = 96, 2  # positions and words of an entry of the marks, one unit
 
@@ -154,87 +152,3 @@ def _mark(job, stretch, start, stop):
             if choose(job.kept, row) >= 0:
                 set_bit(job.marks, entry * _W, row - first)
                 n_kept += 1
-
-
-# Rows and text in their fastest form for a GPU: each access reads one sector of its memory, 32 bytes.
-#
-#     row          16 symbols after the seed, 32 bits | position, 32 bits, so that a sector holds 4 rows
-#     sector j     127 symbols of the text from 32 j on | is a separator near?
-#
-# A row is rejected, or a wide run of rows narrowed, by its symbols, without its text.  The sectors of the
-# text overlap: for any position, one of them holds 96 symbols or more from there, so the rest of a read of
-# 128 is in one sector.  They are made on the GPU from the suffix array and the packed text, take 9 bytes per
-# symbol, and are not kept on disk.
-#
-# The symbols of rows are in the order of their suffixes: a separator and everything after it count as A,
-# because it sorts first; if it is within the seed, all are T, because such a suffix is the last with its
-# seed.
-
-KEY = 16  # symbols of a row
-SECTOR, REACH = 4, 96  # words of a sector; symbols that it holds from any position in its first word on
-BYTES = 9  # of a row and of a symbol's part of the sectors
-_LAST = 2**32 - 1
-
-
-class WideRows(NamedTuple):
-    """``rows`` uint64[n], the suffix array with symbols."""
-
-    rows: Array
-
-
-def n_sectors(n: int) -> int:
-    """Return the sectors of a text of n symbols: one for each position up to 32 beyond its end."""
-    return (n + WORD - 1) // WORD + 1
-
-
-@position_of.register(WideRows)
-def _position(sa, layout, row):
-    return position_in(sa.rows, row)
-
-
-@prefetch_position.register(WideRows)
-def _prefetch_position(sa, row):
-    """Do nothing: wide rows are used only on a GPU."""
-
-
-@inlined
-def position_in(rows, row):
-    """Return the text position of a row."""
-    return np.int64(at(rows, row) & np.uint64(_LAST))
-
-
-@inlined
-def key_in(rows, row, k):
-    """Return the first k (1 to 16) symbols of a row after its seed, in the low bits."""
-    return at(rows, row) >> np.uint64(64 - 2 * k)
-
-
-Widen = namedtuple("Widen", "sa words blocks s rows")
-
-
-@do.register(Widen)
-def _widen(job, part, start, stop):
-    """Make ``rows`` uint64[n] of ``sa`` uint32[n], packed text and Blocks, for seeds of s symbols."""
-    for row in range(start, stop):
-        position = np.int64(at(job.sa, row))
-        length = block_end(job.blocks, position) - position
-        key = np.uint64(_LAST)
-        if length >= job.s:
-            n_held = min(length - job.s, np.int64(KEY))
-            key = symbols(job.words, 0, position + job.s, KEY) & bits_from(np.int32(2 * (KEY - n_held)))
-        job.rows[row] = key << np.uint64(32) | np.uint64(position)
-
-
-CutText = namedtuple("CutText", "words blocks sectors")
-
-
-@do.register(CutText)
-def _cut_text(job, part, start, stop):
-    """Make the ``sectors`` uint64[4 * n_sectors(n)] of a packed text of n symbols."""
-    last = job.words.size - 1
-    for j in range(start, stop):
-        for i in range(SECTOR):
-            job.sectors[SECTOR * j + i] = at(job.words, min(j + i, last))
-        ends = block_end(job.blocks, max(WORD * (j - 1), np.int64(0)))
-        near = np.uint64(ends < WORD * (j + SECTOR) - 1)
-        job.sectors[SECTOR * j + 3] = job.sectors[SECTOR * j + 3] & bits_from(np.int32(2)) | near

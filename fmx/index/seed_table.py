@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import inlined
-from ..compiler.primitives import at, bits_from, load_big_endian, prefetch
-from ..input.dna import symbols
+from ..compiler.primitives import at, load_big_endian, prefetch
 from ..machines.jobs import Array, Backend, do
-from .reference import block_end
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
 _FAR = 256  # rows of a string from which on binary search is faster than a look at each row
@@ -49,37 +47,6 @@ def first_rows(backend: Backend, text: Array, sa: Array, s: int) -> Array:
     starts = backend.empty(4**s + 1, np.uint32)
     backend.run(FindStarts(text, sa, s, starts), starts.size)
     return starts
-
-
-class Lengthen(NamedTuple):
-    """Make ``starts`` uint32[4^s + 1] from a SeedTable of shorter strings, ``sa``, and the packed text."""
-
-    known: SeedTable
-    sa: Array
-    words: Array
-    blocks: Array
-    s: int
-    starts: Array
-
-
-@do.register(Lengthen)
-def _lengthen(job, part, start, stop):
-    """Find a string's first row among those of the shorter string that it begins with."""
-    n_more = 2 * (job.s - job.known.s)
-    for c in range(start, stop):
-        low = np.int64(at(job.known.starts, c >> n_more))
-        high = np.int64(at(job.known.starts, min((c >> n_more) + 1, job.known.starts.size - 1)))
-        while low < high:
-            middle = (low + high) >> 1
-            position = np.int64(at(job.sa, middle))
-            length = min(block_end(job.blocks, position) - position, np.int64(job.s))
-            held = symbols(job.words, 0, position, 32) & bits_from(np.int32(64 - 2 * length))
-            code = np.int64(held >> np.uint64(64 - 2 * job.s))
-            if code < c or (code == c and length < job.s):
-                low = middle + 1
-            else:
-                high = middle
-        job.starts[c] = low
 
 
 FindStarts = namedtuple("FindStarts", "text sa s starts")

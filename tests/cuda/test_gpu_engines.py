@@ -26,7 +26,6 @@ from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
 from fmx.search import engines
 from fmx.search.gpu import gpu_search
-from fmx.search.gpu.gpu_search import VerifyForm
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
@@ -34,11 +33,6 @@ from fmx.search.queries.verify import Verify
 COFI_KS = (2, 3, 5)
 NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
 WAYS = ["verify", *sorted({f"{name.family}-k{name.k}" for name in NAMES})]
-FORMS = (
-    [None, VerifyForm(True, 5), VerifyForm(True, 6)]
-    if SIMULATED
-    else [None, *(VerifyForm(w, s) for w in (0, 1) for s in (5, 8, 11))]
-)
 
 
 def letters_of(name) -> str:
@@ -83,7 +77,7 @@ def asked(name):
 
 
 def queries(text, rows, way):
-    """The queries of a way to search, and their form: seed and verify, or each d of a family and k."""
+    """The queries of a way to search: seed and verify, or each d of a family and k."""
     codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
     sa = np.array([len(text) - len(suffix) for suffix in rows], np.uint32)
     prefix = build_prefix_table(codes, 4)
@@ -93,36 +87,36 @@ def queries(text, rows, way):
         blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
         seeds = SeedTable(first_rows(ONE_CORE, codes, sa, 5), 5)
         query = Verify(prefix, seeds, sa, pack_text(codes), blocks)
-        yield from ((query, form) for form in FORMS)
+        yield query
     for name in NAMES:
         if f"{name.family}-k{name.k}" == way:
-            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d)), None
+            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d))
 
 
-def run(launch, query, form, patterns) -> Intervals:
+def run(launch, query, patterns) -> Intervals:
     """Search patterns that are in the host's memory, with a query that is there too."""
     with gpu.errors():
         n = patterns.length.size
         intervals = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
-        launch(gpu_search.bring(query, form), gpu_search.upload(patterns), intervals)
+        launch(gpu_search.upload(query), gpu_search.upload(patterns), intervals)
         return Intervals(*(gpu.to_host(array) for array in intervals))
 
 
 def cases(text, rows, way) -> list:
-    """(query, form, engine) of all that go together."""
+    """(query, engine) of all that go together."""
     found = []
-    for query, form in queries(text, rows, way):
+    for query in queries(text, rows, way):
         for engine in engines.CUDA:
             with contextlib.suppress(UnsupportedError):
                 engines.prepare(engine, query)
-                found.append((query, form, engine))
+                found.append((query, engine))
     return found
 
 
 def wanted(case):
-    """In the simulator: every layout, or form of seed and verify, and every engine."""
-    query, form, engine = case
-    return {(str(type(query)), str(type(getattr(query, "layout", None))), str(form)), engine}
+    """In the simulator: every layout, or seed and verify, and every engine."""
+    query, engine = case
+    return {(str(type(query)), str(type(getattr(query, "layout", None)))), engine}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -133,9 +127,9 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device,
     if SIMULATED and not pytestconfig.getoption("nightly"):
         every = [every[i] for i in cover(every, wanted)]
     assert every
-    for query, form, engine in every:
+    for query, engine in every:
         launch = engines.prepare(engine, query)
-        found = run(launch, query, form, patterns)
+        found = run(launch, query, patterns)
         listed = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
-        assert listed == expected, (engine, query, form)
+        assert listed == expected, (engine, query)
         assert local_bytes(launch.kernel) == 0, f"{engine} keeps registers in memory"

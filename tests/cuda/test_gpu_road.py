@@ -234,7 +234,6 @@ DAMAGES = {
     "letter": (b"AC", b"A!", "not a base"),
     "quality": (b"\n!", b"\n\x7f", "outside"),
     "no third line": (b"\n+\n", b"\nA\n", "third line"),
-    "a line too many": (b"\n+\n", b"\n\n+\n", "third line"),
     "truncated": (FASTQ[-20:], b"", "truncated"),
     "long name": (b"@r1 ", b"@" + b"r" * 255 + b" ", "254 characters"),
     "CR inside": (b"more 1", b"more\r1", "CR inside"),

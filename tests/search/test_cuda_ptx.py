@@ -14,7 +14,6 @@ from ptx import check_lean, code_of, instructions, versions
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.contracts import on_device, units
-from fmx.index.positions import WideRows
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
@@ -24,7 +23,7 @@ from fmx.search import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.sparse import Sparse
-from fmx.search.queries.verify import Verify, VerifyWide
+from fmx.search.queries.verify import Verify
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
@@ -149,15 +148,12 @@ def test_only_pairs_that_make_no_sense_are_refused():
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-@pytest.mark.parametrize("wide", [False, True])
-def test_code_of_seed_and_verify(wide, capability, assemble):
+def test_code_of_seed_and_verify(capability, assemble):
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     query = on_device(Verify(PREFIX, SeedTable(ROWS, 5), ROWS, WORDS, blocks))
-    if wide:
-        query = VerifyWide(PREFIX, SeedTable(ROWS, 5), WideRows(WORDS), WORDS, blocks)
     ptx = compile_pair(query, "cuda_task-naive16", capability)
-    check(ptx, "cuda_task-naive16", counts=False, wide=wide)
+    check(ptx, "cuda_task-naive16", counts=False, wide=False)
     check_registers(assemble(ptx, capability))
     check_refusals(query)
 

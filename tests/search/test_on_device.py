@@ -1,6 +1,4 @@
-"""What a thread of a GPU does to find a pattern, on the CPU: steps, or each form of seed and verify."""
-
-import itertools
+"""What a thread of a GPU does to find a pattern, on the CPU: steps, or seed and verify."""
 
 import cases
 import numpy as np
@@ -11,8 +9,6 @@ from fmx.compiler.functions import compiled
 from fmx.index.contracts import extend, find, on_device, start
 from fmx.input import reads
 from fmx.input.dna import symbols
-from fmx.machines.jobs import ONE_CORE
-from fmx.search.gpu.gpu_search import VerifyForm, reshape
 from fmx.search.mapping import make_query
 
 NAMES = ["contigs of 1 to 6", "period 3", "repeats across separators", "text of 225 in blocks"]
@@ -22,28 +18,24 @@ NAMES = ["contigs of 1 to 6", "period 3", "repeats across separators", "text of 
 def _find_all(query, patterns, sizes):
     for i in range(sizes.size):
         if patterns.length[i] > 0:
-            lo, hi, _ = find(query, patterns, i)
+            lo, hi = find(query, patterns, i)
             sizes[i] = hi - lo
 
 
-@pytest.mark.parametrize("longer", [0, 1, 3])
-@pytest.mark.parametrize("wide", [True, False])
-def test_each_form_finds_what_a_scan_finds(wide, longer, index_of):
-    for name in NAMES:
-        contigs = TEXTS[name]
-        sequences = reads_of(contigs)
-        query = make_query(cases.load(index_of(contigs), "verify"))
-        form = VerifyForm(wide, query.seeds.s + longer)
-        patterns = reads.pack(cases.batch_of(sequences))
-        sizes = np.zeros(patterns.length.size, np.int64)
-        _find_all(reshape(on_device(query), form, ONE_CORE), patterns, sizes)
-        found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
-        assert found == cases.expect(contigs, sequences).sizes
+@pytest.mark.parametrize("name", NAMES)
+def test_seed_and_verify_finds_what_a_scan_finds(name, index_of):
+    contigs = TEXTS[name]
+    sequences = reads_of(contigs)
+    query = make_query(cases.load(index_of(contigs), "verify"))
+    patterns = reads.pack(cases.batch_of(sequences))
+    sizes = np.zeros(patterns.length.size, np.int64)
+    _find_all(on_device(query), patterns, sizes)
+    found = [tuple(pair) for pair in sizes.reshape(-1, 2).tolist()]
+    assert found == cases.expect(contigs, sequences).sizes
 
 
-@pytest.mark.parametrize("wide", [True, False])
-def test_a_difference_at_any_base_is_seen(wide, index_of):
-    """Reads are compared by 32 bases, and by 96 with one access: their last one differs, or none does."""
+def test_a_difference_at_any_base_is_seen(index_of):
+    """Reads are compared by 32 bases: their last one differs, or none does."""
     unit = random_letters(300, "wide")
     contigs = numbered([unit])
     whole = [unit[40 : 40 + n] for n in range(12, 140)]
@@ -51,29 +43,8 @@ def test_a_difference_at_any_base_is_seen(wide, index_of):
     query = make_query(cases.load(index_of(contigs), "verify"))
     patterns = reads.pack(cases.batch_of(sequences))
     sizes = np.zeros(patterns.length.size, np.int64)
-    _find_all(reshape(on_device(query), VerifyForm(wide, query.seeds.s), ONE_CORE), patterns, sizes)
+    _find_all(on_device(query), patterns, sizes)
     assert sizes[::2].tolist() == [1] * len(whole) + [0] * len(whole)
-
-
-@compiled
-def _count_places(query, patterns, n):
-    for i in range(n.size):
-        n[i] = find(query, patterns, i)[2]
-
-
-@pytest.mark.parametrize("wide", [True, False])
-def test_places_of_memory_are_counted(wide, index_of):
-    """An entry of a table, a sector of rows, and the text at a row."""
-    text = random_letters(300, "wide")
-    query = make_query(cases.load(index_of(numbered([text])), "verify"))
-    q, s = query.prefix.q, query.seeds.s + 3
-    absent = next(seed for seed in map("".join, itertools.product("ACGT", repeat=s)) if seed not in text)
-    reads_and_places = [("A" * q, 1), (absent, 1), (absent + "A" * 30, 1)]
-    reads_and_places += [(text[i : i + s + 25], 3) for i in range(250) if text.count(text[i : i + s]) == 1]
-    patterns = reads.pack(cases.batch_of([read for read, _ in reads_and_places]))
-    n = np.zeros(patterns.length.size, np.int64)
-    _count_places(reshape(on_device(query), VerifyForm(wide, s), ONE_CORE), patterns, n)
-    assert n[::2].tolist() == [places for _, places in reads_and_places]
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Seed and verify as a GPU does it, compiled for the CPU: all forms find what plain comparison finds."""
+"""Seed and verify as a GPU does it, compiled for the CPU: it finds what plain comparison finds."""
 
 import functools
 
@@ -11,20 +11,17 @@ from kept import compiled
 from packed import pack
 from texts import random_letters
 
-from fmx.index.contracts import find, on_device, position_of
-from fmx.index.positions import KEY, REACH
+from fmx.index.contracts import find, on_device
 from fmx.index.prefix_table import build_prefix_table
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable, first_rows
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE
-from fmx.search.gpu.gpu_search import VerifyForm, reshape
 from fmx.search.hits import Intervals
 from fmx.search.queries.verify import Verify
 
 OWN = 4  # symbols of a seed of the index
-FORMS = [VerifyForm(wide, s) for wide in (False, True) for s in (4, 5, 7)]
 LENGTHS = (
     1,
     3,
@@ -58,8 +55,8 @@ LENGTHS = (
 def find_all(query, patterns, intervals):
     for i in range(patterns.length.size):
         if patterns.length[i] > 0:
-            lo, hi, n = find(query, patterns, i)
-            if lo < hi and n > 0:
+            lo, hi = find(query, patterns, i)
+            if lo < hi:
                 intervals.lo[i] = lo
                 intervals.hi[i] = hi
 
@@ -70,7 +67,7 @@ def rows_of(text) -> list:
     return sorted(range(len(text)), key=lambda i: text[i:])
 
 
-def query_of(text, form, prefix_length=4):
+def query_of(text, prefix_length=4):
     codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
     ends = np.flatnonzero(codes == 0)
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -78,7 +75,7 @@ def query_of(text, form, prefix_length=4):
     sa = np.array(rows_of(text), np.uint32)
     seeds = SeedTable(first_rows(ONE_CORE, codes, sa, OWN), OWN)
     query = Verify(build_prefix_table(codes, prefix_length), seeds, sa, pack_text(codes), blocks)
-    return reshape(on_device(query), form, ONE_CORE)
+    return on_device(query)
 
 
 @functools.cache
@@ -131,12 +128,11 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("name", TEXTS)
-def test_intervals_are_those_of_plain_comparison(name, form):
+def test_intervals_are_those_of_plain_comparison(name):
     text = "".join(f"{block}$" for block in TEXTS[name])
     sequences = sequences_of(text)
-    assert found(query_of(text, form), sequences) == expected(text, tuple(sequences))
+    assert found(query_of(text), sequences) == expected(text, tuple(sequences))
 
 
 BLOCKS = st.lists(
@@ -145,29 +141,12 @@ BLOCKS = st.lists(
 
 
 @examples(150)
-@given(BLOCKS, st.data(), st.sampled_from(FORMS), st.sampled_from([4, 5, 6]))
-def test_any_text_and_any_pattern(blocks, data, form, prefix_length):
+@given(BLOCKS, st.data(), st.sampled_from([4, 5, 6]))
+def test_any_text_and_any_pattern(blocks, data, prefix_length):
     joined = "".join(blocks)
     text = "".join(f"{block}$" for block in [*blocks, joined, joined[::-1]])
     sequences = [data.draw(st.text("ACGT", max_size=30))]
     for _ in range(6):
         i = data.draw(st.integers(0, len(joined) - 1))
         sequences.append(joined[i : i + data.draw(st.integers(1, 200))])
-    assert found(query_of(text, form, prefix_length), sequences) == expected(text, tuple(sequences))
-
-
-def test_wide_rows_know_their_positions():
-    text = "".join(f"{block}$" for block in TEXTS["short blocks"])
-    sa = query_of(text, VerifyForm(True, 5)).sa
-    assert [int(position_of(sa, sa, row)) for row in range(len(text))] == rows_of(text)
-
-
-@pytest.mark.parametrize("length", [22, 80, KEY + 5 + REACH])
-def test_a_unique_read_takes_a_place_for_its_seed_its_row_and_its_text(length):
-    text = random_letters(3000, "unique") + "$"
-    query = query_of(text, VerifyForm(True, 5))
-    reads = [text[i : i + length] for i in range(0, 2500, 50)]
-    patterns = Patterns(*pack(reads))
-    counts = [int(find(query, patterns, i)[2]) for i in range(len(reads))]
-    assert min(counts) == 3
-    assert np.median(counts) <= 4
+    assert found(query_of(text, prefix_length), sequences) == expected(text, tuple(sequences))

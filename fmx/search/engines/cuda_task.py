@@ -139,5 +139,5 @@ def find_kernel(query, patterns, intervals):
     """Fill ``intervals`` (zeros) by seed and verify, one thread per pattern."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
-        lo, hi, _ = find(query, patterns, i)
+        lo, hi = find(query, patterns, i)
         write(intervals, i, lo, hi)

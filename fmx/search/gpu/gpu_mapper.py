@@ -19,6 +19,7 @@ import numpy as np
 
 from ...codecs.inflate_gpu import Inflater
 from ...index import contracts
+from ...index.positions import FullSA
 from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
@@ -72,8 +73,8 @@ def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
     there = gpu_search.upload(query)
     if contracts.own_launch.knows(query):
         return IndexOnDevice(there, (None, None), launch)
-    own = gpu_search.suffix_array(there)
-    sa = gpu_search.upload(sa) if own is None else own
+    own = getattr(there, "sa", None)
+    sa = gpu_search.upload(sa) if own is None else FullSA(own)
     return IndexOnDevice(there, (sa, getattr(there, "layout", sa)), launch)
 
 

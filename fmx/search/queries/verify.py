@@ -7,18 +7,16 @@ positions do not depend on each other. Most intervals are that narrow from the s
 five memory accesses, whatever its length. The result is the same interval as that of backward search.
 
     Verify            on the CPU, several patterns in turn
-    VerifyOnDevice    suffix array and packed text, as on the CPU
-    VerifyWide        rows with 16 more symbols, and the text in overlapping sectors (index/positions.py)
+    VerifyOnDevice    on a GPU, a thread for each pattern
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import by_type, inlined, static_type
-from ...compiler.primitives import at, load_unit, prefetch
+from ...compiler.functions import inlined, static_type
+from ...compiler.primitives import at, prefetch
 from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, find, on_device
-from ...index.positions import KEY, REACH, SECTOR, WideRows, key_in, position_in
 from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
 from ...index.reference import Blocks, block_end
 from ...index.seed_table import SeedTable
@@ -205,34 +203,9 @@ def compare(query, patterns, i, position):
     return 0 if stop == length else -1
 
 
-# On a GPU one thread finds the interval of a pattern: binary search by the symbols in the rows, if there are
-# any, then by the text.
+# On a GPU one thread finds the interval of a pattern, by binary search among the rows of its seed.
 
 VerifyOnDevice = static_type("VerifyOnDevice", Verify._fields, __name__)
-_FAR = 1 << 40  # distance in symbols to a separator that is not near
-
-
-class VerifyWide(NamedTuple):
-    """Query of seed and verify on a GPU: ``sa`` WideRows, ``sectors`` uint64[4 * n_sectors] of the text."""
-
-    prefix: PrefixTable
-    seeds: SeedTable
-    sa: WideRows
-    sectors: Any
-    blocks: Blocks
-
-
-class RowRun(NamedTuple):
-    """Rows, half-open.
-
-    ``n``: number of memory accesses so far. ``sector``: sector of the last row that was read.
-    Four rows count as a sector, whether they are wide or not.
-    """
-
-    lo: int
-    hi: int
-    n: int
-    sector: int
 
 
 @on_device.register(Verify)
@@ -240,148 +213,43 @@ def _on_device(query):
     return VerifyOnDevice(*query)
 
 
-@by_type
-def narrow(query, patterns, i, lo, hi):
-    """Return (RowRun, known): the rows of a pattern's seed that may start with it, by their symbols.
-
-    ``known``: number of symbols that need not be compared again.
-    """
-
-
-@by_type
-def by_text(query, patterns, i, known, row):
-    """Return -1, 0 or 1: a row sorts before, starts with, sorts after pattern i.
-
-    The first ``known`` symbols are equal, or the row has a separator before.
-    """
-
-
-@narrow.register(VerifyOnDevice)
-def _narrow_plain(query, patterns, i, lo, hi):
-    return RowRun(lo, hi, np.int64(0), np.int64(-1)), np.int64(0)
-
-
-@by_text.register(VerifyOnDevice)
-def _by_text(query, patterns, i, known, row):
-    return compare(query, patterns, i, np.int64(at(query.sa, row)))
-
-
-@narrow.register(VerifyWide)
-def _narrow_wide(query, patterns, i, lo, hi):
-    s, length = np.int64(query.seeds.s), np.int64(at(patterns.length, i))
-    k = min(length - s, np.int64(KEY))
-    run = RowRun(lo, hi, np.int64(0), np.int64(-1))
-    if k > 0:
-        sought = np.int64(symbols(patterns.words, at(patterns.first, i), s, k))
-        run = _equal_run(by_rows, query, (sought, k), run)
-    return run, s + k
-
-
-@by_text.register(VerifyWide)
-def _by_text_wide(query, patterns, i, known, row):
-    """Compare a row with pattern i by sectors of the text: 96 symbols with one access."""
-    position, first = position_in(query.sa.rows, row), np.int64(at(patterns.first, i))
-    length, done, end, order = np.int64(at(patterns.length, i)), known, np.int64(_FAR), np.int64(0)
-    if done == length:
-        end = block_end(query.blocks, position) - position
-    while order == 0 and done < min(length, end):
-        word = SECTOR * ((position + done) >> 5)
-        a, b = load_unit(query.sectors, word)
-        c, d = load_unit(query.sectors, word + 2)
-        if d & np.uint64(1) and end == _FAR:
-            end = block_end(query.blocks, position) - position
-        left, shift = min(length, end) - done, np.uint64(2 * ((position + done) & 31))
-        order = _order(_from(a, b, shift), patterns, first, done, left)
-        if order == 0:
-            order = _order(_from(b, c, shift), patterns, first, done + 32, left - 32)
-        if order == 0:
-            order = _order(_from(c, d, shift), patterns, first, done + 64, left - 64)
-        done += REACH
-    if end < length and order == 0:
-        return np.int64(1) if known > 0 and end < query.seeds.s else np.int64(-1)
-    return order
-
-
-@inlined
-def _from(high, low, shift):
-    """Return 32 symbols of 64, from ``shift`` bits (0 to 62) on."""
-    return high << shift | (low >> np.uint64(1)) >> (np.uint64(63) - shift)
-
-
-@inlined
-def _order(ours, patterns, first, done, left):
-    """Return -1, 0 or 1: how 32 symbols compare with those of a pattern from ``done`` on.
-
-    Only ``left`` of them count.
-    """
-    if left <= 0:
-        return np.int64(0)
-    k = min(left, np.int64(32))
-    theirs = symbols(patterns.words, first, done, k)
-    ours = ours >> np.uint64(64 - 2 * k)
-    if ours == theirs:
-        return np.int64(0)
-    return np.int64(-1) if ours < theirs else np.int64(1)
-
-
 @find.register(VerifyOnDevice)
-@find.register(VerifyWide)
 def _find(query, patterns, i):
     length, first = np.int64(at(patterns.length, i)), np.int64(at(patterns.first, i))
     if length <= query.prefix.q:
         pair = pair_index(patterns.words, first, 0, length)
-        return np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1]), np.int64(1)
+        return np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
     s, starts = np.int64(query.seeds.s), query.seeds.starts
     if length < s:
         # A suffix that ends within s symbols may start with the pattern: it is in the preceding run.
         spare = 2 * (s - length)
         seed = np.int64(symbols(patterns.words, first, 0, length)) << spare
         lo = np.int64(at(starts, seed - 1)) if seed > 0 else np.int64(0)
-        run = RowRun(lo, np.int64(at(starts, seed + (np.int64(1) << spare))), np.int64(1), np.int64(-1))
-        known = np.int64(0)
+        hi = np.int64(at(starts, seed + (np.int64(1) << spare)))
     else:
         seed = np.int64(symbols(patterns.words, first, 0, s))
         lo, hi = np.int64(at(starts, seed)), np.int64(at(starts, seed + 1))
-        run, known = narrow(query, patterns, i, lo, hi)
-    run = _equal_run(by_pattern, query, (patterns, i, known), run)
-    return run.lo, run.hi, run.n + 1
+    return _equal_run(query, patterns, i, lo, hi)
 
 
 @inlined
-def by_rows(query, sought, row):
-    """Return (-1, 0 or 1: how a row's symbols compare with ``sought`` (symbols, number), places read)."""
-    ours = np.int64(key_in(query.sa.rows, row, sought[1]))
-    sign = np.int64(0) if ours == sought[0] else np.int64(-1) if ours < sought[0] else np.int64(1)
-    return sign, np.int64(0)
-
-
-@inlined
-def by_pattern(query, sought, row):
-    """Return (by_text for ``sought`` (patterns, i, known), places read)."""
-    return by_text(query, sought[0], sought[1], sought[2], row), np.int64(1)
-
-
-@inlined
-def _equal_run(order, query, sought, run):
-    """Return the rows of a RowRun with ``order`` 0; before them it is -1, after them 1.
+def _equal_run(query, patterns, i, lo, hi):
+    """Return those of the rows lo to hi that start with pattern i.
 
     One loop does three searches, so that the threads of a warp stay together: any such row, then the first,
     then the last.
     """
-    first, last, lo, hi, n, sector = np.int64(-1), np.int64(-1), run.lo, run.hi, run.n, run.sector
-    stop = hi
+    first, last, stop = np.int64(-1), np.int64(-1), hi
     while True:
         if lo >= hi:
             if last < 0:
-                return RowRun(lo, lo, n, sector)
+                return lo, lo
             if first >= 0:
-                return RowRun(first, lo, n, sector)
+                return first, lo
             first, lo, hi = lo, last, stop
             continue
         middle = (lo + hi) >> 1
-        sign, n_read = order(query, sought, middle)
-        n += n_read + (middle >> 2 != sector)
-        sector = middle >> 2
+        sign = compare(query, patterns, i, np.int64(at(query.sa, middle)))
         if sign == 0 and last < 0:
             last, stop, hi = middle + 1, hi, middle
         elif sign < 0 or (sign == 0 and first >= 0):
