@@ -145,6 +145,10 @@ writing = options.together(
             ),
         ),
         click.option(
+            "-C", "--comments", is_flag=True,
+            help="Copy the SAM tags in the comments of reads, or the tags of BAM and CRAM, to the records.",
+        ),
+        click.option(
             "--rg", metavar="LINE", help=r"Read group of all reads, e.g. '@RG\tID:lane1\tSM:sample'."
         ),
     ),
@@ -194,15 +198,17 @@ def output_of(
     hits, kind, screen = _hits_and_screen(given, kind)
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
+    if given.comments and (given.collapse or kind not in ("sam", "bam", "cram")):
+        raise click.UsageError("-C needs SAM, BAM or CRAM output, without --collapse")
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group needs --counts FILE")
     if given.reference:
         _check_reference(given.reference)
+    tags = _tags(given.tags, given.nh, given.comments)
     records = RecordOutput(
-        hits, kind, not given.no_unmapped, _tags(given.tags, given.nh), groups, given.sort, given.reference,
-        given.mismatches,
-    )  # fmt: skip
+        hits, kind, not given.no_unmapped, tags, groups, given.sort, given.reference, given.mismatches
+    )
     counts = CountsOutput(given.counts, by_group) if given.counts else None
     reads = ReadsOutput(given.al, given.un, has_mates)
     output = SearchOutput(records, counts, screen, reads, report_of(given.reports))
@@ -283,11 +289,11 @@ def _check_reference(path: str) -> None:
         raise InputError(name, "line 1", no_fasta(begin[0]))
 
 
-def _tags(text: str | None, nh: str) -> int:
-    """Return the bits of output.tags for the options --tags and --nh."""
-    from ..output.records import EVERY, REPORTED, TAGS
+def _tags(text: str | None, nh: str, comments: bool) -> int:
+    """Return the bits of output.tags for the options --tags, --nh and -C."""
+    from ..output.records import COMMENTS, EVERY, REPORTED, TAGS
 
-    bits = REPORTED if nh == "reported" else 0
+    bits = REPORTED * (nh == "reported") | COMMENTS * comments
     if text is None:
         return bits | EVERY
     for name in text.split(",") if text != "none" else []:

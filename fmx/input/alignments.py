@@ -63,32 +63,34 @@ _CRAM_ENDS = {
 }
 _MOST_END = len(_CRAM_ENDS[3])
 
-ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
+ARGUMENTS = ["fastq", "-n"]  # names without /1 and /2
 
 
-class CramPath(str):
-    """The path of reads that may be CRAM, with the FASTA file ``reference`` to decode it."""
+class AlignmentsPath(str):
+    """The path of reads in BAM or CRAM; ``reference``: FASTA to decode CRAM, or None; ``tags``: to keep."""
 
-    reference: str
+    reference: str | None
+    tags: str
 
-    def __new__(cls, path: str | Path, reference: str) -> Self:
+    def __new__(cls, path: str | Path, reference: str | None = None, tags: str = "RG") -> Self:
         made = super().__new__(cls, path)
-        made.reference = reference
+        made.reference, made.tags = reference, tags
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, str | None, str]:  # type: ignore[override]
         """The arguments that copy it, in this process or another."""
-        return str(self), self.reference
+        return str(self), self.reference, self.tags
 
 
 class Alignments:
     """The reads of ``raw``, a binary file in BAM or CRAM, as FASTQ.
 
-    ``path``: its name, perhaps a CramPath.  If it is a pipe, a thread reads it to its end and feeds samtools.
+    ``path``: its name; ``given``: perhaps an AlignmentsPath.  If it is a pipe, a thread reads it to its end
+    and feeds samtools.
     """
 
-    def __init__(self, path: str | Path, raw: Any) -> None:
-        self._path, self._raw = path, raw
+    def __init__(self, path: str | Path, raw: Any, given: object = None) -> None:
+        self._path, self._raw, self._given = path, raw, given
         self._child: Any = None  # samtools, and a file with its messages, once started
         self._said: Any = None
         self._is_cram, self._end = False, BGZF_END
@@ -158,8 +160,9 @@ class Alignments:
 
     def _start(self) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
-        reference = getattr(self._path, "reference", None)
-        arguments = [*ARGUMENTS, *(["--reference", os.path.abspath(reference)] if reference else [])]
+        reference = getattr(self._given, "reference", None)
+        arguments = [*ARGUMENTS, "-T", getattr(self._given, "tags", "RG")]
+        arguments += ["--reference", os.path.abspath(reference)] if reference else []
         is_file = os.path.isfile(self._path)
         streams = {"stdin": NOTHING if is_file else PIPE, "stderr": self._said}
         arguments.append(os.path.abspath(self._path) if is_file else "-")

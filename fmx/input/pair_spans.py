@@ -126,9 +126,9 @@ class PairSpan:
         """Return (number of the file, byte) where each of its spans ends."""
         return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
 
-    def read(self, is_sam: bool = True) -> list:
-        """Read the pairs as a list of Mates; ``is_sam``: check the limits of SAM.  Raises InputError."""
-        return self.parse(self.take(), is_sam)
+    def read(self, is_sam: bool = True, comments: bool = False) -> list:
+        """Read the pairs as a list of Mates; ``is_sam``, ``comments``: what to check.  Raises InputError."""
+        return self.parse(self.take(), is_sam, comments)
 
     def take(self, hold: Callable[[Any], Any] = spans.SpanBuffer) -> PairChunks:
         """Read the pairs that are complete; ``parse`` or ``check_ends`` must follow.  Raises InputError.
@@ -150,10 +150,10 @@ class PairSpan:
             raise self._error or InputError(self._paths[0], "", spans.NOT_READ)
         return self._pairs
 
-    def parse(self, pairs: PairChunks, is_sam: bool = True) -> list:
+    def parse(self, pairs: PairChunks, is_sam: bool = True, comments: bool = False) -> list:
         """Return the pairs that ``take`` has read as a list of Mates.  Raises InputError."""
         found: list[Mates] = []
-        waiting = [[x for x in side if x.n] for side in self._parsed(pairs, is_sam)]
+        waiting = [[x for x in side if x.n] for side in self._parsed(pairs, is_sam, comments)]
         while all(waiting):
             n = min(reads[0].n for reads in waiting)
             met = [reads[0].cut(n, self._step) for reads in waiting]
@@ -172,13 +172,17 @@ class PairSpan:
         """Records from one mate to the next in a file."""
         return 3 - len(self._paths)
 
-    def _parsed(self, pairs: PairChunks, is_sam: bool) -> list[list[ParsedReads]]:
+    def _parsed(self, pairs: PairChunks, is_sam: bool, comments: bool) -> list[list[ParsedReads]]:
         """Return mates 1 and mates 2."""
         found: list[list[ParsedReads]] = [[], []]
         for i, chunk in chain(((0, chunk) for chunk in pairs.one), ((1, chunk) for chunk in pairs.two)):
             batch = parse(chunk)
             if is_sam:
                 check_sam(chunk, batch)
+            if comments:
+                from .comments import check_comments  # only for -C
+
+                check_comments(chunk, batch)
             if not pairs.in_turn:
                 found[i].append(ParsedReads(batch, Origin(chunk.path, chunk.number)))
                 continue

@@ -169,3 +169,24 @@ def take_fasta(batch, r, i, code):
     batch.length[r] = to - batch.start[r]
     batch.quality_start[r] = -1
     return i, OK if _check_letters(batch, r, code) else LETTER
+
+
+@inlined
+def comment_of(batch, r):
+    """Return (start, end) of what follows white space after the name in the header line of read r."""
+    i = batch.name_start[r] + batch.name_length[r]
+    end = tag_end(batch.data, NEWLINE, i, batch.data.size)
+    if end > i and batch.data[end - 1] == CR:
+        end -= 1
+    while i < end and batch.data[i] > SPACE:  # /1
+        i += 1
+    while i < end and batch.data[i] <= SPACE:
+        i += 1
+    return i, end
+
+
+@inlined
+def tag_end(data, byte, i, end):
+    """Return the position of the first ``byte`` from i on, or ``end``."""
+    stop = find_byte(data, byte, i, end)
+    return end if stop < 0 else stop

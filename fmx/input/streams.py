@@ -70,7 +70,7 @@ def input_name(path: "ReadPath") -> str:
     """Return the name of an input in messages."""
     if str(path) == STANDARD:
         return "standard input"
-    return path if isinstance(path, str) else str(path)  # may be an alignments.CramPath
+    return path if isinstance(path, str) else str(path)  # may be an alignments.AlignmentsPath
 
 
 def is_alignments(head: bytes) -> bool:
@@ -85,11 +85,11 @@ def is_alignments(head: bytes) -> bool:
         return False
 
 
-def _alignments(path: str, file: io.BufferedReader) -> "Alignments":
+def _alignments(path: str, file: io.BufferedReader, given: "ReadPath") -> "Alignments":
     """Return a reader of BAM or CRAM; imported on first use."""
     from .alignments import Alignments
 
-    return Alignments(path, file)
+    return Alignments(path, file, given)
 
 
 class Source:
@@ -113,7 +113,7 @@ class Source:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
                 widen(self._raw)
             head = self._raw.peek(8)
-        self.alignments = _alignments(self.path, self._raw) if is_alignments(head) else None
+        self.alignments = _alignments(self.path, self._raw, path) if is_alignments(head) else None
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
         self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
         if self.alignments:

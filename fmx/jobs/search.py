@@ -34,6 +34,7 @@ class ReadInput:
     fasta: str | None = None
     sample: str = ""
     literal: tuple[str, ...] = ()
+    tags: str = "RG"
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -51,10 +52,13 @@ class ReadInput:
             return [literal_fasta(self.literal, self.literal)]
         first: tuple = self.first
         second: tuple = self.second
-        if self.fasta:
-            from ..input.alignments import CramPath
+        if self.fasta or self.tags != "RG":
+            from ..input.alignments import AlignmentsPath
 
-            first, second = (tuple(CramPath(path, self.fasta) for path in paths) for paths in (first, second))
+            first, second = (
+                tuple(AlignmentsPath(path, self.fasta, self.tags) for path in paths)
+                for paths in (first, second)
+            )
         return PairedFiles(first, second) if in_pairs else first
 
 

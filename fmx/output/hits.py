@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..search import FormatsHits, WritesHits
-from .records import Buffers, Window, put_read, room_of_read, widest
+from .records import COMMENTS, Buffers, Window, put_read, room_of_read, widest
 
 if TYPE_CHECKING:
     from ..input import SpanLike
@@ -44,11 +44,12 @@ class RecordWriter(OutputWriter, FormatsHits, Protocol):
 
 class BatchWriter:
     """Base of RecordWriters whose pieces are not reused, and that write nothing at the end.  ``takers``: of
-    reads.py, if unchanged reads are written as well.
+    reads.py, if unchanged reads are written as well; ``comments``: whether they have SAM tags to be copied.
     """
 
     on_gpu = False
     takers: tuple = ()
+    comments = False
 
     def __init__(self, is_sam: bool = False) -> None:
         self.is_sam = is_sam
@@ -89,8 +90,6 @@ class HitWriter(BatchWriter, Buffers):
     ``encode`` turns records into the bytes to write, and ``end`` follows the last record.
     """
 
-    on_gpu = True
-
     def __init__(
         self,
         form: Any,
@@ -101,6 +100,8 @@ class HitWriter(BatchWriter, Buffers):
         BatchWriter.__init__(self, is_sam)
         Buffers.__init__(self)
         self.form = form
+        self.comments = bool(getattr(form, "tags", 0) & COMMENTS)
+        self.on_gpu = not self.comments
         self._on_gpus: list[GpuHitWriter] = []
         self.encode, self._end, self.widest = encode, end, widest(form)
 
@@ -115,7 +116,12 @@ class HitWriter(BatchWriter, Buffers):
         if not self.is_sam:
             batch = named_by_letters(batch)
         window = Window(start, first_hit, last_hit)
-        out = self.take(_room(batch, hits, window, self.widest))
+        sized = batch
+        if self.comments:
+            from ..input.comments import with_comments  # only for -C
+
+            sized = with_comments(batch)
+        out = self.take(_room(sized, hits, window, self.widest))
         return self.encoded(out[: _write(self.form, batch, hits, window, out)])
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
@@ -196,7 +202,7 @@ class Writers:
     def __init__(self, of_path: dict) -> None:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
         self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
-        self.on_gpu = self._all[0].on_gpu
+        self.on_gpu, self.comments = self._all[0].on_gpu, self._all[0].comments
 
     def of(self, span: "SpanLike") -> HitWriter:
         """Return the writer for a span's file; any one for reads without a file."""

@@ -23,7 +23,7 @@ class MateWriter:
 
     def __init__(self, writer: HitWriter, changes: int = 0) -> None:
         self._writer, self._widest = writer, widest(writer.form, changes)
-        self.on_gpu = writer.on_gpu
+        self.on_gpu, self.comments = writer.on_gpu, writer.comments
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
         self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
         self.refusals = writer.refusals
@@ -43,8 +43,13 @@ class MateWriter:
             mates = mates._replace(one=named_by_letters(mates.one), two=named_by_letters(mates.two))
         sides = Side(mates.one, hits.one, FIRST, start), Side(mates.two, hits.two, SECOND, start)
         window = (first, last) if hits.proper.total.size == 1 else (0, ALL)
-        pairs = Pairs(*sides, hits.proper, *window)
-        out = self._writer.take(room(pairs, self._widest))
+        pairs = sized = Pairs(*sides, hits.proper, *window)
+        if self.comments:
+            from ..input.comments import with_comments  # only for -C
+
+            one, two = (side._replace(reads=with_comments(side.reads)) for side in sides)
+            sized = pairs._replace(one=one, two=two)
+        out = self._writer.take(room(sized, self._widest))
         return self._writer.encoded(out[: write(self._writer.form, pairs, out)])
 
     def made_on_gpu(self) -> "GpuMateWriter":

@@ -1,6 +1,7 @@
 """Records: the functions that a format implements to write one, and SAM tags as bits of a number.
 
-REPORTED: NH is the number of reported hits instead of that of all occurrences; CRAM: BAM that becomes CRAM.
+REPORTED: NH is the number of reported hits instead of that of all occurrences; CRAM: records become CRAM;
+COMMENTS: SAM tags in the comment of a read are copied to its records.
 """
 
 from collections import deque
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
-from ..index.reference import place_of
+from ..index.reference import contig_of, place_of, position_of_key
 from ..input.reads import ReadBatch
 from ..input.sets import change_at, changes_of, n_changes, peers_of
 from . import put
@@ -20,7 +21,7 @@ from . import put
 if TYPE_CHECKING:
     from ..index.reference import Blocks, Reference
 
-NH, HI, NM, MD, REPORTED, MC, CRAM = 1, 2, 4, 8, 16, 32, 64
+NH, HI, NM, MD, REPORTED, MC, CRAM, COMMENTS = 1, 2, 4, 8, 16, 32, 64, 128
 TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
 EVERY = NH | HI | NM | MD | MC
 MATCH = b"M"[0]  # of a CIGAR
@@ -220,6 +221,21 @@ class MateRecord(NamedTuple):
     other: int
     other_length: int
     insert: int
+
+
+@inlined
+def insert_of(form, mate):
+    """Return TLEN of a MateRecord.
+
+    samtools stores a record and that of its proper pair as each other's first mates in CRAM if their places
+    are those of the first mates, on another contig, and so loses RNEXT, unless TLEN contradicts it.
+    """
+    record, n = mate.record, mate.record.end
+    start = record.start + (mate.insert - mate.other_length if mate.insert > 0 else mate.insert + n)
+    is_near = abs(start - position_of_key(mate.other)) <= n + mate.other_length
+    if form.tags & CRAM and mate.other != NOWHERE and contig_of(mate.other) != record.contig and is_near:
+        return np.int64(0)
+    return mate.insert
 
 
 @by_type_or_this

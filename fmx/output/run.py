@@ -181,10 +181,11 @@ def container(output: "RecordOutput", reference: "Reference") -> Container:
         from .formats import matrix
 
         return matrix.container(reference, output)
-    if output.sort or output.kind == "cram":
+    if output.kind in ("bam", "cram"):
         from .formats import bam
 
-        return bam.container(reference, output)
+        if bam.is_needed(output):
+            return bam.container(reference, output)
     return Plain()
 
 

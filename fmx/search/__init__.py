@@ -31,11 +31,13 @@ class MapsSpans(Protocol):
 class WritesHits(Protocol):
     """Interface of an output's writer. ``on_gpu``: whether a GPU can format its records.
 
-    ``takers``: what takes mapped and unmapped reads (output/reads.py).
+    ``takers``: what takes mapped and unmapped reads (output/reads.py); ``comments``: whether it copies the
+    SAM tags of reads.
     """
 
     on_gpu: bool
     takers: tuple
+    comments: bool
 
     def of(self, span: Any) -> "FormatsHits":
         """Return the writer for the reads of a span."""

@@ -131,6 +131,7 @@ def no_gpu_search(
         "an index in parts": index.parts[1:],
         "--counts or --report of pairs": options.pairing and tally,
         "--screen": tally and not tally.on_gpu,
+        "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
     }
     return next((f"no GPU search with {what}" for what, is_so in found.items() if is_so), "")

@@ -62,6 +62,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
 CALLED_BY_OTHERS = {"align.bounds", "output.mates._put"}
 RARE = {
     "input.chunks.is_mac",  # before an error
+    "input.comments._add_comments", "input.comments._next_unusual",  # -C
     "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments
 }  # fmt: skip
 

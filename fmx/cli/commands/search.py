@@ -261,7 +261,9 @@ def command(given: SimpleNamespace) -> None:
             if found[0] != "{sample}":
                 raise click.UsageError(f"{path}: the place for the name of the sample is {{sample}}")
     files = (*given.reads, *given.mates1, *given.mates2)
-    is_plain = not (given.mismatches or given.collapse or given.shard) and given.first is None
+    is_plain = (
+        not (given.mismatches or given.collapse or given.shard or given.comments) and given.first is None
+    )
     if given.engine == "auto" and is_plain and is_large(files):
         wake(given.device or 0)
     if given.mismatches:
@@ -289,7 +291,8 @@ def command(given: SimpleNamespace) -> None:
     counts_all = bool(given.report_all or given.at_most or output.counts or output.screen or output.report)
     counts_all |= bool(lie) or given.nh == "total" or output.kind not in ("sam", "bam", "cram")
     near = Near(given.mismatches, strata=given.strata, counts_all=counts_all) if given.mismatches else None
-    reads = ReadInput(given.mates1 or given.reads, given.mates2, given.reference)
+    tags = "*" if given.comments else "RG"
+    reads = ReadInput(given.mates1 or given.reads, given.mates2, given.reference, tags=tags)
     wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
     job = SearchJob(index_of(given), reads, wanted, output)
     jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))

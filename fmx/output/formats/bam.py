@@ -26,13 +26,14 @@ from ...system.files import DraftFolder, sync_names, sync_tree
 from .. import put
 from ..hits import HitWriter
 from ..records import (
-    CRAM,
+    COMMENTS,
     MATE_UNMAPPED,
     NOWHERE,
     SECONDARY,
     UNMAPPED,
     begin_text_tag,
     end_text_tag,
+    insert_of,
     put_group,
     put_mate,
     put_mate_cigar,
@@ -42,6 +43,7 @@ from ..records import (
     put_tags,
     put_unmapped,
 )
+from . import sam
 from .sam import SamHits, form_of, quality_of
 
 if TYPE_CHECKING:
@@ -109,8 +111,9 @@ def open_hits(
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)
-    form = form._replace(tags=form.tags | CRAM * (output.kind == "cram"))
     head = header(reference, sam_header(form.names), form.names)
+    if output.tags & COMMENTS:  # samtools converts the records
+        return sam.open_hits(reference, output, sam_header)
     if is_needed(output):  # samtools takes uncompressed records
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
@@ -181,7 +184,7 @@ def _put_mate(form, out, at, batch, mate):
         record.contig, record.start, quality_of(record.peers) if is_mapped else 0,
         4680 if record.contig < 0 else _bin(record.start, record.start + (n if is_mapped else 1)), mate.flag,
         np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position,
-        np.int64(0) if form.tags & CRAM and _seem_mates(mate) else mate.insert,
+        insert_of(form, mate),
     )  # fmt: skip
     at = _put_core(out, at, batch, r, core)
     if is_mapped:
@@ -192,19 +195,6 @@ def _put_mate(form, out, at, batch, mate):
     if not mate.flag & MATE_UNMAPPED:
         at = put_mate_cigar(form, out, at, mate.other_length)
     return _put_end(form, out, begin, at, batch, r)
-
-
-@inlined
-def _seem_mates(mate):
-    """Return whether a record and that of its proper pair have places like those of their first mates.
-
-    If these are on another contig, samtools mistakes the two records for each other's first mates in CRAM,
-    and loses RNEXT, unless TLEN contradicts it.
-    """
-    record, n = mate.record, mate.record.end
-    start = record.start + (mate.insert - mate.other_length if mate.insert > 0 else mate.insert + n)
-    is_near = abs(start - position_of_key(mate.other)) <= n + mate.other_length
-    return mate.other != NOWHERE and contig_of(mate.other) != record.contig and is_near
 
 
 @inlined
@@ -269,8 +259,8 @@ def _put_read(out, at, batch, r, reverse):
 
 # BAM and CRAM through pysam's samtools, in a separate process: sorted and indexed, or as CRAM.
 #
-#     uncompressed records -> pipe -> samtools sort (pieces of bounded memory in a folder next to it) ->
-# output
+#     uncompressed records, or SAM with -C -> pipe -> samtools view, or sort (pieces of bounded memory in a
+#     folder next to it) -> output
 #
 # The folder is a draft: it holds the output and its index until both are complete.  CRAM stores the bases of
 # reads (no_ref), so that it can be read without the reference, unless a FASTA file is given.
@@ -283,7 +273,7 @@ INDEXES = ".bai", ".csi", ".crai"
 
 def is_needed(output: "RecordOutput") -> bool:
     """Return whether the records of BAM or CRAM go through samtools."""
-    return output.sort or output.kind == "cram"
+    return output.sort or output.kind == "cram" or bool(output.tags & COMMENTS)
 
 
 @dataclass(frozen=True)
@@ -299,7 +289,7 @@ class Samtools:
     is_framed: ClassVar[bool] = False
 
     def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
-        """Open a file for uncompressed BAM records.  Raises OutputError."""
+        """Open a file for SAM or uncompressed BAM records.  Raises OutputError."""
         with installed("pysam", alignments.PACKAGE, OutputError):
             import pysam  # noqa: F401
         threads = ["-@", str(n_threads), "--no-PG"]
@@ -307,7 +297,8 @@ class Samtools:
         if self.kind == "cram":
             letters = ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
         if not self.index:
-            return _opened(["view", "-C", *threads, *letters], None, path)
+            kind = "cram" if self.kind == "cram" else "bam,level=1"  # as fmx compresses BAM
+            return _opened(["view", "-O", kind, *threads, *letters], None, path)
         size = max(MEMORY // n_threads, LEAST)
         return _opened(["sort", "-O", self.kind, "-m", str(size), *threads, *letters], self.index, path)
 

@@ -7,9 +7,12 @@ import numpy as np
 
 from ...compiler.functions import by_type_or_this, compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
+from ...input.record import comment_of, tag_end
 from .. import put
 from ..hits import HitWriter
 from ..records import (
+    COMMENTS,
+    CRAM,
     LINED,
     MATCH,
     MATE_UNMAPPED,
@@ -23,6 +26,7 @@ from ..records import (
     end_text_tag,
     gap_byte,
     gap_of,
+    insert_of,
     put_group,
     put_mate,
     put_mate_cigar,
@@ -45,6 +49,8 @@ _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _NO_PLACE = put.as_bytes("\t*\t0")
 _HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
+# Tags that describe an alignment (SAMtags specification), and last the read group.
+_LEFT_OUT = put.as_bytes("AMASCCCGCMCPH0H1H2HIIHMCMDMQNHNMPQSASMTCUQRG")
 CLIP = b"H"[0]  # of a CIGAR
 SAME = b"="[0]  # the same contig as the record's
 UNKNOWN = 255  # mapping quality
@@ -104,9 +110,9 @@ SamMatches = static_type("SamMatches", LINED, __name__)
 
 def form_of(kind: Any, reference: "Reference", output: "RecordOutput") -> Any:
     """SamHits, or another ``kind`` with its fields, for a RecordOutput."""
-    groups = output.groups
-    group = put.as_bytes(groups.name)
-    return kind(*contigs_of(reference), output.unmapped, output.tags, group, groups.longest)
+    tags, group = output.tags | CRAM * (output.kind == "cram"), put.as_bytes(output.groups.name)
+    longest = 0 if tags & COMMENTS else output.groups.longest  # a read's own group is among its tags
+    return kind(*contigs_of(reference), output.unmapped, tags, group, longest)
 
 
 def open_hits(
@@ -164,7 +170,7 @@ def _put_hit(form, out, at, batch, record):
     at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
     at = put.text(out, at, _NO_READ) if secondary else _put_read(form, out, at, batch, r, record.reverse)
-    return put.byte(out, put_group(form, out, put_tags(form, out, at, record), batch, r), put.LINE)
+    return _put_end(form, out, put_tags(form, out, at, record), batch, r)
 
 
 @put_unmapped.register(SamHits)
@@ -174,7 +180,7 @@ def _put_unmapped(form, out, at, batch, r, total):
         return at
     at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
     at = put_no_hit(form, out, _put_read(form, out, at, batch, r, False), total)
-    return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
+    return _put_end(form, out, at, batch, r)
 
 
 @put_mate.register(SamHits)
@@ -200,7 +206,35 @@ def _put_mate(form, out, at, batch, mate):
     at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
     if not mate.flag & MATE_UNMAPPED:
         at = put_mate_cigar(form, out, at, mate.other_length)
-    return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
+    return _put_end(form, out, at, batch, r)
+
+
+@inlined
+def _put_end(form, out, at, batch, r):
+    """Write the read group, the tags in the comment with COMMENTS, and the end of the line."""
+    at = put_group(form, out, at, batch, r)
+    if form.tags & COMMENTS:
+        at = _put_comment(form, out, at, batch, r)
+    return put.byte(out, at, put.LINE)
+
+
+@by_type_or_this
+def _put_comment(form, out, at, batch, r):
+    """Write the tags in the comment of read r, without those of its earlier alignment; on a GPU none."""
+    return at
+
+
+@_put_comment.register(SamHits)
+def _put_comment_tags(form, out, at, batch, r):
+    i, end = comment_of(batch, r)
+    while i < end:
+        stop, is_copied = tag_end(batch.data, put.TAB, i, end), True
+        for j in range(0, _LEFT_OUT.size if form.group.size else _LEFT_OUT.size - 2, 2):
+            is_copied &= batch.data[i] != _LEFT_OUT[j] or batch.data[i + 1] != _LEFT_OUT[j + 1]
+        if is_copied:
+            at = put.span(out, put.byte(out, at, put.TAB), batch.data, i, stop - i)
+        i = stop + 1
+    return at
 
 
 @inlined
@@ -214,7 +248,7 @@ def _put_other(form, out, at, mate):
     else:
         at = put.name_field(out, at, form.names, contig)
     at = put.field(out, at, position_of_key(mate.other) + 1)
-    return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), mate.insert), put.TAB)
+    return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), insert_of(form, mate)), put.TAB)
 
 
 @put_record.register(SamMatches)

@@ -91,7 +91,7 @@ class PairMapper:
     def map(self, span: "PairSpan", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
         """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
         with self.timed("read"):
-            runs_of_mates = span.read(writer.is_sam)
+            runs_of_mates = span.read(writer.is_sam, writer.comments)
         return self.map_runs(runs_of_mates, writer, emit)
 
     def map_runs(
