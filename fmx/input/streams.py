@@ -210,7 +210,7 @@ def is_wrapped(head: bytes) -> bool:
             while left > 0 and j < n:
                 left, j = left - len(lines[j]), j + 1
             is_record = left == 0 if j < n and lines[j][:1] in (b"@", b"") else left >= 0 and j >= n
-            return is_record and not sequence.translate(None, LETTERS)
+            return is_record and all(lines[i + 1 : plus]) and not sequence.translate(None, LETTERS)
         i = plus + 2
     return False
 

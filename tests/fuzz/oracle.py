@@ -113,8 +113,9 @@ def _is_wrapped(lines) -> bool:
     while lines and lines[0][:1] == b"@":
         plus = [i for i, line in enumerate(lines) if i and line[:1] == b"+"][:1]
         if not plus or plus[0] > 2:
-            letters = b"".join(lines[1 : plus[0]] if plus else lines[1:])
-            if not re.fullmatch(rb"[A-Za-z.]*", letters):
+            parts = lines[1 : plus[0]] if plus else lines[1:]
+            letters = b"".join(parts)
+            if not all(parts) or not re.fullmatch(rb"[A-Za-z.]*", letters):
                 return False
             behind, n = lines[plus[0] + 1 :] if plus else [], 0
             while n < len(behind) and len(b"".join(behind[:n])) < len(letters):

@@ -109,6 +109,7 @@ def test_damage_is_told_with_its_record(spoilt, where, what, folder, index_of, c
         (b"@a\nAC\nGT\n+\nI", True),  # the rest follows the head
         (b"@a\nAC\nGT\nAC", True),
         (b"@a\nAC\n+\nII\n", False),
+        (b"@a\nACGT\n\n+\nIIII\n", False),
         (b"@a\n\n+\n\n@b\nA\n+\n+\n", False),
         (b"@a\nACGT\nACGT\nIIII\n@b\nA\n+\nI\n", False),  # without the line +
         (b"@a\nACGT\nACGT\n+\nIIII\n@b\nA\n+\nI\n", False),  # a line twice
