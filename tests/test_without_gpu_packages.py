@@ -133,7 +133,7 @@ def test_every_help_is_there(fmx, work):
     (work / "every_help.py").write_text(EVERY_HELP)
     done = fmx(f"{sys.executable} every_help.py")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("Usage:") > 15
+    assert done.stdout.count("Usage:") > 9
 
 
 AUTO = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import by_type, compiled, inlined
+from ...compiler.functions import compiled
 from ...index.reference import STEP, contig_of
 from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
@@ -182,8 +182,8 @@ class PairMapper:
         eligible = self.options.policy.eligible(run.total)
         which = eligible, run.fewest if self.best_only else np.full(eligible.size, -1)
         with tally.counting() as table:
-            counter = Noted(tally.unseen(), table)
-            _count(lengths, run.located, self._rule, which, self.n_strata, self._owner_of, counter)
+            tables = tally.unseen(), table
+            _count(lengths, run.located, self._rule, which, self.n_strata, self._owner_of, tables)
 
     def _count_alone(self, its: SearchedBatch, eligible: np.ndarray) -> None:
         """Count ``eligible`` int64[n] occurrences of mates in the Tally."""
@@ -276,57 +276,29 @@ def _part(found: SearchedBatch, start: int, stop: int) -> SearchedBatch:
     return found._replace(intervals=intervals, total=found.total[start:stop], weight=found.weight[start:stop])
 
 
-class Noted(NamedTuple):
-    """Tables of a Tally, which ``note`` fills."""
-
-    seen: np.ndarray
-    table: np.ndarray
-
-
-@by_type
-def count_at(counter, i, owner, of_pair, n):
-    """Count n more proper pairs with an owner; i: how many calls there were for the pair before."""
-
-
-@count_at.register(Noted)
-def _note(noted, i, owner, of_pair, n):
-    note(noted.table, noted.seen, owner, of_pair, n)
-
-
 @compiled
-def _count(lengths, both, rule, which, n, owner_of, counter):
-    """Count proper pairs for both mates.
+def _count(lengths, both, rule, which, n, owner_of, tables):
+    """Count proper pairs for both mates in ``tables``, (seen, table) of ``note``.
 
     ``which``: number of proper pairs of each pair that count, and their mismatches, or -1 for any; int64[n].
-    ``owner_of``: owner of each contig.
+    ``n``: n_strata. ``owner_of``: owner of each contig.
     """
-    eligible, mismatches = which
+    (eligible, mismatches), (seen, table) = which, tables
     for r in range(eligible.size):
-        if eligible[r] > 0:
-            own = lengths[0][r], lengths[1][r]
-            count_pair(own, both, rule, (r, MATES, eligible[r]), (n, mismatches[r]), owner_of, counter)
-
-
-@inlined
-def count_pair(lengths, both, rule, of_pair, strata, owner_of, counter):
-    """Count the proper pairs of a pair; return how many calls it took.
-
-    ``of_pair``: as ``of_read`` of ``note``. ``strata``: n_strata, and mismatches of those to count, or -1.
-    """
-    n_calls, (n, mismatches) = 0, strata
-    for swapped in range(2):
-        lists = first_lists(rule, of_pair[0], swapped, n)
-        low, high = reach(rule, lengths[swapped], lengths[1 - swapped])
-        left, right = both[swapped], both[1 - swapped]
-        for i in range(lists[0], lists[0] + n):
-            for j in range(lists[1], lists[1] + n):
-                if mismatches >= 0 and i - lists[0] + j - lists[1] != mismatches:
-                    continue
-                others, begin, end = right.positions[right.lo[j] : right.hi[j]], 0, 0
-                for key in left.positions[left.lo[i] : left.hi[i]]:
-                    bounds = key + STEP * low, key + STEP * high
-                    begin, end = partners(others, (begin, end), others.size, *bounds)
-                    if begin < end:
-                        count_at(counter, n_calls, owner_of[contig_of(key)], of_pair, end - begin)
-                        n_calls += 1
-    return n_calls
+        if eligible[r] == 0:
+            continue
+        for swapped in range(2):
+            lists = first_lists(rule, r, swapped, n)
+            low, high = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            left, right = both[swapped], both[1 - swapped]
+            for i in range(lists[0], lists[0] + n):
+                for j in range(lists[1], lists[1] + n):
+                    if mismatches[r] >= 0 and i - lists[0] + j - lists[1] != mismatches[r]:
+                        continue
+                    others, begin, end = right.positions[right.lo[j] : right.hi[j]], 0, 0
+                    for key in left.positions[left.lo[i] : left.hi[i]]:
+                        bounds = key + STEP * low, key + STEP * high
+                        begin, end = partners(others, (begin, end), others.size, *bounds)
+                        if begin < end:
+                            of_pair = r, MATES, eligible[r]
+                            note(table, seen, owner_of[contig_of(key)], of_pair, end - begin)
