@@ -71,14 +71,29 @@ def test_a_text_of_repeats():
     check(synthetic.make_codes(Cores(), synthetic.Repeat, 300_000), 2)
 
 
-def test_long_repeats_are_left_to_divsufsort():
+def long_repeats():
     unit = np.append(np.random.default_rng(1).integers(1, 5, 50_000), 0).astype(np.uint8)
-    text = np.concatenate([unit, unit])
+    return np.concatenate([unit, unit])
+
+
+@pytest.mark.parametrize("text", [long_repeats(), np.ones(5000, np.uint8)], ids=["repeats", "one bucket"])
+def test_without_divsufsort_any_text_is_sorted(text, monkeypatch):
+    expected = suffix_array(text)
+    monkeypatch.setattr(buckets, "pydivsufsort", None)
+    np.testing.assert_array_equal(buckets.sort_suffixes(text, 2, for_desks=0), expected)
+    np.testing.assert_array_equal(make_suffix_array(Cores(2), text), expected)
+    np.testing.assert_array_equal(suffix_array(text), expected)
+
+
+def test_long_repeats_are_left_to_divsufsort():
+    pytest.importorskip("pydivsufsort")
+    text = long_repeats()
     assert buckets.sort_suffixes(text, 2) is None
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), suffix_array(text))
 
 
 def test_a_bucket_of_nearly_all_suffixes_is_left_to_divsufsort():
+    pytest.importorskip("pydivsufsort")
     text = np.ones(5000, np.uint8)
     assert buckets.sort_suffixes(text, MANY, for_desks=0) is None
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), suffix_array(text))

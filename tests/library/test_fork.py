@@ -52,6 +52,7 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
     from fmx.index.building.suffix_array import buckets
 
     asked = []
+    pytest.importorskip("pydivsufsort")
     openmp = SimpleNamespace(omp_set_num_threads=lambda n: asked.append((n, threading.current_thread())))
     monkeypatch.setattr(buckets, "libdivsufsort", openmp)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
@@ -65,6 +66,8 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
 
 def test_a_sorter_without_memory_says_so(monkeypatch):
     from fmx.index.building.suffix_array import buckets
+
+    pytest.importorskip("pydivsufsort")
 
     def refuse(text, force64):
         raise Exception("libdivsufsort error", -2)

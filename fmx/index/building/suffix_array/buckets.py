@@ -16,11 +16,15 @@ import os
 from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-import pydivsufsort
-from pydivsufsort.dll import libdivsufsort
+
+try:
+    import pydivsufsort
+    from pydivsufsort.dll import libdivsufsort
+except ModuleNotFoundError:  # there is no wheel for Python 3.15
+    pydivsufsort = libdivsufsort = None
 
 from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
@@ -90,19 +94,23 @@ def sort_suffixes(
 ) -> np.ndarray | None:
     """Return the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32) as uint32[n], or None.
 
-    None if repeats keep many rows tied, or if many suffixes start with the same ``c`` symbols: divsufsort is
-    then faster.  ``done`` gets the fraction that is sorted.  Takes at most 12 bytes per symbol, text
-    included, and 200 MB for desks.  ``for_desks``: bytes that desks may take for any text; beyond that, they
-    take one per symbol.
+    None if there is divsufsort, and it is faster: repeats keep many rows tied, or many suffixes start with
+    the same ``c`` symbols.  ``done`` gets the fraction that is sorted.  Takes at most 12 bytes per symbol,
+    text included, and 200 MB for desks.  ``for_desks``: bytes that desks may take for any text; beyond that,
+    they take one per symbol, or, without divsufsort, what one desk takes.
     """
     n, c = text.size, c or symbols_of_bucket(text.size)
     cut = spans(n, n_threads)
     counts = np.zeros((len(cut), 4**c), np.int64)
     run_all(_scan, [(text, *span, c, Count(own)) for span, own in zip(cut, counts, strict=True)], n_threads)
     starts = np.append(0, np.cumsum(counts.sum(axis=0)))
-    desks = _make_desks(max(n, for_desks), int(np.diff(starts).max()), n_threads)
-    if desks is None:
+    largest = int(np.diff(starts).max())
+    n_desks = min(n_threads, max(n, for_desks) // (_DESK * largest))
+    if n_desks == 0 and pydivsufsort:
         return None
+    desks: SimpleQueue = SimpleQueue()
+    for _ in range(max(1, n_desks)):
+        desks.put(make_room(largest))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
     made, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
@@ -121,22 +129,12 @@ def sort_suffixes(
         parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
         for some in (parts[::_TRIED], [part for i, part in enumerate(parts) if i % _TRIED]):
             ties += run_all(sort_part, [(made, *part, items, low, desks) for part in some], n_threads)
-            if sum(own.n for own in ties) > _TIED * n_threads * sum(own.stop - own.start for own in ties):
+            n_rows = sum(own.stop - own.start for own in ties)
+            if pydivsufsort and sum(own.n for own in ties) > _TIED * n_threads * n_rows:
                 return None
     sa = made.sa
     del items, fills, desks, made  # before the ranks are made
     return sort_ties(sa, ties, LIMIT, n_threads)
-
-
-def _make_desks(n_bytes: int, largest: int, n_threads: int) -> SimpleQueue | None:
-    """Return a queue of desks for buckets of up to ``largest`` suffixes; None if there is no room for one."""
-    n_desks = min(n_threads, n_bytes // (_DESK * largest))
-    if n_desks == 0:
-        return None
-    desks: SimpleQueue = SimpleQueue()
-    for _ in range(n_desks):
-        desks.put(make_room(largest))
-    return desks
 
 
 def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple[np.ndarray, list]:
@@ -189,12 +187,14 @@ def _scan(text, start, stop, c, into):
 
 
 def suffix_array(text: Array, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
-    """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n].
+    """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n], without pydivsufsort by buckets.
 
     The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) the 64-bit form
     of divsufsort is used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  At most as many
     threads as cores are used, because OpenMP ends the process if it cannot start a thread.
     """
+    if pydivsufsort is None:
+        return cast(np.ndarray, sort_suffixes(text, n_threads or 1))
     # OpenMP keeps its threads for the thread that called it, and a forked process would wait forever for
     # those of its parent.  So a new thread makes the call, and ends with the sort.
     rows = start(2, _sort, text, force64, n_threads)()
