@@ -59,7 +59,9 @@ def test_the_classifiers_name_the_pythons_that_are_tried():
     assert said == pythons.VERSIONS
 
 
-@pytest.mark.parametrize(("version", "form"), [("3.12", "sdist"), ("3.13", "wheel"), ("3.14", "wheel")])
+@pytest.mark.parametrize(
+    ("version", "form"), [("3.12", "sdist"), ("3.13", "wheel"), ("3.14", "wheel"), ("3.15", "wheel")]
+)
 def test_it_installs_on_another_python_and_builds_the_same_index(version, form, built, tmp_path):
     python = pythons.find(version)
     if not python:
