@@ -42,6 +42,19 @@ PLAIN = {
     "pairwise": "pairwise reads.fa",
     "count": "count -l library.csv reads.fq",
 }
+USUAL = [  # those of README.md, and their most common variants
+    "index twice.fa -o twice.fmx",
+    "search -x l.fmx reads.fq.gz -o out.bam",
+    "search -x l.fmx many.fq.gz -t 4 -o out.bam",
+    "search -x l.fmx reads.fq -a -o out.sam",
+    "search -x l.fmx reads.fq -a --mismatches 1 --strata -o out.sam",
+    "search -x l.fmx --collapse -a --mismatches 1 --strata reads.fq.gz -o out.bam --counts counts.tsv",
+    "search -x l.fmx -x plain.fmx reads.fq.gz --un out.fq.gz",
+    "search -x l.fmx -1 reads.fq.gz -2 mates.fq.gz -o out.bam",
+    "locate -x l.fmx -p GATTACA --mismatches 1",
+    "count -l library.csv reads.fq.gz many.fq.gz -o counts.tsv",
+    "mem -x l.fmx -b -l 25 reads.fa",
+]
 OTHERS = [
     "index lambda.fa -o lcp.fmx --with-lcp",
     "index lambda.fa -o sparse.fmx --sa-rate 8",
@@ -279,7 +292,8 @@ def functions(folder: Path) -> list:
     commands: dict = {}
     bodies: set = set()
     run("index lambda.fa -o l.fmx", folder)
-    for word, command in [*PLAIN.items(), *(("-", command) for command in (*OTHERS, LIBRARY))]:
+    others = [("usual", command) for command in USUAL] + [("-", command) for command in (*OTHERS, LIBRARY)]
+    for word, command in [*PLAIN.items(), *others]:
         print(command, file=sys.stderr)
         for found, size, modules in run(command, folder):
             sizes[found] = max(size, sizes.get(found, 0))

@@ -39,17 +39,16 @@ def environment(folder, python, *packages) -> Path:
     return made
 
 
-def run(command, **how) -> str:
-    """What a command prints; an AssertionError with what it said where it fails."""
-    done = subprocess.run(
-        [str(word) for word in command], env=clean(), capture_output=True, text=True, check=False, **how
-    )
+def run(command, **variables) -> str:
+    """What a command prints, with some variables; an AssertionError with what it said where it fails."""
+    words, environment = [str(word) for word in command], clean() | variables
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout
 
 
 def built(folder) -> tuple[Path, Path]:
-    """The sdist of this tree, and the wheel that is made from it and nothing else."""
-    run([*UV, "build", "--out-dir", folder, ROOT])
+    """The sdist of this tree, and the wheel that is made from it and nothing else, without machine code."""
+    run([*UV, "build", "--out-dir", folder, ROOT], FMX_NO_COMPILE="1")
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel

@@ -1,15 +1,11 @@
-"""Man pages from the texts of --help: fmx.1 and a page for each command, put into the wheel when it is built.
+"""Man pages from the texts of --help: fmx.1 and a page for each command, put into the wheel by hook.py.
 
 Where fmx is installed, ``man fmx`` and ``man fmx-search`` find them: man looks beside the folders of PATH.
 """
 
 import inspect
-import sys
-import tempfile
-from pathlib import Path
 
 import click
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 EXIT = {
     "0": "Success.",
@@ -22,22 +18,6 @@ VARIABLES = {
     "FMX_INDEX": "Index to use without -x.",
     "FMX_CACHE": "Folder for compiled code, instead of $XDG_CACHE_HOME/fmx or ~/.cache/fmx.",
 }
-
-
-class ManPages(BuildHookInterface):
-    """Hatchling's hook: writes the pages, and tells it to put them into share/man/man1."""
-
-    PLUGIN_NAME = "custom"
-
-    def initialize(self, version, build_data):
-        """Called before a wheel is built."""
-        sys.path.insert(0, self.root)
-        from fmx.cli.main import fmx
-
-        folder = Path(tempfile.mkdtemp())
-        for name, page in pages(fmx, self.metadata.version):
-            (folder / name).write_text(page)
-            build_data["shared_data"][str(folder / name)] = f"share/man/man1/{name}"
 
 
 def pages(group, version):

@@ -1,7 +1,7 @@
-"""Platform wheels: the plain wheel and, in it, machine code for x86-64 with AVX2, or for 64-bit ARM.
+"""Platform wheels: with all machine code for x86-64 with AVX2, or for 64-bit ARM.
 
 python docs/packaging/wheels.py dist python3.11 python3.13: two for each Python, in the folder dist.  Each
-Python compiles in an environment of its own, with the newest packages that fmx allows there.
+Python compiles in an environment of its own, with the newest packages that fmx allows there (hook.py).
 
 With --kernels sm_80,sm_90 before them, wheels of kernels for these GPUs alone: fmx-mapper-kernels, to be
 installed beside fmx.  No GPU is needed.
@@ -13,22 +13,17 @@ import hashlib
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
-# The tags of each level of processors: the code calls libc for copying and comparing alone.
-PLATFORMS = {
-    "x86-64-v3": "manylinux_2_17_x86_64.manylinux2014_x86_64",
-    "aarch64": "manylinux_2_17_aarch64.manylinux2014_aarch64",
-}
-X86 = PLATFORMS["x86-64-v3"]
+from hook import HERE, PLATFORMS
+
+ROOT = HERE.parent.parent
 UV = [sys.executable, "-m", "uv"]
+BUILD = [*UV, "build", "--quiet", "--wheel", "--out-dir"]
 KERNELS = "fmx_mapper_kernels"
 ABOUT = """Metadata-Version: 2.4
 Name: fmx-mapper-kernels
@@ -41,45 +36,40 @@ Requires-Dist: fmx-mapper[cuda13]=={version}
 
 Kernels may hold parts of libdevice, which are under the End User License Agreement of NVIDIA's CUDA Toolkit.
 """
-TOLD = """
-import sys
-from fmx.compiler import object_cache
-print(f"cp{sys.version_info[0]}{sys.version_info[1]}", object_cache.SHARED)
-"""
+TAG = 'import sys; print("cp{}{}".format(*sys.version_info))'
 
 
-def main(folder: str, *rest: str) -> None:
-    """Write the wheels of each of the Pythons."""
+def main(name: str, *rest: str) -> None:
+    """Write the wheels of each of the Pythons to a folder."""
+    folder = Path(name).absolute()
     gpus, pythons = (rest[1], rest[2:]) if rest[0] == "--kernels" else ("", rest)
     for python in pythons:
-        with tempfile.TemporaryDirectory() as name:
-            for path in make(Path(folder), python, Path(name), gpus):
-                print(path)
+        for level in () if gpus else PLATFORMS:
+            run([*BUILD, folder, "--python", python, ROOT], FMX_COMPILE_FOR=level)
+        if gpus:
+            with tempfile.TemporaryDirectory() as scratch:
+                write_kernels(folder, python, Path(scratch), gpus)
+    print(*sorted(folder.glob("*.whl")), sep="\n")
 
 
-def make(folder: Path, python: str, scratch: Path, gpus: str = "") -> Iterator[Path]:
-    """Yield the platform wheels for a Python, or that of kernels for ``gpus``, as they are written."""
-    run([*UV, "build", "--quiet", "--wheel", "--out-dir", scratch, ROOT])
+def write_kernels(folder: Path, python: str, scratch: Path, gpus: str) -> None:
+    """Write the wheel of kernels for some GPUs and a Python."""
+    run([*BUILD, scratch, ROOT], FMX_NO_COMPILE="1")
     (plain,) = scratch.glob("*-py3-none-any.whl")
     run([*UV, "venv", "--quiet", "--python", python, scratch / "venv"])
     here = scratch / "venv" / "bin" / "python"
-    needed = f"fmx-mapper{'[cuda13]' if gpus else ''} @ {plain.as_uri()}"
-    run([*UV, "pip", "install", "--quiet", "--python", here, needed])
-    tag, code = run([here, "-c", TOLD]).split()
+    run([*UV, "pip", "install", "--quiet", "--python", here, f"fmx-mapper[cuda13] @ {plain.as_uri()}"])
+    tag = run([here, "-c", TAG]).strip()
+    code = Path(run([here, HERE / "machine_code.py", gpus], FMX_CACHE=str(scratch)).strip())
     with zipfile.ZipFile(plain) as source:
-        files = {name: source.read(name) for name in source.namelist()}
+        files = of_kernels({name: source.read(name) for name in source.namelist()}, tag)
+    for path in sorted(code.glob("fmx.*.o")):
+        files[f"fmx/code/{code.name}/{path.name}"] = path.read_bytes()
+    platform = PLATFORMS["x86-64-v3"]
+    name = plain.name.replace("py3-none-any", f"{tag}-none-{platform}").replace("fmx_mapper-", f"{KERNELS}-")
     folder.mkdir(parents=True, exist_ok=True)
-    for target, platform in [(gpus, X86)] if gpus else PLATFORMS.items():
-        run([here, "-m", "fmx", "compile", "--shared", "--for", target])
-        name, own = plain.name.replace("py3-none-any", f"{tag}-none-{platform}"), dict(files)
-        if gpus:
-            own, name = of_kernels(files, tag), name.replace("fmx_mapper-", f"{KERNELS}-")
-        for path in sorted(Path(code).glob("*/fmx.*.o")):
-            own[f"fmx/code/{path.parent.name}/{path.name}"] = path.read_bytes()
-        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
-            write(wheel, own, f"{tag}-none-", platform)
-        shutil.rmtree(code)
-        yield folder / name
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+        write(wheel, files, f"{tag}-none-", platform)
 
 
 def of_kernels(files: dict, tag: str) -> dict:
@@ -116,20 +106,11 @@ def write(wheel: zipfile.ZipFile, files: dict, tag: str, platforms: str) -> None
         wheel.writestr(member, data, zipfile.ZIP_DEFLATED)
 
 
-def run(command: list) -> str:
-    """Standard output of a command that has to succeed, outside of this folder."""
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "PYTHON"))
-    }
-    done = subprocess.run(
-        list(map(str, command)),
-        env=environment,
-        cwd="/",
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+def run(command: list, **variables: str) -> str:
+    """Standard output of a command that has to succeed, with some variables, outside of this folder."""
+    known = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "PYTHON"))}
+    words, how = list(map(str, command)), {"env": known | variables, "cwd": "/", "text": True}
+    return subprocess.run(words, **how, stdout=subprocess.PIPE, check=True).stdout
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 entry_points.txt is written by tests/entry_points.py, which runs the commands.  Its first line names the
 modules with bodies of contracts.  Each other line has the kB of machine code; the commands that need it
-without any option, comma-separated (- for none); and the name from object_cache.py without the fingerprint.
+without any option, and "usual" if a usual option needs it, comma-separated (- for none); and the name from
+object_cache.py without the fingerprint.
 
 kernels.txt, written by the same script, has such lines for kernels, which are compiled for each kind of GPU.
 
@@ -46,6 +47,11 @@ class Entry(NamedTuple):
 def known() -> dict:
     """Return the Entry of each name."""
     return {entry.name: entry for entry in _entries(PATH.read_text().splitlines()[1:])}
+
+
+def usual() -> list[Entry]:
+    """Return the entries that commands need without options, or with usual ones: those of a plain install."""
+    return [entry for entry in known().values() if "-" not in entry.commands]
 
 
 def kernels_for(gpu: str) -> list[Entry]:
@@ -112,14 +118,11 @@ def _kind(word: str) -> Any:
 
 
 class Workers:
-    """Processes that compile, started at once; ``shared``: for all users of this installation.
+    """Processes that compile, started at once, for a native.Level of that name, or for this processor."""
 
-    ``level``: the name of a native.Level to compile for, "" for this processor.
-    """
-
-    def __init__(self, n: int, shared: bool, level: str) -> None:
-        call = f"work({shared}, {level!r})"
-        program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; {call}"
+    def __init__(self, n: int, level: str) -> None:
+        call = f"from {__name__} import work; work({level!r})"
+        program = f"import sys; sys.path[:] = {sys.path!r}; {call}"
         how: dict = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         command = [sys.executable, "-c", program]
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
@@ -174,9 +177,9 @@ class Workers:
 
 
 @contextmanager
-def workers(n: int, shared: bool = False, level: str = "") -> Iterator[Workers]:
+def workers(n: int, level: str = "") -> Iterator[Workers]:
     """Start ``n`` Workers, which end with the context."""
-    started = Workers(n, shared, level)
+    started = Workers(n, level)
     try:
         yield started
     finally:
@@ -213,14 +216,12 @@ def compile_beside(name: str, report: Callable[[str], bool]) -> None:
             started.compile(wanted, *object_cache.listeners)
 
 
-def work(shared: bool, level: str) -> None:
+def work(level: str) -> None:
     """Compile each name read from standard input, one per line, and answer with a line."""
     gc.disable()
     work_alone()
     if level:
         native.compile_for(level)
-    if shared:
-        object_cache.keep_for_all()
     for line in sys.stdin:
         try:
             import_bodies()

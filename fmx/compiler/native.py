@@ -45,7 +45,6 @@ import llvmlite.binding as llvm  # noqa: E402
 
 _X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 _V3 = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
-_V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 
 
 class Level(NamedTuple):
@@ -59,10 +58,8 @@ class Level(NamedTuple):
         return " ".join(self)
 
 
-# What fmx compile --for accepts, the highest level first: processors with AVX-512, those since 2013 (AVX2),
-# and all 64-bit ARM processors.
+# What wheels have code for: processors since 2013 (AVX2), and all 64-bit ARM processors.
 LEVELS = {
-    "x86-64-v4": Level(_X86, "x86-64-v4", _V4),
     "x86-64-v3": Level(_X86, "x86-64-v3", _V3),
     "aarch64": Level(_ARM, "generic", ""),
 }
@@ -80,7 +77,7 @@ def chosen() -> Level | None:
 
 
 def levels() -> list[str]:
-    """Return the levels (as from ``processor``) whose code this processor also runs, the highest first."""
+    """Return the levels (as from ``processor``) whose code this processor also runs."""
     if "NUMBA_CPU_NAME" in os.environ:
         return []
     here, host = llvm.get_process_triple(), llvm.get_host_cpu_features()

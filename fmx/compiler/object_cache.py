@@ -29,11 +29,8 @@ from .piece import fingerprint
 
 Made = TypeVar("Made", Code, Code | None)
 _CHECK = hashlib.sha256().digest_size
-SHARED = (
-    Path(os.path.realpath(__file__)).parent.parent / "code"
-)  # the wheel's, or made by fmx compile --shared
+SHARED = Path(os.path.realpath(__file__)).parent.parent / "code"  # of the wheel
 GPUS = "gpu"  # target of kernels, whichever processor launches them
-_for_all: list = []  # true once code is kept there
 _LARGEST = 1 << 26  # bytes of a file; typical files have some 10 kB
 _PROOF = "convention"  # a file that records that probe.py has found the code to work
 
@@ -44,21 +41,15 @@ def folder(target: str = "") -> Path | None:
 
     The folder may not exist yet.
     """
-    base = SHARED if _for_all else private.base()
+    base = private.base()
     return base / _digest(target or processor()) if base else None
 
 
 @functools.cache
 def _shared_folders(target: str = "") -> list:
-    """Return folders of code that came with fmx or that its owner made, for GPUs or for this processor."""
+    """Return folders of code that came with fmx, for GPUs or for this processor."""
     targets = [target] if target else [processor(), *levels()]
     return [SHARED / _digest(name) for name in targets] if SHARED.is_dir() else []
-
-
-def keep_for_all() -> None:
-    """Keep code beside fmx from now on, for all its users."""
-    _for_all.append(True)
-    folder.cache_clear()
 
 
 @functools.cache
@@ -127,9 +118,8 @@ def write(name: str, data: bytes, target: str = "") -> None:
     where = folder(target)
     if where:
         held = name.encode() + b"\n" + data
-        private.write(where, _file(name), hashlib.sha256(held).digest() + held, for_all=bool(_for_all))
-        if not _for_all:
-            _tidy(where)
+        private.write(where, _file(name), hashlib.sha256(held).digest() + held)
+        _tidy(where)
 
 
 def claimed(name: str, target: str = "") -> AbstractContextManager[None]:
@@ -186,7 +176,7 @@ def load_or_make(name: str, make: Callable[[], Made], target: str = "") -> Made:
 def is_kept() -> bool:
     """Return whether there is a private folder to keep code in."""
     where = folder()
-    return where is not None and private.is_ours(where, for_all=bool(_for_all))
+    return where is not None and private.is_ours(where)
 
 
 def is_proven(proof: str = _PROOF) -> bool:

@@ -19,7 +19,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
 _DAY, _UNUSED = 86400, 30 * 86400  # seconds; code that is not used for so long is removed
 _PAUSE, _PATIENCE = 0.05, 60  # seconds between looks at a lock, and in all: its holder may be stopped
-_MODES = {False: 0o700, True: 0o755}  # of private folders, and of folders that all may read
 
 
 def base() -> Path | None:
@@ -33,12 +32,9 @@ def base() -> Path | None:
         return None
 
 
-def is_ours(folder: Path, for_all: bool = False) -> bool:
-    """Return whether a folder (an absolute path without links) is private and writable; made if missing.
-
-    ``for_all``: others may read it.
-    """
-    with suppress(OSError), _opened(folder, _MODES[for_all], alone=not for_all) as within:
+def is_ours(folder: Path) -> bool:
+    """Return whether a folder (an absolute path without links) is private and writable; made if missing."""
+    with suppress(OSError), _opened(folder, make=True) as within:
         return os.access(".", os.W_OK, dir_fd=within)
     return False
 
@@ -60,19 +56,14 @@ def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes 
     return None
 
 
-def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: bool = False) -> None:
-    """Write a file to a folder; it appears complete or not at all.
-
-    Not ``alone``: others may read the folder; ``for_all``: they may also read the file.
-    """
-    with suppress(OSError), _opened(folder, _MODES[for_all], alone and not for_all) as within:
+def write(folder: Path, name: str, data: bytes) -> None:
+    """Write a file to a folder; it appears complete or not at all."""
+    with suppress(OSError), _opened(folder, make=True) as within:
         draft = f"{name}.{os.urandom(8).hex()}"
         try:
             file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=within)
             with open(file, "wb") as stream:
                 stream.write(data)
-                if for_all:
-                    os.fchmod(file, 0o644)
             os.replace(draft, name, src_dir_fd=within, dst_dir_fd=within)
         except BaseException:
             _remove(draft, within)
@@ -88,7 +79,7 @@ def locked(folder: Path, name: str) -> Iterator[None]:
     lock = f"{name}.lock"
     with ExitStack() as held:
         with suppress(OSError):
-            within = held.enter_context(_opened(folder, _MODES[False]))
+            within = held.enter_context(_opened(folder, make=True))
             file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=within)
             held.callback(os.close, file)
             if _is_taken(file):
@@ -144,11 +135,11 @@ def _note_use(file: int, state: os.stat_result) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = False) -> Iterator[int]:
+def _opened(folder: Path, make: bool = False, alone: bool = True, of_root: bool = False) -> Iterator[int]:
     """Yield a descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
 
-    ``make``: mode of folders to create if missing, 0 for none; ``alone``: nobody else may read it either;
-    ``of_root``: it may also belong to root.
+    ``make``: create it if missing; ``alone``: nobody else may read it either; ``of_root``: it may also belong
+    to root.
     """
     here = os.open("/", _WAY)
     try:
@@ -165,7 +156,7 @@ def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = Fal
         os.close(here)
 
 
-def _step(here: int, name: str, how: int, make: int) -> int:
+def _step(here: int, name: str, how: int, make: bool) -> int:
     """Return a descriptor of a folder in the folder ``here``, whose descriptor it replaces."""
     _check_way(os.fstat(here))
     try:
@@ -174,7 +165,7 @@ def _step(here: int, name: str, how: int, make: int) -> int:
         if not make:
             raise
         with suppress(FileExistsError):
-            os.mkdir(name, make, dir_fd=here)
+            os.mkdir(name, 0o700, dir_fd=here)
         found = os.open(name, how, dir_fd=here)
     os.dup2(found, here, inheritable=False)
     os.close(found)

@@ -43,7 +43,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the firs
     "--read1": ("-1",),
     "--read2": ("-2",),
     "--ref": ("-x",),
-    **dict.fromkeys(("--gpu", "--cuda"), ("--for", "--engine cuda")),
+    **dict.fromkeys(("--gpu", "--cuda"), ("--engine cuda",)),
     **dict.fromkeys(("--un-gz", "--un-conc", "--un-conc-gz"), ("--un",)),
     **dict.fromkeys(("--al-gz", "--al-conc", "--al-conc-gz"), ("--al",)),
 }

@@ -92,7 +92,6 @@ MESSAGES = [
     ("search -k x r.fq", "-k: 'x' is not a whole number"),
     ("search -k all r.fq", "-k: use -a to report all hits"),
     ("search --gpu r.fq", "no option --gpu in 'fmx search': use --engine cuda"),
-    ("compile --gpu", "no option --gpu in 'fmx compile': use --for"),
     ("search --forward-only --reverse-only r.fq", "give only one of --forward-only and --reverse-only"),
     ("search --strata r.fq", "--strata needs --mismatches 1 or 2"),
     ("search --max-memory 5G -x a -x b r.fq",

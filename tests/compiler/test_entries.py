@@ -1,4 +1,4 @@
-"""The list of entry points is whole, and what it names can be compiled beforehand, also for other users."""
+"""The list of entry points is whole, and what it names can be compiled beforehand, and come with a wheel."""
 
 import os
 import subprocess
@@ -86,9 +86,10 @@ def test_every_function_that_python_calls_is_listed():
     assert unlisted - inner == RARE
 
 
-@pytest.mark.parametrize("word", entry_points.PLAIN)
+@pytest.mark.parametrize("word", [*entry_points.PLAIN, "usual"])
 def test_a_plain_command_needs_nothing_that_is_not_listed(word, folder):
-    needed = {name for name, *_ in entry_points.run(entry_points.PLAIN[word], folder)}
+    commands = entry_points.USUAL if word == "usual" else [entry_points.PLAIN[word]]
+    needed = {name for command in commands for name, *_ in entry_points.run(command, folder)}
     assert needed
     assert needed <= set(ahead.known())
     listed = {entry.name for entry in ENTRIES if word in entry.commands}
@@ -152,15 +153,6 @@ def test_kernels_are_compiled_for_gpus_that_are_not_here(tmp_path, monkeypatch):
     object_cache.folder.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "given", ["sm_12", "x86-64-v3,sm_90", "sm_90,", "x86-64-v3,x86-64-v4", "aarch64,x86-64-v3"]
-)
-def test_what_cannot_be_compiled_for_is_one_line(given, tmp_path):
-    done = fmx("compile", "--for", given, FMX_CACHE=str(tmp_path))
-    assert done.returncode == 2
-    assert f"{given!r} is neither one processor (" in done.stderr
-
-
 SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]
 
 
@@ -212,6 +204,18 @@ def _of(entry):
     return function.function, kinds
 
 
+def test_compile_says_how_long_it_takes(tmp_path, command, monkeypatch):
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path))
+    object_cache.folder.cache_clear()
+    monkeypatch.setattr(ahead, "known", lambda: {entry.name: entry for entry in SMALL})
+    assert command("compile", "-t", "1").err.splitlines()[0] == (
+        "fmx: compiling 3 functions, which takes about 1 s ..."
+    )
+    assert len(list(tmp_path.glob("fmx/*/fmx.*.o"))) == 3
+    assert "compiling" not in command("compile").err
+    object_cache.folder.cache_clear()
+
+
 def test_workers_that_end_are_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     with ahead.workers(2) as started:
@@ -241,30 +245,26 @@ def test_a_folder_that_others_can_change_is_one_line(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
+CODE = object_cache.Code("symbol", None, b"body", b"entry")
+
+
 @pytest.fixture
 def shared(tmp_path, monkeypatch):
     """A folder of code that came with fmx, with code under the name "fmx.f 'i8'" for this processor."""
     monkeypatch.setattr(object_cache, "SHARED", tmp_path / "code")
-    monkeypatch.setattr(object_cache, "_for_all", [])
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "own"))
     for cached in (object_cache.folder, object_cache._shared_folders):
         cached.cache_clear()
-    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "own"))
-    object_cache.keep_for_all()
     object_cache.save("fmx.f 'i8'", CODE)
-    object_cache._for_all.clear()
-    object_cache.folder.cache_clear()
-    object_cache._shared_folders.cache_clear()
+    (tmp_path / "own" / "fmx").rename(tmp_path / "code")
+    for path in (tmp_path / "code", *(tmp_path / "code").rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
     yield tmp_path / "code"
     for cached in (object_cache.folder, object_cache._shared_folders):
         cached.cache_clear()
 
 
-CODE = object_cache.Code("symbol", None, b"body", b"entry")
-
-
-def test_code_for_all_is_loaded_by_all_and_changed_by_its_owner_alone(shared):
-    (file,) = shared.glob("*/*")
-    assert [path.stat().st_mode & 0o777 for path in (shared, file.parent, file)] == [0o755, 0o755, 0o644]
+def test_code_of_a_wheel_is_loaded(shared):
     assert object_cache.load("fmx.f 'i8'") == CODE
     assert object_cache.read("fmx.f 'i8'") is None  # seals are never taken from there
     assert object_cache.load("fmx.f 'f8'") is None
@@ -272,7 +272,7 @@ def test_code_for_all_is_loaded_by_all_and_changed_by_its_owner_alone(shared):
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize("how", ["others may write", "of another user", "a link"])
-def test_code_for_all_that_others_may_have_changed_is_not_loaded(shared, which, how, monkeypatch):
+def test_code_of_a_wheel_that_others_may_have_changed_is_not_loaded(shared, which, how, monkeypatch):
     (file,) = shared.glob("*/*")
     path = (shared, file.parent, file)[which]
     if how == "others may write":
@@ -316,12 +316,10 @@ def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, mo
 def test_levels_ask_for_every_feature(monkeypatch):
     from fmx.compiler import native
 
-    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v4"].features.split(",")], True)
+    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v3"].features.split(",")], True)
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
     monkeypatch.setattr(native.llvm, "get_host_cpu_features", lambda: every)
-    assert [name.split()[1] for name in native.levels()] == ["x86-64-v4", "x86-64-v3"]
-    every["avx512cd"] = False
     assert [name.split()[1] for name in native.levels()] == ["x86-64-v3"]
     every["bmi2"] = False
     assert native.levels() == []

@@ -1,5 +1,6 @@
 """Sdist and wheel: what is in them, that they install on each Python, and the extras for GPUs."""
 
+import os
 import subprocess
 import tarfile
 import tomllib
@@ -41,6 +42,14 @@ def test_the_sdist_holds_the_project_and_the_wheel_what_runs(built):
     own = f"fmx_mapper-{fmx.__version__}"
     assert {name.split("/")[0] for name in names} == {"fmx", f"{own}.dist-info", f"{own}.data"}
     assert {"fmx/data/lambda.fa.gz", f"{own}.dist-info/licenses/LICENSE"} <= set(names)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not any(name.startswith("fmx/code") for name in names)
+
+
+def test_a_wheel_is_built_where_the_compiler_cannot_be_installed(tmp_path):
+    nothing = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": str(tmp_path)}
+    pythons.run([*pythons.UV, "build", "--wheel", "--out-dir", tmp_path, ROOT], **nothing)
+    assert [path.name.partition("-py3")[2] for path in tmp_path.glob("*.whl")] == ["-none-any.whl"]
 
 
 def test_the_wheel_has_a_man_page_for_each_command(built, tmp_path):

@@ -1,4 +1,4 @@
-"""The wheel, installed by pip in a virtual environment of its own, no extras: the README's commands run."""
+"""fmx, installed by pip in a virtual environment of its own, no extras: the README's commands run at once."""
 
 import subprocess
 import sys
@@ -17,9 +17,8 @@ def plain(tmp_path_factory):
     """A function: a shell command, run beside the README's files with that fmx alone -> CompletedProcess."""
     place, folder = tmp_path_factory.mktemp("venv"), fill(tmp_path_factory.mktemp("work"))
     venv.create(place, with_pip=True)
-    _, wheel = pythons.built(tmp_path_factory.mktemp("built"))
-    pythons.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", wheel])
-    environment = pythons.clean()
+    pythons.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", ROOT])
+    environment = pythons.clean() | {"FMX_CACHE": str(place)}
     environment["PATH"] = f"{place / 'bin'}:{environment['PATH']}"
 
     def plain(line):
@@ -39,10 +38,11 @@ def test_it_is_that_fmx_and_without_extras(plain):
         assert "ModuleNotFoundError" in plain(f"python -c 'import {package}'").stderr
 
 
-def test_the_readme_works(plain):
+def test_the_readme_works_and_nothing_is_compiled(plain):
     for line in README:
         done = plain(line)
         assert done.returncode == 0, (line, done.stderr)
+        assert "compiling" not in done.stderr, line
 
 
 def test_every_help_is_there(plain):

@@ -1,0 +1,33 @@
+"""Compile machine code for a wheel, and print its folder, which is in that of FMX_CACHE.
+
+python docs/packaging/machine_code.py: what the usual commands need, for this processor.  With the name of a
+level of processors, as x86-64-v3: all functions.  With names of GPUs, as sm_80,sm_90: all kernels.
+"""
+
+import os
+import sys
+
+from fmx.compiler import ahead, native, object_cache
+
+MOST = 16  # processes, of some 200 MB each
+
+
+def main(target: str = "") -> None:
+    """Compile on all cores.  Exits with a message if a function cannot be compiled."""
+    gpus = target.split(",") if target.startswith("sm_") else []
+    level = "" if gpus else target
+    if level:
+        native.compile_for(level)
+    ahead.import_bodies()
+    entries = ahead.usual()
+    if target:
+        entries = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)] or list(ahead.known().values())
+    with ahead.workers(min(len(os.sched_getaffinity(0)), MOST), level) as started:
+        failed = started.compile(entries)
+    if failed:
+        sys.exit(f"{len(failed)} functions could not be compiled, such as {failed[0].name.split()[0]}")
+    print(object_cache.folder(object_cache.GPUS if gpus else ""))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
