@@ -167,8 +167,9 @@ def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(monkeypatch, com
     assert gpus.used == []
 
 
-def test_the_hosts_memory_is_pinned_when_it_is_needed_first(gpus):
-    stream = GpuSession(0).stream({"out": (100, "u1")})
-    assert sum(map(len, gpus.held.values())) == 100
-    assert stream.here("out", 3, "u1").size == stream.there("out", 3, "u1").size == 100
+def test_arrays_of_a_stream_are_made_when_they_are_needed_first_and_grow(gpus):
+    stream = GpuSession(0).stream()
+    assert sum(map(len, gpus.held.values())) == 0
+    assert stream.here("out", 3, "u1").size == stream.there("out", 3, "u1").size == 3
     assert stream.here("out", 300, "u1").size >= 300
+    assert stream.here("out", 200, "u1").size >= 300
