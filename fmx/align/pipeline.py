@@ -185,7 +185,7 @@ class PairInput(NamedTuple):
 def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
     """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files."""
     object_cache.on_first_compile(progress)
-    names, job = read_job(paths, options, output.values, lambda words: progress.say(f"warning: {words}"))
+    names, job = read_job(paths, options, output.values, progress.warn)
     _ = job.task  # counts q-grams
     return PairInput(names, job)
 

@@ -36,7 +36,6 @@ from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_target
 
 if TYPE_CHECKING:
     from ..input import SpanLike
-    from ..input.pair_shards import PairShardPlan
     from ..input.shards import ShardPlan
 
 
@@ -81,7 +80,7 @@ def counted(seen: CountResult) -> CountSummary | PairCountSummary:
 class ShardFiles(OutputRun, Protocol):
     """A shard of a run (jobs.shard.ShardRun)."""
 
-    def cut(self, inputs: InputRange) -> "ShardPlan | PairShardPlan":
+    def cut(self, inputs: InputRange) -> "ShardPlan":
         """Return the plan that cuts the files for the shard."""
 
     def why_empty(self, what: str) -> str:
@@ -231,7 +230,7 @@ def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -
     stats = seen.stats
     for each in stats:
         if not each.reads:
-            progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
+            progress.warn(f"no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
         if each.assigned < FEW * each.reads <= each.with_guide:
             have = "has" if each.low_quality == 1 else "have"
@@ -294,7 +293,7 @@ def count_shard(
         shard.note(summary, facts=partial(watch.facts, PLACES, seen) if output.report else None)
     n, things = summary.seen()
     if not n:
-        progress.say(f"warning: {shard.why_empty(things)}")
+        progress.warn(shard.why_empty(things))
     progress.say(f"{shard}: {n_of(n, samples[0].unit)}, {summary.assigned:,} assigned")
     return summary
 

@@ -117,10 +117,10 @@ def say_summary(
     if names and not getattr(summary, summary.things):
         things, files = _called(summary.things, asked), ", ".join(map(input_name, names))
         if command == "pairwise" and not names[1:]:
-            progress.say(f"warning: {files} has fewer than two sequences, so there are no pairs")
+            progress.warn(f"{files} has fewer than two sequences, so there are no pairs")
         else:
             skipped = f"--skip {skip} leaves no" if skip else "no"
-            progress.say(f"warning: {skipped} {things} in {files}")
+            progress.warn(f"{skipped} {things} in {files}")
     progress.say(f"{summary.sentence(asked)}; {pace}")
     if asked:
         from ..search.summary import hint, hint_for_patterns
@@ -146,7 +146,7 @@ def say_run(
     """Print the summary of a run, or of its ``shard``, with time and rate; then restart the clock."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
-        progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")
+        progress.warn(shard.why_empty(_called(summary.things, asked)))
     pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
     say_summary(progress, command, summary, asked, () if shard else names, pace, skip)
     progress.begin()

@@ -214,19 +214,22 @@ _UNKNOWN = "{elapsed}: {desc}"
 
 
 class Progress:
-    """Writes messages and progress, unless ``quiet``.  ``wall``: the wall time of the command.
+    """Writes messages and progress, unless ``quiet``; ``warns``: warnings in any case.
 
-    ``often``, ``seldom``: seconds between two lines, on a terminal and elsewhere; ``now()`` is the time.
+    ``wall``: the wall time of the command; ``often``, ``seldom``: seconds between two lines, on a terminal
+    and elsewhere; ``now()`` is the time.
     """
 
     def __init__(
         self,
         quiet: bool = False,
+        warns: bool = False,
         often: float = 0.2,
         seldom: float = 60.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.quiet, self.wall, self._often, self._now = quiet, Wall(), often, now
+        self._warns = warns or not quiet
         self._live = not quiet and sys.stderr.isatty()
         self._wait = often if self._live else seldom
         self._shown = now() if not self._live else 0.0
@@ -250,6 +253,11 @@ class Progress:
         """Write a line that stays."""
         if not self.quiet:
             tell(f"fmx: {message}")
+
+    def warn(self, message: str) -> None:
+        """Write a warning: something of the input or the options may make the result wrong."""
+        if self._warns:
+            tell(f"fmx: warning: {message}")
 
     def show(self, message: str) -> None:
         """Show progress; on a terminal, the next line replaces it, at most five times per second."""

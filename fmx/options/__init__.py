@@ -215,7 +215,7 @@ threads = click.option(
     "-t", "--threads", type=Number(*limits.THREADS), default=available_cores, show_default="all cores",
     help="Number of threads.",
 )  # fmt: skip
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors, and warnings of wrong results.")
 index = click.option(
     "-x", "--index", "index_path", type=click.Path(), help=f"Index to search.  {_USUAL_INDEX}"
 )

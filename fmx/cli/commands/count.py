@@ -225,7 +225,7 @@ def command(given: SimpleNamespace) -> None:
     do(given, job)
     for sample in samples:
         if found := repeated(sample.first, "counted"):
-            Progress(given.quiet).say(f"warning: {found}")
+            Progress(given.quiet, warns=True).warn(found)
 
 
 def _looked(given: SimpleNamespace) -> list:

@@ -118,7 +118,7 @@ def command(given: SimpleNamespace) -> None:
     from ..dispatch import check_clashes, resources_of
 
     names = tuple(layout_names.split(",")) if layout_names else ()
-    resources, progress = resources_of(given), Progress(given.quiet)
+    resources, progress = resources_of(given), Progress(given.quiet, warns=True)
     give_back_large()
     if given.add:
         run(jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups), resources, progress)

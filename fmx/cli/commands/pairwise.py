@@ -80,7 +80,7 @@ def command(given: SimpleNamespace) -> None:
     for name in ("gap", "mismatch"):
         if (score := vars(given)[name]) > 0:
             reward = f"--{name} {score} raises the score of an alignment"
-            Progress(given.quiet).say(f"warning: {reward}; a penalty is --{name} -{score}")
+            Progress(given.quiet, warns=True).warn(f"{reward}; a penalty is --{name} -{score}")
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob

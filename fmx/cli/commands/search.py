@@ -194,7 +194,7 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
 
     for reads in inputs:
         if found := swapped(reads.first, reads.second) if reads.second else advice(reads.first):
-            Progress(quiet).say(f"warning: {found}")
+            Progress(quiet, warns=True).warn(found)
 
 
 @options.command

@@ -69,9 +69,7 @@ def build_into(
         choose_backend(device, n_threads)  # fail before the reference is read
     with writer:
         with progress.stage("reading the reference") as done:
-            reference, text = read_fasta(
-                fasta, n_threads, options.prefixed, done, lambda words: progress.say(f"warning: {words}")
-            )
+            reference, text = read_fasta(fasta, n_threads, options.prefixed, done, progress.warn)
             if options.groups:
                 groups = read_groups(options.groups, reference.names, progress.say)
                 reference = replace(reference, groups=groups)
