@@ -249,53 +249,6 @@ def trim_read(batch, r, trim):
         batch.searchable[r] = False
 
 
-# The weight of a read: its number of copies, the N of a name that ends with _xN, as in miRDeep2.
-
-MOST = 9 * 10**12  # largest sum of weights: tables count millionths in 64 bits
-_DIGITS = 13  # of MOST
-
-
-@inlined
-def weight_of(batch, r):
-    """(weight of read r of a batch, length of its name without the weight); (1, whole length) without one."""
-    start, n = batch.name_start[r], batch.name_length[r]
-    weight, scale, i = np.int64(0), np.int64(1), n
-    while i > 0 and n - i < _DIGITS and 48 <= batch.data[start + i - 1] <= 57:
-        i -= 1
-        weight += scale * np.int64(batch.data[start + i] - 48)
-        scale *= 10
-    if weight == 0 or i < 2 or batch.data[start + i - 2] != ord("_") or batch.data[start + i - 1] != ord("x"):
-        return np.int64(1), n
-    return weight, i - 2
-
-
-def weights_of(batch: ReadBatch) -> np.ndarray:
-    """Return the weight of each read of a batch, int64[n_reads]."""
-    weight = np.empty(batch.length.size, np.int64)
-    _fill(batch, weight)
-    return weight
-
-
-@compiled
-def _fill(batch, weight):
-    for r in range(weight.size):
-        weight[r] = weight_of(batch, r)[0]
-
-
-@inlined
-def put_weight(out, at, weight):
-    """Write _xN into ``out`` uint8 from ``at`` on; return the position after it."""
-    out[at], out[at + 1] = ord("_"), ord("x")
-    n, left = 1, weight
-    while left >= 10:
-        left //= 10
-        n += 1
-    for i in range(at + 1 + n, at + 1, -1):
-        out[i] = 48 + weight % 10
-        weight //= 10
-    return at + 2 + n
-
-
 # Histogram of lengths or insert sizes: exact below 1,024 bases, then in classes 1 to 2 % wide.
 
 _EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes per power of two, up to 2^31

@@ -23,7 +23,8 @@ from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
 from ..input.dna import UPPER
-from ..input.reads import MOST, WHOLE, put_weight, trimmed, weight_of
+from ..input.reads import WHOLE, trimmed
+from ..input.weights import MOST, end_in_numbers, put_weight, weight_of
 from ..machines.jobs import runs
 from ..machines.pipeline import add_up, run_ordered
 
@@ -59,7 +60,6 @@ def collect(source: Generator[Any, None, None], options: "MapOptions", progress:
 
     Closes ``source``. Raises InputError, also if the memory does not suffice.
     """
-
     trim, kept = options.collapse or WHOLE, Collection(options.n_threads)
 
     def numbered() -> Iterator[tuple[int, Any]]:
@@ -75,6 +75,11 @@ def collect(source: Generator[Any, None, None], options: "MapOptions", progress:
 
     add_up(run_ordered(numbered(), [work] * options.n_threads, None), kept, progress, say)
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them distinct")
+    if kept.looks_collapsed():
+        progress.say(
+            "hint: all names end in a number and all sequences differ: if these are numbers of copies, write "
+            "names as NAME_xN or NAME;size=N"
+        )
     return kept
 
 
@@ -119,6 +124,13 @@ class Collection:
             raise InputError(
                 ALL_READS, "", f"the counts (_xN in names) add up to more than {MOST:,}: split the input"
             )
+
+    def looks_collapsed(self) -> bool:
+        """Return whether names may have numbers of copies that are not understood."""
+        return self.total == self.n > 1 and all(
+            end_in_numbers(data, rows[:, START] + ((rows[:, LENGTH] + 7) & ~7), rows[:, NAME])
+            for rows, data in (part.between(0, len(part.marks) - 1) for part in self._parts)
+        )
 
     def _check_memory(self, more: int) -> None:
         """Raise InputError if not all parts could take ``more`` bytes."""

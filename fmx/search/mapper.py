@@ -12,7 +12,8 @@ import numpy as np
 
 from ..index.arrays import part_span
 from ..input import reads
-from ..input.reads import trimmed, weights_of
+from ..input.reads import trimmed
+from ..input.weights import weights_of
 from ..machines.jobs import runs
 from . import FormatsHits
 from .engines import cpu

@@ -31,14 +31,38 @@ SEQUENCES = [
     UNIT[3:20], UNIT[12:30], UNIT[12:30].lower().replace("t", "u"), "ACAC", "CA", "AAA", "AAAA", "", "NAC",
     "NNNNNNNNNAC", UNIT[:50], UNIT[:49] + "N", naive.reverse_complement(UNIT[:33]),
 ]  # fmt: skip
-SUFFIXES = ["", "_x1", "_x2", "_x37", "_x005", "_x0", "_x", "x3", "_x12a", "_x12345678901234", "/1"]
+SUFFIXES = [
+    "",
+    "_x1",
+    "_x2",
+    "_x37",
+    "_x005",
+    "_x0",
+    "_x",
+    "x3",
+    "_x12a",
+    "_x12345678901234",
+    "/1",
+    ";size=9",
+    ";size=12;",
+    ";ee=0.5;size=3;length=7",
+    ";size=0",
+    ";size=2a",
+    ";size=",
+    "-8",
+    "-0",
+    "_17",
+    ";size=4_x2",
+]
 READS = st.lists(st.tuples(st.sampled_from(SEQUENCES), st.sampled_from(SUFFIXES)), min_size=1, max_size=40)
 
 
 def weighed(name) -> tuple:
     """(name without it, weight)."""
-    found = re.fullmatch(r"(.*)_x(0*[1-9]\d*)", name)
-    return (found[1], int(found[2])) if found and len(found[2]) <= 13 else (name, 1)
+    for form in (r"(.*)_x(\d{1,13})", r"(\d+)-(\d{1,13})", r"(.*?);size=(\d{1,13})(;.*)?"):
+        if (found := re.fullmatch(form, name)) and int(found[2]):
+            return found[1], int(found[2])
+    return name, 1
 
 
 def together(reads) -> list:
@@ -69,7 +93,7 @@ def run(index_of, tmp_path_factory):
 @given(READS, st.sampled_from([(1, 1 << 20), (3, 90)]), st.integers(0, 3), st.sampled_from([None, 1]))
 @examples(20)
 def test_identical_reads_are_one_and_numbers_are_those_of_all(run, reads, size, cut, mismatches):
-    reads = [(f"r{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
+    reads = [(f"{'r' * (i % 2)}{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
     options = {"policy": SelectionPolicy(ALL, 30), "n_threads": size[0], "chunk_size": size[1]}
     options["near"] = Near(mismatches) if mismatches else None
     records, counts, summary = run(reads, collapse=Trim(begin=cut), trim=Trim(least=2), **options)
@@ -85,6 +109,24 @@ def as_given(line) -> str:
     """The letters of a read by its record."""
     letters = "" if line[9] == "*" else line[9]
     return naive.reverse_complement(letters) if int(line[1]) & 16 else letters
+
+
+@pytest.mark.parametrize(
+    ("names", "n", "has_hint"),
+    [
+        (["1-100", "2-74"], 174, False), (["a;size=100", "b;size=74;"], 174, False),
+        (["t_0_x100", "u_1_x74"], 174, False), (["trn_0_100", "trn_1_74"], 2, True),
+        (["x_Cd0_100", "y_Cd1_74"], 2, True), (["100", "74"], 2, True), (["r0", "r1"], 2, False),
+        (["x:1:100", "x:1:74"], 2, False), (["a_1", "a"], 2, False), (["a_1", "a_2", "a_3"], 3, False),
+    ],
+)  # fmt: skip
+def test_collapsed_reads_of_other_programs(names, n, has_hint, command, index_of, folder):
+    """Their numbers of copies are read, or a hint says how to write them."""
+    (folder / "r.fa").write_bytes(cases.fasta(zip(names, ["ACAC", "CACA", "ACAC"], strict=False)))
+    done = command("search", "-x", index_of(GENOME), "r.fa", "--collapse", "--counts", "c.tsv", "-o", "o.sam")
+    assert f"{n} reads" in done.err
+    assert ("hint: all names end in a number and all sequences differ" in done.err) == has_hint
+    assert sum(int(line.split("\t")[2]) for line in (folder / "c.tsv").read_text().splitlines()[1:]) == n
 
 
 def test_what_is_collapsed_is_collapsed_again(run):
