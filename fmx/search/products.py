@@ -82,13 +82,13 @@ def pairs_of_hits(
 ) -> Iterator[tuple[PrimerHits, PrimerHits]]:
     """Yield (PrimerHits of the forward primer, of the reverse primer) for each pair of primers."""
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
-    (chunk,) = read_chunks([literal_fasta(primers)])
     held: list = []
-    for _, hits in mapper.hits_of(mapper.search(chunk)):
-        held += hits_of_primers(blocks, hits)
-        while len(held) > 1:
-            yield held[0], held[1]
-            del held[:2]
+    for chunk in read_chunks([literal_fasta(primers)]):
+        for _, hits in mapper.hits_of(mapper.search(chunk)):
+            held += hits_of_primers(blocks, hits)
+            while len(held) > 1:
+                yield held[0], held[1]
+                del held[:2]
 
 
 @compiled

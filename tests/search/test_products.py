@@ -1,6 +1,7 @@
 """Products of pairs of primers: those of a naive scan and of primersearch, and letters of the reference."""
 
 import subprocess
+from functools import partial
 
 import naive
 import pytest
@@ -8,6 +9,8 @@ from conftest import ROOT
 from texts import numbered, random_letters
 
 from fmx.index import fm_index, reference
+from fmx.input.spans import read_chunks
+from fmx.search import products
 
 UNIT = random_letters(500, "products")
 CONTIGS = numbered(
@@ -43,6 +46,15 @@ def expected(pair, most, v) -> list:
                     numbers = (n, m) if strand == 0 else (m, n)
                     found += [(contig, start, end, strand, *numbers)] * (end - start <= most)
     return sorted(found)
+
+
+def test_primers_may_be_more_bytes_than_a_chunk(folder, index_of, command, monkeypatch):
+    (folder / "primers.csv").write_text(TABLE)
+    how = ["locate", "-q", "-x", index_of(CONTIGS), "--pairs", "primers.csv", "--absent"]
+    expected = command(*how)
+    monkeypatch.setattr(products, "read_chunks", partial(read_chunks, size=30))
+    found = command(*how)
+    assert (found.code, found.out) == (0, expected.out)
 
 
 def test_products_are_the_naive_ones(folder, index_of, command):
