@@ -89,7 +89,15 @@ def test_groups_of_one_index_are_screened_alike(home, folder, command):
 
 
 @pytest.mark.parametrize(
-    ("most", "near"), [(None, (0, False)), (4, (0, False)), (None, (1, False)), (4, (2, True))]
+    ("most", "near"),
+    [
+        (None, (0, False)),
+        (4, (0, False)),
+        (1, (0, False)),
+        (None, (1, False)),
+        (4, (1, False)),
+        (4, (2, True)),
+    ],
 )
 def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, command):
     pairs = list(zip(READS[::2], READS[1::2], strict=False))
@@ -99,20 +107,40 @@ def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, 
     found = []
     for pair in pairs:
         places = [naive_pairs.occurrences(CONTIGS, read, *near) for read in pair]
-        found.append([place for own in places if most is None or len(own) <= most for place in own])
+        proper = naive_pairs.proper_pairs(CONTIGS, *pair, "fr", 0, 20, *near)
+        numbers = [len(proper)] * 2 if proper else map(len, places)
+        limited = zip(places, numbers, strict=True)
+        found.append([place for own, n in limited if most is None or n <= most for place in own])
     expected = combinations(found)
     expected[0] = expected[0].replace("reads", "pairs")
     limit = ["-m", most] if most else []
     how = ["search", "-q", "-1", "1.fq", "-2", "2.fq", "--max-insert", 20, *limit, "--mismatches", near[0]]
     how += ["--strata"] if near[1] else []
-    assert command(*how, *several(home), "--un", "rest.fq").out.decode().splitlines() == expected
-    rest = [line[2:] for line in (folder / "rest_2.fq").read_text().splitlines() if line.startswith("@r")]
-    if not most:  # else pairs with too many proper ones are among them
-        assert rest == [str(i) for i, places in enumerate(found) if not places]
-    how += ["-x", home / "all.fmx", "--screen", "s.tsv", "--counts", "n.tsv", "-o", "hits.sam"]
-    assert command(*how).code == 0
+    how += ["--al", "some.fq", "--un", "rest.fq"]
+    assert command(*how, *several(home)).out.decode().splitlines() == expected
     expected[0] = expected[0].replace("indexes", "groups")
+    hits = [
+        "-x",
+        home / "all.fmx",
+        "--screen",
+        "s.tsv",
+        "--counts",
+        "n.tsv",
+        "-o",
+        "hits.sam",
+        "--no-unmapped",
+    ]
+    for more in ([], hits):
+        assert not more or command(*how, *more).code == 0
+        for name, has_hit in (("some", True), ("rest", False)):
+            for mate in (1, 2):
+                lines = (folder / f"{name}_{mate}.fq").read_text().splitlines()
+                reads = [int(line[2:]) for line in lines if line.startswith("@r")]
+                assert reads == [i for i, places in enumerate(found) if bool(places) == has_hit]
     assert (folder / "s.tsv").read_text().splitlines() == expected
+    lines = (folder / "hits.sam").read_text().splitlines()
+    mapped = {line.split("\t")[0] for line in lines if line[0] != "@"}
+    assert mapped == {f"r{i}" for i, places in enumerate(found) if places}
 
 
 @pytest.mark.parametrize("arguments", [["-a"], ["-k", "2", "--seed", "3"], ["--mismatches", "1", "-a"]])

@@ -172,7 +172,13 @@ class PairMapper:
                 for its in run.mates:
                     self._count_alone(its, policy.eligible(its.total) * (run.total == 0))
             if self._screen:
-                places = (self._places(its, policy.eligible(its.total)) for its in run.mates)
+                has_hit = policy.eligible(run.total) > 0  # of those with proper pairs
+                places = (
+                    self._places(
+                        its, np.where(run.total > 0, its.total * has_hit, policy.eligible(its.total))
+                    )
+                    for its in run.mates
+                )
                 self._screen.add_pairs(places, run.total.size)
 
     def _count_proper(self, tally: Tally, mates: "Mates", run: PairRun) -> None:
