@@ -32,7 +32,7 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
 
     ``n_gpus``: default number of GPUs; None: all.  Raises UsageError, FmxError.
     """
-    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet), LocalCache()
+    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet, warns=True), LocalCache()
     for job in jobs:
         if (why := job.why_alone()) and is_shared(given):
             raise click.UsageError(why)
@@ -104,6 +104,9 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
             f"-o {given.output}: with --shard, -o names a folder of shards, not a file: "
             f"use -o {stem}.d{f' --format {kind}' if kind else ''}"
         )
+    for option, (path, formats) in outputs.items():
+        if path and not option.startswith("-o"):
+            _check_suffix(option, path, formats)
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
@@ -245,7 +248,7 @@ def _check_unknown(path: str, formats: Sequence[str], usual: str) -> None:
         raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
     if usual == "sam":
         what = f"no format has the suffix {suffix}, so the output is SAM"
-        Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
+        Progress(params["quiet"], warns=True).warn(f"-o {path}: {what}; to choose another, use --format")
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:

@@ -189,7 +189,7 @@ def output_of(
     ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError.
     """
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
-    from .dispatch import GZIP, READS, format_of
+    from .dispatch import format_of
 
     # Collapsed reads have no read groups.
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)
@@ -212,7 +212,7 @@ def output_of(
     counts = CountsOutput(given.counts, by_group) if given.counts else None
     reads = ReadsOutput(given.al, given.un, has_mates)
     output = SearchOutput(records, counts, screen, reads, report_of(given.reports))
-    return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
+    return output, partial(outputs_of, formats, kinds_of_reads(given.collapse))
 
 
 def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
@@ -221,6 +221,13 @@ def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
         return job
     report = report_of(report.paths, "search", given, job.inputs)
     return replace(job, output=replace(job.output, report=report))
+
+
+def kinds_of_reads(is_collapsed: bool) -> list[str]:
+    """Return the formats of --al and --un; collapsed reads have no qualities."""
+    from .dispatch import GZIP, READS
+
+    return ["FASTA", GZIP] if is_collapsed else READS
 
 
 def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:

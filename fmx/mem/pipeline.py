@@ -121,8 +121,7 @@ def find(
 def _facts(watch: Watch, place: str, summary: MemSummary) -> dict:
     """Return the facts of a run for its report."""
     found = length_facts(summary, ("lengths", "match_lengths"))
-    if summary.strands is not None:
-        found["strands"] = strand_facts(summary.strands)
+    found["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
     return watch.facts([place], summary, found)
 
 

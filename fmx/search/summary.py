@@ -310,8 +310,8 @@ def search_facts(
 ) -> dict:
     """Return facts (report/facts.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
-    if isinstance(summary, Summary) and summary.strands is not None:
-        found["strands"] = strand_facts(summary.strands)
+    if isinstance(summary, Summary):
+        found["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
     if summary.mismatches is not None:
         found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     if tally:
@@ -328,7 +328,7 @@ def length_facts(summary: object, names: tuple[str, ...]) -> dict:
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
 
 
-def strand_facts(strands: np.ndarray) -> dict:
+def strand_facts(strands: "np.ndarray | tuple[int, int]") -> dict:
     """Return the number of occurrences or matches on + and on -, from int64[2]."""
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
 

@@ -1,6 +1,7 @@
 """fmx merge: one result from the shards of a run."""
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,8 @@ import click
 
 from ... import options
 from ...output import kinds_of
-from ...report.facts import KINDS, SUFFIXES, kind_of
+from ...report.facts import KINDS, SUFFIXES
+from ...report.facts import kind_of as kind_of_report
 from ..outputs import endings, report_of, report_places, reporting
 from .count import TABLES
 
@@ -19,6 +21,7 @@ _OF = {  # options, and the commands whose shards they work with
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
     "--report": list(KINDS),
 }  # fmt: skip
+CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 
 
 @options.command
@@ -50,8 +53,8 @@ def command(given: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
     FOLDER is what was given as -o to fmx search, locate, mem, pairwise or count with --shard. It must contain
-    all shards of the run. The output equals that of a run without --shard, in the same format; the shards
-    of fmx count can also be merged into another format, by the suffix of -o.
+    all shards of the run. The output equals that of a run without --shard, in the same format. By the suffix
+    of -o, SAM and BAM are converted into each other, and the shards of fmx count into any of its formats.
 
     Examples:
     fmx merge hits.d -o hits.bam
@@ -62,14 +65,19 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.merge import check_beside, manifests, merge
     from ...jobs.run import say_shards
     from ...machines.progress import Progress
-    from ...output.run import tables_of
-    from ..dispatch import READS, check_places, format_of
-    from ..outputs import outputs_of
+    from ...output.formats.bam import Samtools
+    from ...output.run import PLAIN, as_fields, tables_of
+    from ..dispatch import check_places, format_of, kind_of
+    from ..outputs import kinds_of_reads, outputs_of
 
     found = manifests(given.folder)
     run = found[0].run
     asked, command = run["options"]["output"], run["command"]
     kind = asked.get("records", asked)["kind"]
+    if kind in CONVERTED and found[0].container == as_fields(PLAIN):
+        other = kind_of(given.output, CONVERTED)
+        if other and other != kind:
+            kind, found[0] = other, replace(found[0], container=as_fields(Samtools(other, None, None)))
     if kind == "nothing" and run["--screen"] and not given.screen:
         given.screen, given.output = given.output, os.devnull
     beside = {
@@ -83,7 +91,7 @@ def command(given: SimpleNamespace) -> None:
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in given.reports:
-        if kind_of(path) not in KINDS[command]:
+        if kind_of_report(path) not in KINDS[command]:
             raise click.UsageError(
                 f"--report {path}: the name of a report of fmx {command} must end with "
                 f"{endings(KINDS[command])}"
@@ -94,7 +102,8 @@ def command(given: SimpleNamespace) -> None:
         outputs = {"-o": (given.output, formats), **report_places(given.reports)}
     else:
         formats = format_of(kind, given.output, [], kind)[1]
-        outputs = outputs_of(formats, READS, places)
+        is_collapsed = bool(run["options"].get("mapping", {}).get("collapse"))
+        outputs = outputs_of(formats, kinds_of_reads(is_collapsed), places)
     _check_suffix(given, command, formats)
     check_places([], outputs)
     folder = os.path.realpath(given.folder)
@@ -103,12 +112,13 @@ def command(given: SimpleNamespace) -> None:
             raise click.UsageError(
                 f"{option} {path} is inside {given.folder}, among the shards; choose a path outside it"
             )
-    progress = Progress(given.quiet)
+    progress = Progress(given.quiet, warns=True)
     check_beside(given.folder, run, beside)
     if command == "count":
         add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
     else:
-        merge(given.folder, found, given.output, tables_of(places), places.report, places.reads.takers())
+        tables, reads = tables_of(places), places.reads.takers()
+        merge(given.folder, found, given.output, tables, places.report, reads)
     say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing time")
 
 

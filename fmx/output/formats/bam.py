@@ -278,7 +278,7 @@ def is_needed(output: "RecordOutput") -> bool:
 
 @dataclass(frozen=True)
 class Samtools:
-    """``kind`` bam or cram; sorted, with an ``index`` of this suffix next to it, or in the order of input.
+    """``kind`` sam, bam or cram; sorted, with an ``index`` of this suffix next to it, or in input order.
 
     ``fasta``: the reference for CRAM; without one, CRAM stores the bases of reads.
     """
@@ -289,7 +289,7 @@ class Samtools:
     is_framed: ClassVar[bool] = False
 
     def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
-        """Open a file for SAM or uncompressed BAM records.  Raises OutputError."""
+        """Open a file for SAM or BAM, compressed or not.  Raises OutputError."""
         with installed("pysam", alignments.PACKAGE, OutputError):
             import pysam  # noqa: F401
         threads = ["-@", str(n_threads), "--no-PG"]
@@ -297,8 +297,8 @@ class Samtools:
         if self.kind == "cram":
             letters = ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
         if not self.index:
-            kind = "cram" if self.kind == "cram" else "bam,level=1"  # as fmx compresses BAM
-            return _opened(["view", "-O", kind, *threads, *letters], None, path)
+            kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
+            return _opened(["view", "-h", "-O", kind, *threads, *letters], None, path)
         size = max(MEMORY // n_threads, LEAST)
         return _opened(["sort", "-O", self.kind, "-m", str(size), *threads, *letters], self.index, path)
 
