@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import InputError, StalledError
 from ..machines.jobs import settle, settled, when_settled
 from . import spans
-from .chunks import Chunk, are_mates
+from .chunks import Chunk
 from .mates import Mates, Origin, check_names
 from .read_range import ALL, ReadRange, records_of_pairs
 from .reads import ReadBatch, check_sam, parse
@@ -60,21 +60,17 @@ class ParsedReads(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """What an item passes to the next: Chunks that wait, and how many mates 2 to leave out first."""
+    """What an item passes to the next: Chunks that wait."""
 
     one: list[Chunk]
     two: list[Chunk]
-    left_out: int = 0
 
 
 class Balance:
-    """Decides which of two files to read next, by the reads found in spans and the number of planned spans.
+    """Decides which of two files to read next, by the reads in spans and the number of planned spans."""
 
-    ``left_out``: reads of the second file without mates in the first.
-    """
-
-    def __init__(self, left_out: int = 0) -> None:
-        self._reads, self._read, self._planned, self._left_out = [0, 0], [0, 0], [0, 0], left_out
+    def __init__(self) -> None:
+        self._reads, self._read, self._planned = [0, 0], [0, 0], [0, 0]
 
     def note(self, i: int, n: int) -> None:
         """Record that a span of file i had n reads."""
@@ -87,7 +83,6 @@ class Balance:
             return [not over for over in is_over]
         a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
         ahead = [self._reads[i] + (self._planned[i] - self._read[i]) * a_span[i] for i in (0, 1)]
-        ahead[1] -= self._left_out
         found = [ahead[i] - ahead[1 - i] <= a_span[i] for i in (0, 1)]
         self._planned = [n + more for n, more in zip(self._planned, found, strict=True)]
         return found
@@ -97,8 +92,7 @@ class PairSpan:
     """Spans of one file of pairs, or of two (one may be None), and the pairs that they complete.
 
     ``files``: (number, name) of each; ``is_over``: whether each has no more spans; ``links``: Futures of
-    Rest, from the previous item and to the next; ``after``: name of the first pair that is not wanted, or
-    None.
+    Rest, from the previous item and to the next.
     """
 
     def __init__(
@@ -108,12 +102,10 @@ class PairSpan:
         is_over: tuple[bool, ...],
         balance: Balance,
         links: tuple[Future, Future],
-        after: bytes | None = None,
     ) -> None:
         self._numbers, self._paths = zip(*files, strict=True)
         self._taken, self._is_over, self._balance = taken, is_over, balance
         self._before, self._behind = links
-        self._after = after
         self._error: BaseException | None = None
         self._pairs, self._rest = PairChunks([], [], 0, False), Rest([], [])
 
@@ -211,19 +203,16 @@ class PairSpan:
         waiting, in_turn = [[*before.one], [*before.two]], self._step == 2
         for side, chunk in zip(waiting, own, strict=False):
             side += [chunk] if chunk and chunk.n_bound else []
-        n_two = _n_records(waiting[1])
-        left_out = min(before.left_out, n_two)
-        waiting[1] = _cut(waiting[1], left_out)[1]
         n = _n_records(waiting[0]) // 2 if in_turn else min(map(_n_records, waiting))
         (one, rest1), (two, rest2) = _cut(waiting[0], n << in_turn), _cut(waiting[1], n)
         self._pairs = PairChunks(one, two, n, in_turn)
-        return Rest(rest1, rest2, before.left_out - left_out)
+        return Rest(rest1, rest2)
 
     def check_ends(self) -> None:
         """Raise InputError if reads have no mates."""
         for i, path in enumerate(self._paths):
             alone = (self._rest.two, self._rest.one)[i] if self._step == 1 else self._rest.one
-            if not alone or not self._is_over[i] or (i == 0 and self._is_next(self._rest.two)):
+            if not alone or not self._is_over[i]:
                 continue
             parse(alone[0])  # its own errors come first
             n = alone[0].number
@@ -236,14 +225,6 @@ class PairSpan:
                     has = f"this is the last record, but {self._paths[1 - i]} has more"
                 what = f"{has}; both files must have the same number of reads"
             raise InputError(path, where, what)
-
-    def _is_next(self, waiting: Sequence[Chunk]) -> bool:
-        """Return whether these mates 2 begin after the last wanted pair."""
-        if not (self._after and waiting):
-            return False
-        first = parse(waiting[0].cut(1)[0])
-        name = first.data[first.name_start[0] : first.name_start[0] + first.name_length[0]]
-        return are_mates(self._after, name.tobytes())
 
 
 def _n_records(chunks: Sequence[Chunk]) -> int:
@@ -291,15 +272,9 @@ def plan(
 def items(
     files: Sequence[tuple[int, str]],
     sides: Sequence[Generator[Any, None, None]],
-    left_out: int = 0,
-    after: bytes | None = None,
 ) -> Generator[PairSpan, None, None]:
-    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.
-
-    ``left_out``: number of mates 2 to leave out first; ``after``: name from which mates 2 are left out.
-    Raises StalledError.
-    """
-    balance, is_over, link = Balance(left_out), [False] * len(sides), settled(Rest([], [], left_out))
+    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.  Raises StalledError."""
+    balance, is_over, link = Balance(), [False] * len(sides), settled(Rest([], []))
     with ExitStack() as stack:
         for side in sides:
             stack.enter_context(closing(side))
@@ -313,4 +288,4 @@ def items(
                 for over, want, span in zip(is_over, wanted, taken, strict=True)
             ]
             links = link, (link := Future[Any]())
-            yield PairSpan(files, taken, tuple(is_over), balance, links, after)
+            yield PairSpan(files, taken, tuple(is_over), balance, links)

@@ -56,7 +56,7 @@ class ReadRange:
     def __init__(self, wanted: range, before: int = 0) -> None:
         self._wanted, self._link = wanted, settled(min(before, wanted.stop))
 
-    def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    def of(self, spans: Generator[Any, None, Any]) -> Generator[Any, None, None]:
         """Yield spans with the wanted records only; further calls continue the count."""
         if self._wanted == ALL:
             yield from spans

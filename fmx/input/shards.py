@@ -1,55 +1,34 @@
-"""Shards of inputs: the I-th of N runs of spans, found without reading the parts of other shards.
+"""Shards of inputs: the I-th of N runs of spans.
 
 All inputs, one after another, form a line as long as their bytes on disk, which is divided into N equal
-stretches.  Where a file may be cut depends on its type:
+stretches, at places where files may be cut (cuts.py).
 
-    uncompressed   every 8 MiB: with spans of that length, shards have the spans of one run
-    BGZF           between blocks
-    others         nowhere: they are read in order
+The number of newlines before a shard, modulo 4, is found in the shard: of the four lines that may begin a
+FASTQ record, all but one give records that are not valid (in a valid file the right one is always valid).  If
+several are possible, or none, the newlines before the shard are counted.  When shards are merged, neighbours
+are compared (``Border``), so damage where two shards meet is detected as in one run.
 
-A record belongs to the shard that holds the newline before it, as with spans.  The number of newlines before
-a shard, modulo 4, is found in the shard: of the four lines that may begin a FASTQ record, all but one give
-records that are not valid (in a valid file the right one is always valid).  If several are possible, or none,
-the newlines before the shard are counted.  When shards are merged, neighbours are compared (``Border``), so
-damage where two shards meet is detected as in one run.
+Pairs, and the reads of a range (--skip, --first), need the numbers of the records: these are counted from the
+start of the files, by every process once (``RecordCounts``).  A shard has the pairs whose mates 1 are in its
+stretch of the files with mates 1; mates 2 are the records of the same numbers, wherever they are.
 """
 
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..codecs.bgzf import blocks, find_block
-from ..codecs.readers import PlainRange, after
 from ..errors import InputError
 from ..machines.jobs import settled
-from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
-from .read_range import n_records_of
-from .reads import parse
-from .spans import Before, Span, blocks_of, first_of, plan_source, ranges_of
+from . import PairedFiles, pair_spans
+from .chunks import Chunk, begins_fastq
+from .cuts import START, Cut, Cuts, CutSizes, RecordCounts, before_cut, count_records
+from .read_range import ALL, InputRange, ReadRange, records_of_pairs
+from .spans import Before, Span, plan_source
 from .streams import Source
-
-if TYPE_CHECKING:
-    from . import Reader, ReadPath
-
-
-class CutSizes(NamedTuple):
-    """Numbers of bytes.
-
-    ``apart``: between the cuts of an uncompressed file, independent of a machine's spans. ``guess``: in which
-    the first record is looked for, each more if fewer do not suffice. ``reach``: at first, on both sides of
-    the place where a mate is expected.
-    """
-
-    apart: int = CHUNK_SIZE
-    guess: tuple[int, ...] = (1 << 18, 1 << 22)
-    reach: int = 1 << 20
-
-
-CUT_SIZES = CutSizes()
 
 
 class Shard(NamedTuple):
@@ -79,119 +58,167 @@ class Border(NamedTuple):
     newlines: int
 
 
-class ShardStretch(NamedTuple):
-    """Bytes ``first`` to ``last`` of all files, one after another; ``before``: number of earlier records."""
-
-    first: int
-    last: int
-    before: int = 0
-
-
-def stretches_of(
-    paths: "Sequence[ReadPath]", wanted: range, is_whole: Callable[[int], bool] = lambda number: False
-) -> list:
-    """Stretches, one after another, that hold the ``wanted`` records of files, which are counted once.
-
-    They begin and end where a file may be cut; ``is_whole(number)``: a file that may not.
-    """
-    cuts, n, at = [(0, 0)], 0, 0  # (byte, number of records before it)
-    for number, path in enumerate(paths):
-        with Source(path) as source:
-            for n_records, end in _counted_spans(source):
-                n += n_records
-                if end is not None and not is_whole(number):
-                    cuts.append((at + end, n))
-                if n >= wanted.stop:
-                    break
-        at += os.path.getsize(path)
-        cuts.append((at, n))
-        if n >= wanted.stop:
-            break
-    first = max(i for i, (_, n) in enumerate(cuts) if n <= wanted.start)
-    last = next((i for i, (_, n) in enumerate(cuts) if n >= wanted.stop), len(cuts) - 1)
-    cuts = cuts[first : max(first, last) + 1]
-    return [ShardStretch(cuts[i][0], cuts[i + 1][0], cuts[i][1]) for i in range(len(cuts) - 1)]
-
-
-def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
-    """Yield (number of records, where they end if the file may be cut there) of the spans of a file."""
-    begun = first_of(source)
-    if begun[1].size == 0:
-        return
-    cuts = Cuts(source, begun[0])
-    is_fastq = begins_fastq(source.path, begun[1][0])
-    if cuts.is_whole:
-        for span in plan_source(source, CHUNK_SIZE, begins_fastq, 1, begun):
-            yield n_records_of(span.read()), None
-        return
-    link = settled(Before(0))
-    for reader, n, end in cuts.spans(cuts.sizes.apart, 0, cuts.size):
-        before, link = link, Future()
-        yield n_records_of(Span(source.path, is_fastq, n, reader, before, link).read()), end
-
-
 class ShardPlan:
-    """The spans of a shard of regular files, or of a ``stretch`` of them.
+    """The spans of a shard of an InputRange of regular files.
 
-    ``begin``, ``end``: its Borders inside files, or None; ``is_empty``: whether it has no spans, as for short
-    files; ``whole``: a message about a file that cannot be cut, and that another shard reads, or "".
+    ``n_counting``: threads that count records; ``shared(key, make)``: the result of ``make()`` that all
+    shards of a process share.
+
+    ``begin``, ``end``: the shard's Borders inside files (of mates 1), or None; ``is_empty``: whether it has
+    no spans, as for short files; ``whole``: a message about a file that cannot be cut, and that another shard
+    reads, or "".
     """
 
     def __init__(
         self,
         shard: Shard,
-        paths: "Sequence[ReadPath]",
-        size: int = CHUNK_SIZE,
-        check: Callable[[str, int], bool] = begins_fastq,
-        n_threads: int = 1,
-        stretch: ShardStretch | None = None,
+        inputs: InputRange,
+        n_counting: int = 1,
+        shared: Callable[[str, Callable[[], Any]], Any] = lambda key, make: make(),
         cut_sizes: CutSizes | None = None,
     ) -> None:
-        self._shard, self._paths, self._size, self._check = shard, paths, size, check
-        self.stretch, self._cut_sizes = stretch, cut_sizes
-        self._first: int | None = None  # number of the file in which the shard begins
-        self._n_threads = n_threads
+        files, self._size, self._n_threads, self._wanted = inputs
+        self._shard, self._cut_sizes, self._are_pairs = shard, cut_sizes, isinstance(files, PairedFiles)
+        self._files = list(
+            files.together() if isinstance(files, PairedFiles) else ((each,) for each in enumerate(files))
+        )
+        self._step = 2 if self._are_pairs and len(self._files[0]) == 1 else 1  # records of a pair in a file
+        self._sizes = [max(1, os.path.getsize(paths[0][1])) for paths in self._files]
+        self._counts = [
+            [shared(f"records of file {i}", lambda: RecordCounts(n_counting)) for i, _ in paths]
+            for paths in self._files
+        ]
+        self._n_earlier = [0] * len(self._files)  # reads or pairs in earlier files, as far as they matter
+        self._first_numbers: dict[int, int] = {}
+        self._assumed: tuple | None = None  # at ``begin``: whether it is FASTQ, and the Before
+        self._last: tuple | None = None  # at the end: path, byte, whether FASTQ, Future of the Before
         self.begin: Border | None = None
         self.is_empty = True
         self.whole = ""
-        self._assumed: tuple | None = None  # at ``begin``: whether it is FASTQ, and the Before
-        self._last: tuple | None = None  # at the end: path, byte, whether FASTQ, Future after it
 
-    def spans(self) -> Generator[Span | Chunk, None, None]:
-        """Yield spans, in order.  Raises InputError."""
+    def spans(self) -> Generator[Any, None, None]:
+        """Yield Spans, Chunks or PairSpans, in order.  Raises InputError."""
         for _, span in self.numbered():
             yield span
 
-    def numbered(self) -> Generator[tuple[int, Span | Chunk], None, None]:
-        """Yield (number of the file, from 0, span)."""
-        for number, first, last in self.stretches():
-            with Source(self._paths[number]) as source:
-                begun = first_of(source)
-                if begun[1].size:
-                    cuts = Cuts(source, begun[0], self._cut_sizes)
-                    if first > 0 and cuts.is_whole:
-                        self.note_whole(number, source.path)
-                    for span in self.between(source, begun, cuts, cuts.at(first), cuts.at(last)):
+    def numbered(self) -> Generator[tuple[int, Any], None, None]:
+        """Yield (number of the file, or of that of mates 1, from 0, span)."""
+        line = self._wanted_bytes()
+        begin, end = (line.start + at for at in self._shard.of(len(line)))
+        after = 0
+        for number, size in enumerate(self._sizes):
+            at, after = after, after + size  # the bytes of the file in the line of all files
+            if after <= begin or end <= at:
+                continue
+            with ExitStack() as stack:
+                files = self._opened(number, stack)
+                start, stop = files[0].at(begin - at), files[0].at(end - at)
+                if files[0].is_whole and begin > at:
+                    self._note_whole(files, self._shard.with_thing(at - line.start, len(line)))
+                elif files[0].is_whole or start < stop:
+                    self.is_empty = self.is_empty and not any(file.has_records for file in files)
+                    for span in self._spans_of(number, files, start, stop):
                         yield number, span
 
-    def stretches(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (number, first, last) of each file with bytes in the shard; either may lie outside it."""
-        sizes = [os.path.getsize(path) for path in self._paths]
-        first, last = self.stretch[:2] if self.stretch else self._shard.of(sum(sizes))
-        at = 0
-        for number, size in enumerate(sizes):
-            if at < last and first < at + size:
-                self._first = number if self._first is None else self._first
-                yield number, first - at, last - at
+    def _wanted_bytes(self) -> range:
+        """Return which bytes of all files (of mates 1), one after another, hold the wanted records."""
+        if self._wanted == ALL:
+            return range(sum(self._sizes))
+        begin, end, at, n = 0, 0, 0, 0
+        is_open = self._wanted.stop == ALL.stop
+        needed = range(self._wanted.start, self._wanted.start + 1) if is_open else self._wanted
+        for number, size in enumerate(self._sizes):
+            self._n_earlier[number] = n
+            if n < needed.stop:
+                with ExitStack() as stack:
+                    one = self._opened(number, stack)[0]
+                    own = range(max(0, needed.start - n), needed.stop - n)
+                    cuts = self._counts[number][0].around(one, records_of_pairs(own, self._step))
+                begin = at + cuts[0].at if n <= needed.start else begin
+                n += -(-cuts[-1].n_before // self._step)
+                end = at + cuts[-1].at
             at += size
+        return range(begin, at if is_open else end)
 
-    def note_whole(self, number: int, path: str, instead: str = "compress it with bgzip") -> None:
-        """Note that ``path``, file ``number``, cannot be cut: the shard in which it begins reads it."""
-        sizes = [os.path.getsize(each) for each in self._paths]
-        reader = self._shard.with_thing(sum(sizes[:number]), sum(sizes))
-        self.whole = (
-            f"{path} cannot be split, so shard {reader} reads all of it; to share the work, {instead}"
+    def _opened(self, number: int, stack: ExitStack) -> list["Cuts"]:
+        """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""
+        sources = [stack.enter_context(Source(path)) for _, path in self._files[number]]
+        files = [Cuts(source, self._cut_sizes) for source in sources]
+        is_whole = any(file.is_whole for file in files)
+        for file in files:
+            file.is_whole = is_whole
+        return files
+
+    def _note_whole(self, files: Sequence["Cuts"], reader: Shard) -> None:
+        """Note that shard ``reader`` reads all of files that cannot be cut."""
+        if path := next((file.path for file in files if file.is_uncuttable), None):
+            self.whole = (
+                f"{path} cannot be split, so shard {reader} reads all of it; to share the work, compress it "
+                "with bgzip"
+            )
+
+    def _spans_of(self, number: int, files: Sequence["Cuts"], start: int, stop: int) -> Iterator[Any]:
+        """Yield the spans of a file, or PairSpans, whose mates 1 are between two cuts."""
+        if not self._are_pairs and self._wanted == ALL:
+            yield from self._guessed(number, files[0], start, stop)
+            return
+        one, counts, step = files[0], self._counts[number], self._step
+        pairs = range(
+            max(0, self._wanted.start - self._n_earlier[number]),
+            ALL.stop if self._wanted.stop == ALL.stop else self._wanted.stop - self._n_earlier[number],
         )
+        if start:
+            cut = counts[0].at(one, start)
+            self.begin = Border(one.path, start, _newlines(cut.before, one.is_fastq))
+            pairs = range(max(pairs.start, -(-cut.n_before // step)), pairs.stop)
+            least = counts[-1].around(files[-1], range(pairs.start, pairs.start + 1))[0]
+            if least.at == files[-1].size:  # mates 2 end earlier
+                pairs = range(min(pairs.start, least.n_before // step), pairs.stop)
+        if stop < one.size:
+            cut = counts[0].at(one, stop)
+            self._last = one.path, stop, one.is_fastq, settled(cut.before)
+            pairs = range(pairs.start, min(pairs.stop, -(-cut.n_before // step)))
+        if not pairs:
+            return
+        self._first_numbers[number] = 1 + step * pairs.start
+        records = records_of_pairs(pairs, step)
+        sides = [self._side(*each, records) for each in zip(files, counts, strict=True)]
+        names = [(i, file.path) for (i, _), file in zip(self._files[number], files, strict=True)]
+        yield from pair_spans.items(names, sides) if self._are_pairs else sides[0]
+
+    def _side(self, file: "Cuts", counts: "RecordCounts", records: range) -> Generator[Any, None, None]:
+        """Yield spans with these records of a file."""
+        cuts = [START, Cut(file.size, ALL.stop)] if file.is_whole else counts.around(file, records)
+        first, last = cuts[0], cuts[-1]
+        exact = [cut for cut in cuts if records.start <= cut.n_before <= records.stop]
+        bounds = [first, *exact[:1], *exact[-1:], last]  # only spans at the ends may have other records
+        for i, (cut, end) in enumerate(pairwise(bounds)):
+            if cut.at < end.at:
+                spans = self._between(file, cut, end.at)
+                yield from spans if i == 1 else ReadRange(records, cut.n_before).of(spans)
+
+    def _guessed(self, number: int, file: "Cuts", start: int, stop: int) -> Iterator[Span | Chunk]:
+        """Yield the spans of single reads between two cuts, without what precedes them."""
+        before = Before(0)
+        if start:
+            before = before_cut(file, start)
+            self.begin = Border(file.path, start, _newlines(before, file.is_fastq))
+            self._assumed = file.is_fastq, before
+            self._first_numbers[number] = 1 - (-before.total // file.period)
+        link = yield from self._between(file, Cut(start, 0, before), stop)
+        if stop < file.size:
+            self._last = file.path, stop, file.is_fastq, link
+
+    def _between(self, file: "Cuts", cut: "Cut", stop: int) -> Generator[Any, None, Future]:
+        """Yield the spans between two cuts; return the Future of the Before after them."""
+        if cut.at == 0 and stop == file.size:
+            yield from plan_source(file.source, self._size, begins_fastq, self._n_threads, file.begun)
+            return settled(None)
+        behind = settled(cut.before)
+        for span, _, link in file.spans_between(self._size, cut, stop):
+            behind = link
+            yield span
+        return behind
 
     @property
     def end(self) -> Border | None:
@@ -203,10 +230,7 @@ class ShardPlan:
 
     def first_number(self, number: int) -> int:
         """Number of the first record in the spans of a file; valid after its first span was yielded."""
-        if not (self.begin and self._assumed and self._first == number):
-            return 1
-        is_fastq, assumed = self._assumed
-        return 1 - (-assumed.total // (4 if is_fastq else 1))
+        return self._first_numbers.get(number, 1)
 
     def renumbered(self, error: InputError) -> InputError:
         """The error with its record's number in the file, found by counting the records before the shard."""
@@ -215,123 +239,10 @@ class ShardPlan:
             return error
         is_fastq, assumed = self._assumed
         with Source(error.path) as source:
-            skip, _ = first_of(source)
-            before = count_records(Cuts(source, skip, self._cut_sizes), is_fastq, self.begin.at)
+            before = count_records(Cuts(source, self._cut_sizes), self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
-
-    def between(
-        self, source: Source, begun: tuple[int, np.ndarray], cuts: "Cuts", start: int, stop: int
-    ) -> Generator[Span | Chunk, None, None]:
-        """Yield the spans between two cuts; ``begun``: the result of first_of."""
-        is_fastq = self._check(source.path, begun[1][0])
-        self.is_empty = self.is_empty and start == stop
-        if start == 0 and stop == cuts.size:
-            yield from plan_source(source, self._size, self._check, self._n_threads, begun)
-        elif start < stop:
-            yield from self._inside(cuts, is_fastq, start, stop)
-
-    def _inside(self, cuts: "Cuts", is_fastq: bool, start: int, stop: int) -> Iterator[Span]:
-        path, before, end = cuts.file.path, Before(0), start
-        if start:
-            before = before_cut(cuts, is_fastq, start)
-            self.begin, self._assumed = Border(path, start, _newlines(before, is_fastq)), (is_fastq, before)
-        link = settled(before)
-        for reader, n, reached in cuts.spans(self._size, start, stop):
-            here, link, end = link, Future(), reached
-            yield Span(path, is_fastq, n, reader, here, link)
-        if not cuts.is_reached(stop, end):
-            raise InputError(path, "", "BGZF mixed with other gzip cannot be split: recompress it with bgzip")
-        if stop < cuts.size:
-            self._last = path, stop, is_fastq, link
-
-
-class Cuts:
-    """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records.
-
-    ``sizes``: CUT_SIZES by default.
-    """
-
-    def __init__(self, source: Source, skip: int, sizes: CutSizes | None = None) -> None:
-        self.sizes = sizes or CUT_SIZES
-        self.file: Any = source.regular()  # None if it is_whole
-        self.is_gzip, self.size = source.is_gzip, os.path.getsize(source.path)
-        self._skip = skip
-        self.is_whole = (
-            self.file is None or source.is_wrapped or (self.is_gzip and find_block(self.file, 0) > 0)
-        )
-
-    def at(self, place: int) -> int:
-        """Return the cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
-        if place <= 0 or place >= self.size or self.is_whole:
-            return 0 if place <= 0 else self.size
-        if self.is_gzip:
-            return find_block(self.file, place)
-        n = max(0, place - self._skip) // self.sizes.apart
-        return self._skip + n * self.sizes.apart if n else 0
-
-    def beyond(self, start: int, n: int) -> int:
-        """Return a cut after byte n of the data from a cut on."""
-        if not self.is_gzip:
-            return self.at(start + n + self.sizes.apart)
-        for stop, size in blocks(self.file, start):
-            n -= size
-            if n < 0:
-                return stop
-        return self.size
-
-    def spans(self, size: int, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
-        """Return (reader, its own bytes, where they end) of spans between two cuts."""
-        skip = 0 if start else self._skip
-        if self.is_gzip:
-            return blocks_of(self.file, size, skip, start, stop)
-        return ranges_of(self.file, size, start + skip, stop)
-
-    def is_reached(self, stop: int, end: int) -> bool:
-        """Return whether blocks continue from the end of the last span to the cut ``stop``."""
-        ends = [end, *(end for end, _ in blocks(self.file, end, stop))] if self.is_gzip else [stop]
-        return ends[-1] == stop
-
-    def reader(self, start: int) -> "Reader":
-        """Return a reader of the bytes from a cut on."""
-        return after(self.file, start) if self.is_gzip else PlainRange(self.file, start)
 
 
 def _newlines(before: Before, is_fastq: bool) -> int:
     return -1 if before.blank else -before.total % 4 if is_fastq else 0
-
-
-def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """Return the Before at a cut, as far as it matters there."""
-    if not is_fastq:
-        return Before(1)
-    for n in cuts.sizes.guess:
-        data = np.empty(n, np.uint8)
-        data = data[: cuts.reader(start).readinto(data)]
-        found = [newlines for newlines in range(4) if _may_begin(data, newlines)]
-        if len(found) == 1:
-            return Before(4 - found[0])
-    return count_records(cuts, is_fastq, start)
-
-
-def _may_begin(data: np.ndarray, newlines: int) -> bool:
-    """Return whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
-    begin, left = find_border(data, 0, newlines + 1, True)
-    n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
-    if n_records == 0:
-        return True
-    stop, _ = find_border(data, begin, 4 * n_records, True)
-    try:
-        parse(Chunk("", data[begin:stop], True, 1, n_records + 1))
-    except InputError:
-        return False
-    return True
-
-
-def count_records(cuts: Cuts, is_fastq: bool, start: int) -> Before:
-    """Return the Before at a cut, found by reading everything before it."""
-    link = settled(Before(0))
-    for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):
-        before, link = link, Future()
-        Span(cuts.file.path, is_fastq, n, reader, before, link).cut()
-    return link.result()

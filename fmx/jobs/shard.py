@@ -13,16 +13,15 @@ import numpy as np
 import xxhash
 
 from ..errors import InputError, OutputError, cannot_write
-from ..input import PairedFiles, ReadFiles, paths_of, spans
-from ..input.pair_shards import PairShardPlan
-from ..input.read_range import ALL, InputRange, ReadRange, records_of_pairs
-from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
-from ..input.streams import Source
+from ..input import paths_of, spans
+from ..input.read_range import InputRange
+from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
 from ..output.run import PLAIN, Container, RunTable, Sinks, as_fields
 from ..output.search_output import Taker
 from ..report.facts import as_json
 from ..system.files import DraftFolder
+from ..system.process import available_cores
 from . import T, WorkerCache
 from .identity import BODY, FACTS, MANIFEST, Manifest, differing, name_of, read_manifest
 
@@ -53,7 +52,7 @@ class ShardRun:
         self._wall, self._cache = wall, cache
         self._is_lasting, self._given = is_lasting, given or {}
         self._place = self._folder / name_of(*self._shard)
-        self._plan: ShardPlan | PairShardPlan | None = None
+        self._plan: ShardPlan | None = None
         self._is_empty = False
         self._summary: dict = {}
         self._tables: dict[str, bytes] = {}
@@ -90,24 +89,12 @@ class ShardRun:
         """Return the spans of the shard; sequences in memory belong to it alone: all their spans."""
         if all(isinstance(path, bytes) for path in inputs.files):
             return spans.plan(paths_of(inputs.files), inputs.size)
-        plan = self.cut(inputs)
-        if isinstance(plan, PairShardPlan):
-            return plan.spans()
-        before = plan.stretch.before if plan.stretch else 0
-        return ReadRange(inputs.wanted, before).of(plan.spans())
+        return self.cut(inputs).spans()
 
-    def cut(self, inputs: InputRange) -> ShardPlan | PairShardPlan:
+    def cut(self, inputs: InputRange) -> ShardPlan:
         """Return the plan that cuts the files for the shard."""
-        files, size, n_threads, wanted = inputs
-        stretch = None
-        if wanted != ALL:
-            found = self.shared("stretches", lambda: _stretches(files, wanted))
-            own = found[slice(*self.share_of(len(found)))]
-            stretch = ShardStretch(own[0].first, own[-1].last, own[0].before) if own else ShardStretch(0, 0)
-        if isinstance(files, PairedFiles):
-            self._plan = PairShardPlan(self._shard, files, size, n_threads, stretch, wanted)
-        else:
-            self._plan = ShardPlan(self._shard, files, size, n_threads=n_threads, stretch=stretch)
+        n_counting = available_cores() if self._cache else inputs.n_threads  # others of the worker wait
+        self._plan = ShardPlan(self._shard, inputs, n_counting, self.shared)
         return self._plan
 
     def share_of(self, n: int) -> tuple[int, int]:
@@ -170,26 +157,6 @@ class ShardRun:
             given=self._given,
         )  # fmt: skip
         (folder / MANIFEST).write_text(found.to_json())
-
-
-def _stretches(files: ReadFiles, wanted: range) -> list[ShardStretch]:
-    """Stretches of the wanted records of files, or of the mates 1 of PairedFiles."""
-    if not isinstance(files, PairedFiles):
-        return stretches_of(files, wanted)
-    step = 1 if files.second else 2  # records of a pair in a file
-    pairs = [[str(path) for _, path in together] for together in files.together()]
-    return stretches_of(
-        files.first,
-        records_of_pairs(wanted, step),
-        lambda number: not files.second or any(map(_is_whole, pairs[number])),
-    )
-
-
-def _is_whole(path: str) -> bool:
-    """Return whether a file cannot be cut, or has no records."""
-    with Source(path) as source:
-        skip, head = first_of(source)
-        return head.size == 0 or Cuts(source, skip).is_whole
 
 
 class _Body:

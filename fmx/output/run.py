@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from ..index.reference import Reference
-    from ..input.pair_shards import PairShardPlan
     from ..input.shards import ShardPlan
     from ..search.counts.tally import Screen
     from ..search.summary import PairSummary, Summary
@@ -228,7 +227,7 @@ class PartRun(Run, Protocol):
         """Return this run, which also stores reads for ``takers`` and merges pieces as ``container``
         requires."""
 
-    def cut(self, inputs: InputRange) -> "ShardPlan | PairShardPlan":
+    def cut(self, inputs: InputRange) -> "ShardPlan":
         """Return the plan that cuts the files for the shard."""
 
     def why_empty(self, what: str) -> str:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fmx.cluster import dask, shards
 from fmx.errors import ClusterError
-from fmx.input import shards as input_shards
+from fmx.input import cuts as input_cuts
 from fmx.jobs import identity
 
 
@@ -41,5 +41,5 @@ def use(monkeypatch):
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(shards, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
-    monkeypatch.setattr(input_shards, "CUT_SIZES", input_shards.CutSizes(1000, reach=1 << 10))
+    monkeypatch.setattr(input_cuts, "CUT_SIZES", input_cuts.CutSizes(1000))
     return ["--scheduler", "nearby"]

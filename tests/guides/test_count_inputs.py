@@ -20,9 +20,7 @@ def all_of(samples):
 
 def three_shards(samples):
     def shard(i):
-        return SimpleNamespace(
-            cut=lambda wanted: ShardPlan(Shard(i, 3), wanted.files, 300, n_threads=wanted.n_threads)
-        )
+        return SimpleNamespace(cut=lambda wanted: ShardPlan(Shard(i, 3), wanted._replace(size=300)))
 
     counter = SimpleNamespace(find=find, options=CountOptions())
     return [ShardInputs(samples, shard(i), counter) for i in (1, 2, 3)]

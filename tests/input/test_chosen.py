@@ -68,7 +68,7 @@ def test_damage_behind_the_last_read_is_not_met(folder, index_of, command):
 def test_shards_of_a_range_are_the_range(seed, folder, index_of, command, cut_sizes):
     """Of single reads and of pairs, wherever files may be cut, and in as many shards as anybody wants."""
     rng = random.Random(f"range {seed}")
-    cut_sizes(rng.choice([40, 100, 1000]), reach=200)
+    cut_sizes(rng.choice([40, 100, 1000]))
     n, names = 0, []
     for i in range(rng.randint(1, 3)):
         records = [(f"r{i}.{j}", "ACGTTGCA"[: rng.randint(0, 8)]) for j in range(rng.randint(1, 40))]

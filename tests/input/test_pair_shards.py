@@ -1,7 +1,8 @@
-"""Shards of pairs: whatever number of them, their pairs are those of the whole files, and each ends."""
+"""Shards of pairs: whatever their number and names, they have the pairs of one run, and each ends."""
 
 import gzip
-from itertools import pairwise
+import re
+from itertools import pairwise, permutations
 
 import hypothesis.strategies as st
 import pytest
@@ -12,8 +13,9 @@ from output_of import bgzf
 
 from fmx.errors import InputError, StalledError
 from fmx.input import PairedFiles, pair_spans
-from fmx.input.pair_shards import PairShardPlan
-from fmx.input.shards import CutSizes, Shard
+from fmx.input.cuts import CutSizes
+from fmx.input.read_range import InputRange
+from fmx.input.shards import Shard, ShardPlan
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {
@@ -39,13 +41,13 @@ def text_of(draw, records, is_fastq) -> bytes:
 
 @st.composite
 def files_of_mates(draw):
-    """(texts of files, are mates in turn in one file): of one run, names of their own throughout."""
+    """(texts of files, are mates in turn in one file): of one run; names may occur several times."""
     n_files, is_interleaved, lists = draw(st.integers(1, 3)), draw(st.booleans()), []
     sizes = st.tuples(*(st.integers(0, draw(st.sampled_from([3, 30, 90]))) for _ in (1, 2)))
-    for number in range(n_files):
-        ends = draw(st.sampled_from(ENDS))
+    for _ in range(n_files):
+        ends, n_names = draw(st.sampled_from(ENDS)), draw(st.sampled_from([1, 7, 100]))
         both = [
-            [(f"{number}.{i}{end}", "ACGT"[i % 4] * n) for n, end in zip(lengths, ends, strict=True)]
+            [(f"{i % n_names}{end}", "ACGT"[i % 4] * n) for n, end in zip(lengths, ends, strict=True)]
             for i, lengths in enumerate(draw(st.lists(sizes, max_size=40)))
         ]
         if is_interleaved:
@@ -76,7 +78,10 @@ def by_shards(files, n, size, n_threads, sizes=None) -> list:
     """(pairs, begin, end) of each of n shards that is not empty."""
     found = []
     for number in range(1, n + 1):
-        plan, own = PairShardPlan(Shard(number, n), files, size, n_threads, cut_sizes=sizes), []
+        plan, own = (
+            ShardPlan(Shard(number, n), InputRange(files, size, n_threads), n_threads, cut_sizes=sizes),
+            [],
+        )
         for several in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
             for mates in several:
                 own += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
@@ -96,13 +101,11 @@ def check(files, n, size, n_threads=1, sizes=None) -> list:
 @examples(200)
 @given(
     made=files_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
-    apart=st.sampled_from([1, 13, 100, 700]), reach=st.sampled_from([1, 40, 1 << 20]),
-    guess=st.sampled_from([(30, 3000), (400, 3000)]),
-    n_threads=st.sampled_from([1, 3]),
+    apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]),
 )  # fmt: skip
-def test_shards_have_the_pairs_of_one_run(made, n, size, apart, reach, guess, n_threads, tmp_path_factory):
+def test_shards_have_the_pairs_of_one_run(made, n, size, apart, n_threads, tmp_path_factory):
     files = written(tmp_path_factory.mktemp("pairs"), made[0])
-    check(files, n, size, n_threads, CutSizes(apart, guess, reach))
+    check(files, n, size, n_threads, CutSizes(apart))
 
 
 RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
@@ -117,7 +120,7 @@ def test_each_shard_has_its_part(kinds, n, tmp_path):
         tmp_path, [[PACKED[kind](text.encode()) for kind, text in zip(kinds, texts, strict=True)]]
     )
     for size in (300, 1500):
-        parts = check(files, n, size, sizes=CutSizes(1000, reach=4000))
+        parts = check(files, n, size, sizes=CutSizes(1000))
         assert len(parts) == n
         assert min(parts) > 800 // n // 2
 
@@ -126,15 +129,19 @@ def test_names_of_other_reads_are_no_mates(tmp_path):
     """a.1 and a.2 are two reads where both files have these names, as those of an archive do."""
     text = "".join(f"@SRR{i // 9}.{i % 9}\nACGT\n+\nIIII\n" for i in range(60)).encode()
     for n in range(2, 40):
-        check(written(tmp_path, [[text, text]]), n, 30, sizes=CutSizes(10, reach=10))
+        check(written(tmp_path, [[text, text]]), n, 30, sizes=CutSizes(10))
 
 
-def test_records_too_long_to_find_the_first_of_a_shard_are_an_error(tmp_path):
-    text = "".join(f"@r{i}\n{'A' * 900}\n+\n{'I' * 900}\n" for i in range(8)).encode()
-    files = written(tmp_path, [[text, text]])
-    said = r"0\.0: records near byte \d+ are too long to split pairs into shards: run without --shard"
-    with pytest.raises(InputError, match=said):
-        by_shards(files, 3, 1000, 1, CutSizes(100, (50, 200)))
+def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path):
+    """Of mates 1 or 2; also with a file that is empty."""
+    texts = [b"".join(b"@r\nACGT\n+\nIIII\n" for _ in range(n)) for n in (60, 11, 0)]
+    for one, two in permutations(texts, 2):
+        files = written(tmp_path, [[one, two]])
+        with pytest.raises(InputError) as expected:
+            pairs_of(files)
+        for n in (1, 2, 5):
+            with pytest.raises(InputError, match=re.escape(str(expected.value))):
+                by_shards(files, n, 30, 1, CutSizes(10))
 
 
 def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):

@@ -12,8 +12,11 @@ from input.test_spans import fastq, outcome
 from output_of import bgzf
 
 from fmx.errors import InputError
-from fmx.input import shards
-from fmx.input.shards import CutSizes, Shard, ShardPlan
+from fmx.input import cuts
+from fmx.input.cuts import CutSizes
+from fmx.input.read_range import InputRange
+from fmx.input.reads import parse
+from fmx.input.shards import Shard, ShardPlan
 from fmx.input.spans import read_chunks
 
 SIZES = [1, 3, 7, 40]
@@ -27,14 +30,16 @@ def records(found) -> list:
 def by_shards(paths, n, size):
     """((records, fault), begin, end) of each of n shards that is not empty, cut at spans of ``size``."""
     for number in range(1, n + 1):
-        plan = ShardPlan(Shard(number, n), paths, size, cut_sizes=CutSizes(size))
+        plan = ShardPlan(Shard(number, n), InputRange(paths, size), cut_sizes=CutSizes(size))
         found, fault = outcome(span.read() for span in plan.spans())
         if not fault:
             if not plan.is_empty:
                 yield (found, ""), plan.begin, plan.end
             continue
         try:
-            for span in ShardPlan(Shard(number, n), paths, size, cut_sizes=CutSizes(size)).spans():
+            for span in ShardPlan(
+                Shard(number, n), InputRange(paths, size), cut_sizes=CutSizes(size)
+            ).spans():
                 outcome([span.read()])
         except InputError:
             pass
@@ -91,9 +96,9 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards, "count_records", None)  # what stands before is never read
+    monkeypatch.setattr(cuts, "count_records", None)  # what stands before is never read
     sizes = CutSizes(1000, (2000,))
-    plans = [ShardPlan(Shard(i, 8), [path], 1000, cut_sizes=sizes) for i in range(1, 9)]
+    plans = [ShardPlan(Shard(i, 8), InputRange([path], 1000), cut_sizes=sizes) for i in range(1, 9)]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]
     assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))
     lengths = [len(part) for part, _ in found]
@@ -110,10 +115,10 @@ def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path):
     assert "record 2601" in expected
     faults = []
     for i in range(1, 6):
-        plan = ShardPlan(Shard(i, 5), [path], 1000, cut_sizes=CutSizes(1000))
+        plan = ShardPlan(Shard(i, 5), InputRange([path], 1000), cut_sizes=CutSizes(1000))
         try:
             for span in plan.spans():
-                shards.parse(span.read())
+                parse(span.read())
         except InputError as error:
             faults.append(str(plan.renumbered(error)))
     assert faults == [expected]
@@ -144,7 +149,7 @@ def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path):
     path = tmp_path / "reads.fq"
     path.write_bytes(many(8000))
     plans = [
-        ShardPlan(Shard(i, 2), [path], size, cut_sizes=CutSizes(1 << 16))
+        ShardPlan(Shard(i, 2), InputRange([path], size), cut_sizes=CutSizes(1 << 16))
         for i, size in ((1, 1 << 16), (2, 3 << 14))
     ]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]

@@ -21,7 +21,9 @@ def make(rng, folder) -> Case:
 def made(rng, damage) -> Case:
     """A search whose outputs are not said; files are damaged with this probability."""
     n = rng.randrange(1, 8)
-    mates = [_mates(rng, n, end) for end in rng.choice([("", ""), ("/1", "/2"), (".1", ".2"), ("_1", "_2")])]
+    n_names = rng.choice([1, 2, n])  # names repeat where lanes were joined
+    ends = rng.choice([("", ""), ("/1", "/2"), (".1", ".2"), ("_1", "_2")])
+    mates = [_mates(rng, n, end, n_names) for end in ends]
     names, facts = ["1.txt", "2.txt"], {"interleaved": rng.random() < 0.3}
     if facts["interleaved"]:
         names, mates = ["1.txt"], [[record for pair in zip(*mates, strict=True) for record in pair]]
@@ -50,10 +52,10 @@ def made(rng, damage) -> Case:
     return Case("pairs", "", [arguments], files, f"pairs: {what}", outputs, b"", size, facts)
 
 
-def _mates(rng, n, end) -> list:
-    """Records of FASTQ of n mates, long enough to occur seldom."""
+def _mates(rng, n, end, n_names) -> list:
+    """Records of FASTQ of n mates, long enough to occur seldom, with ``n_names`` in turn."""
     reads = [read.replace(".", "N") + rng.choice(["", "ACAC"]) for read in world.sequences(rng, n)]
-    return [f"@r{i}{end}\n{read}\n+\n{'I' * len(read)}\n".encode() for i, read in enumerate(reads)]
+    return [f"@r{i % n_names}{end}\n{read}\n+\n{'I' * len(read)}\n".encode() for i, read in enumerate(reads)]
 
 
 def check(case, outcomes, folder) -> list:
