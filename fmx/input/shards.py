@@ -151,10 +151,10 @@ class ShardPlan:
 
     def _note_whole(self, files: Sequence["Cuts"], reader: Shard) -> None:
         """Note that shard ``reader`` reads all of files that cannot be cut."""
-        if path := next((file.path for file in files if file.is_uncuttable), None):
+        if uncut := next((file for file in files if file.is_uncuttable), None):
+            how = "write each read in four lines" if uncut.source.is_wrapped else "compress it with bgzip"
             self.whole = (
-                f"{path} cannot be split, so shard {reader} reads all of it; to share the work, compress it "
-                "with bgzip"
+                f"{uncut.path} cannot be split, so shard {reader} reads all of it; to share the work, {how}"
             )
 
     def _spans_of(self, number: int, files: Sequence["Cuts"], start: int, stop: int) -> Iterator[Any]:
