@@ -201,12 +201,16 @@ class CountSpan(Protocol):
 
 
 class Counter:
-    """Counts the guides of Targets in spans of reads or pairs of ``samples``; ``say`` receives warnings."""
+    """Counts the guides of Targets in spans of reads or pairs of ``samples``; ``warn`` receives warnings."""
 
     def __init__(
-        self, targets: Targets, options: CountOptions, samples: "Sequence[Sample]", say: Callable[[str], None]
+        self,
+        targets: Targets,
+        options: CountOptions,
+        samples: "Sequence[Sample]",
+        warn: Callable[[str], None],
     ) -> None:
-        self.targets, self.options, self._samples, self._say = targets, options, samples, say
+        self.targets, self.options, self._samples, self._warn = targets, options, samples, warn
         self._judge = options.mismatches, options.quality + WORST
 
     @property
@@ -261,7 +265,7 @@ class Counter:
             error = InputError(names[empty[0]], "", what.format(reads, order))
             if what != NOT_FOUND or not self._has_guides_elsewhere:
                 raise error
-            self._say(f"warning: {error}; its reads count as unassigned")
+            self._warn(f"{error}; its reads count as unassigned")
         return where
 
     @cached_property

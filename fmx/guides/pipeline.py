@@ -241,8 +241,8 @@ def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -
     is_planned = bool(seen.library.sequences)  # rows are not the pairs of guides that were seen
     if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
         means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
-        progress.say(
-            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
+        progress.warn(
+            f"{_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
             "counts vary much by chance"
         )
     few = [each for each in stats if each.with_guide < FEW * each.reads]
@@ -303,15 +303,15 @@ def make_counter(
 ) -> Counter:
     """Return the Counter for one library, or two for mates; reports what is odd about library and samples."""
     if lanes := lanes_of(samples):
-        progress.say(
-            f"warning: samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
+        progress.warn(
+            f"samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
             "separated by commas"
         )
     libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     _tell_neighbours(targets, options, progress)
     _tell_strands(targets, options, progress)
-    return Counter(targets, options, samples, progress.say)
+    return Counter(targets, options, samples, progress.warn)
 
 
 def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) -> CountResult:
@@ -336,7 +336,7 @@ def _without_doubles(library: Library, progress: Progress) -> Library:
         progress.say(f"{library.path}: {have} the same sequence as an earlier guide: left out ({named})")
     if lost := sorted(genes - _genes(library)):
         what = n_of(len(lost), "gene has", "genes have")
-        progress.say(f"warning: {library.path}: {what} no guide left: {_some(lost)}")
+        progress.warn(f"{library.path}: {what} no guide left: {_some(lost)}")
     return library
 
 
@@ -369,8 +369,8 @@ def _tell_strands(targets: Targets, options: CountOptions, progress: Progress) -
     for guides in dict.fromkeys(both):
         n, example = guides.reverse_complements()
         if example:
-            progress.say(
-                f"warning: {guides.path}: {n:,} guides are reverse complements of other guides (such as "
+            progress.warn(
+                f"{guides.path}: {n:,} guides are reverse complements of other guides (such as "
                 f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched"
                 "; give --forward-only or --reverse-only"
             )

@@ -229,7 +229,7 @@ class Progress:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.quiet, self.wall, self._often, self._now = quiet, Wall(), often, now
-        self._warns = warns or not quiet
+        self._warns = warns
         self._live = not quiet and sys.stderr.isatty()
         self._wait = often if self._live else seldom
         self._shown = now() if not self._live else 0.0
@@ -256,8 +256,10 @@ class Progress:
 
     def warn(self, message: str) -> None:
         """Write a warning: something of the input or the options may make the result wrong."""
-        if self._warns:
+        if self.quiet and self._warns:
             tell(f"fmx: warning: {message}")
+        else:
+            self.say(f"warning: {message}")
 
     def show(self, message: str) -> None:
         """Show progress; on a terminal, the next line replaces it, at most five times per second."""
