@@ -248,7 +248,7 @@ def _check_unknown(path: str, formats: Sequence[str], usual: str) -> None:
         raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
     if usual == "sam":
         what = f"no format has the suffix {suffix}, so the output is SAM"
-        Progress(params["quiet"], warns=True).warn(f"-o {path}: {what}; to choose another, use --format")
+        Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
