@@ -179,9 +179,10 @@ def _read(path: str) -> str:
 
 # How much freed memory the C library keeps.
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # glibc's malloc.h
 _LARGE = 1 << 20
 _MOST = 1 << 25  # bytes of the largest piece that it can keep
+_HEAP = 1 << 26  # bytes of a heap of a thread
 
 
 def give_back_large() -> None:
@@ -195,10 +196,13 @@ def give_back_large() -> None:
 def keep_freed() -> None:
     """Keep freed memory: the kernel clears each page that it hands out again.
 
+    Heaps get their full size at once, because each change of size stops the page faults of all threads, and
+    NumPy holds Python's lock meanwhile.
+
     This suits a process that repeats its work, such as a cluster worker that runs shards, or a search for
     near matches.
     """
-    _set({_M_MMAP_THRESHOLD: _MOST, _M_TRIM_THRESHOLD: 2**31 - 1})
+    _set({_M_MMAP_THRESHOLD: _MOST, _M_TRIM_THRESHOLD: 2**31 - 1, _M_TOP_PAD: _HEAP})
 
 
 def _set(options: dict[int, int]) -> None:
