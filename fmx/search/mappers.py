@@ -15,6 +15,7 @@ from ..input import spans
 from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
+from .hits import ALL
 from .mapper import Mapper, part_on_cpu
 from .mapping import UNOBSERVED, MapOptions, Observers, least_bases, shortest
 from .summary import PairSummary, Summary
@@ -133,6 +134,7 @@ def no_gpu_search(
         "--screen": tally and not tally.on_gpu,
         "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
+        "-a": options.policy.limit == ALL and options.noun == "read",
     }
     return next((f"no GPU search with {what}" for what, is_so in found.items() if is_so), "")
 

@@ -97,8 +97,8 @@ def indexed(tmp_path_factory):
     "options",
     [
         (),
-        ("--layout", "sampled", "-a"),
-        *map(nightly, [("-a",), ("-k", 2, "--seed", 3), ("-m", 1), ("--layout", "bvsfm")]),
+        ("--layout", "sampled", "-k", 99),
+        *map(nightly, [("-k", 99), ("-k", 2, "--seed", 3), ("-m", 1), ("--layout", "bvsfm")]),
     ],
     ids=lambda options: " ".join(map(str, options)) or "default",
 )

@@ -192,9 +192,9 @@ def test_different_reads_with_very_many_rows(both, monkeypatch):
     assert found.mapped == found.reads
 
 
-COMMANDS = [("-1", "R1.fq", "-2", "R2.fq"), ("-a", "r.fq")]
+COMMANDS = [("-1", "R1.fq", "-2", "R2.fq"), ("-k", "99", "r.fq")]
 if not SIMULATED:
-    COMMANDS.append(("-a", "-1", "R1.fq", "-2", "R2.fq"))
+    COMMANDS.append(("-k", "99", "-1", "R1.fq", "-2", "R2.fq"))
 
 
 def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):

@@ -105,6 +105,6 @@ def test_commands_run_on_the_second_gpu(genes, tmp_path):
     )
     for array in sorted(index.rglob("*.npy")):
         assert (tmp_path / "gpu.fmx" / array.relative_to(index)).read_bytes() == array.read_bytes(), array
-    for command in (["search", "-a"], ["locate"], ["mem", "-l", 20, "--algorithm", "mummergpu"]):
+    for command in (["search", "-k", 99], ["locate"], ["mem", "-l", 20, "--algorithm", "mummergpu"]):
         command = [*command, "-q", "-x", index, *[reads] * 5]  # a span each
         assert fmx(*command, "--engine", "cuda", "--device", 1) == fmx(*command), command

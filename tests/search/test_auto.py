@@ -98,6 +98,7 @@ CORES = {
     "locate r.fq --matrix counts -x two.fmx": "this output",
     "locate --pairs primers.tsv": "IUPAC codes",
     "search r.fq -x parts.fmx": "an index in parts",
+    "search -a r.fq": "-a",
 }
 
 
