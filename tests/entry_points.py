@@ -50,6 +50,7 @@ USUAL = [  # those of README.md, and their most common variants
     "search -x l.fmx reads.fq -a --mismatches 1 --strata -o out.sam",
     "search -x l.fmx --collapse -a --mismatches 1 --strata reads.fq.gz -o out.bam --counts counts.tsv",
     "search -x l.fmx -x plain.fmx reads.fq.gz --un out.fq.gz",
+    "search -x l.fmx -x plain.fmx --length 50 --mismatches 2 reads.fq.gz --un out.fq.gz",
     "search -x l.fmx -1 reads.fq.gz -2 mates.fq.gz -o out.bam",
     "locate -x l.fmx -p GATTACA --mismatches 1",
     "count -l library.csv reads.fq.gz many.fq.gz -o counts.tsv",

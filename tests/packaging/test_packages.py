@@ -43,7 +43,7 @@ def test_the_sdist_holds_the_project_and_the_wheel_what_runs(built):
     assert {name.split("/")[0] for name in names} == {"fmx", f"{own}.dist-info", f"{own}.data"}
     assert {"fmx/data/lambda.fa.gz", f"{own}.dist-info/licenses/LICENSE"} <= set(names)
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert not any(name.startswith("fmx/code") for name in names)
+    assert not any(name.startswith("fmx/code/") for name in names)
 
 
 def test_a_wheel_is_built_where_the_compiler_cannot_be_installed(tmp_path):

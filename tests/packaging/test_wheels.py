@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import importlib.util
+import sys
 import zipfile
 
 import pytest
@@ -15,6 +16,7 @@ PATH = ROOT / "docs" / "packaging" / "wheels.py"
 @pytest.fixture(scope="module")
 def wheels():
     """The module that makes them."""
+    sys.path.append(str(PATH.parent))
     spec = importlib.util.spec_from_file_location("wheels", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
