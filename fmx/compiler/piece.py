@@ -9,6 +9,7 @@ part of the name of the code's folder (object_cache.py).
 import functools
 import hashlib
 import types
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from opcode import opmap
@@ -62,6 +63,17 @@ class Contract(Piece):
             return body
 
         return add
+
+    def of(self, fields: str) -> Callable[[Callable], Any]:
+        """Return a decorator that turns a body into its type: a named tuple with these fields."""
+
+        def make(body: Callable) -> Any:
+            cls: Any = namedtuple(body.__name__, fields, module=body.__module__)  # type: ignore[misc]
+            cls.__doc__ = body.__doc__
+            self.bodies[cls] = body
+            return cls
+
+        return make
 
     def knows(self, first: object) -> bool:
         """Return whether there is a body for the type of ``first``."""

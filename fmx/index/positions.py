@@ -7,7 +7,6 @@ the last k positions of a block.  So 1/s of the positions are kept, plus these. 
 rows; the count before a row is the index of its position.
 """
 
-from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -105,32 +104,28 @@ def sample(
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
-    kept, n_words = SampledRows(sa, backend.take(bits)), n_mark_words(sa.size)
+    choice, n_words = SampledRows(sa, backend.take(bits)), n_mark_words(sa.size)
     n_rows = n_words // _W * _D
-    ends = backend.count(kept, n_rows, _D)
-    positions = backend.pick(kept, n_rows, ends, backend.empty(int(ends[-1]), np.uint32), _D)
+    ends = backend.count(choice, n_rows, _D)
+    positions = backend.pick(choice, n_rows, ends, backend.empty(int(ends[-1]), np.uint32), _D)
     marks = backend.zeros(n_words, np.uint64)
-    backend.run(Mark(kept, backend.take(ends[:-1]), marks), n_rows, backend.stretch_size(n_rows, _D))
+    backend.run(Mark(choice, backend.take(ends[:-1]), marks), n_rows, backend.stretch_size(n_rows, _D))
     return SampledSA(positions, marks, sa.size, reach_of(s, k))
 
 
 @compiled
-def _keep_positions(n, block_starts, s, k, ahead, kept):
-    """Set the bits of the kept text positions."""
+def _keep_positions(n, block_starts, s, k, ahead, bits):
     for block in range(block_starts.size):
         stop = block_starts[block + 1] if block + 1 < block_starts.size else n
         for start in range(block_starts[block], stop, k * s):
             for position in range(start, min(start + k, stop)):
-                kept[position >> 3] |= np.uint8(1 << (position & 7))
+                bits[position >> 3] |= np.uint8(1 << (position & 7))
         for position in range(max(block_starts[block], stop - ahead), stop):
-            kept[position >> 3] |= np.uint8(1 << (position & 7))
+            bits[position >> 3] |= np.uint8(1 << (position & 7))
 
 
-SampledRows = namedtuple("SampledRows", "sa bits")
-
-
-@choose.register(SampledRows)
-def _choose_kept(choice, row):
+@choose.of("sa bits")
+def SampledRows(choice, row):
     """Choose the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
     if row >= choice.sa.size:
         return np.int64(-1)
@@ -138,17 +133,14 @@ def _choose_kept(choice, row):
     return position if (choice.bits[position >> 3] >> np.uint8(position & 7)) & np.uint8(1) else np.int64(-1)
 
 
-Mark = namedtuple("Mark", "kept before marks")
-
-
-@do.register(Mark)
-def _mark(job, stretch, start, stop):
+@do.of("choice before marks")
+def Mark(job, stretch, start, stop):
     """Write ``marks`` of the chosen rows; ``before`` int64[stretches]: how many are before a stretch."""
     n_kept = job.before[stretch]
     for first in range(start, stop, _D):
         entry = first // _D
         job.marks[entry * _W] = np.uint64(n_kept)
         for row in range(first, first + _D):
-            if choose(job.kept, row) >= 0:
+            if choose(job.choice, row) >= 0:
                 set_bit(job.marks, entry * _W, row - first)
                 n_kept += 1

@@ -11,7 +11,6 @@ same symbols, so an interval of level L does not end where the next one starts, 
 read shorter than q, and the m mod k symbols that k-steps leave over, are looked up in their own level.
 """
 
-from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -91,11 +90,8 @@ def make_prefix_table(backend: Backend, text: Array, sa: Array, q: int) -> Prefi
     return PrefixTable(pairs, q)
 
 
-FindPairs = namedtuple("FindPairs", "text sa pairs")
-
-
-@do.register(FindPairs)
-def _find_pairs(job, stretch, start, stop):
+@do.of("text sa pairs")
+def FindPairs(job, stretch, start, stop):
     """Find the ``pairs`` of a prefix table by search in the suffix array."""
     for pair in range(start, stop):
         length = np.int64(0)

@@ -8,7 +8,6 @@ a separator within s symbols.  A search compares whole patterns and so excludes 
 just before w AA...A.
 """
 
-from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -49,11 +48,8 @@ def first_rows(backend: Backend, text: Array, sa: Array, s: int) -> Array:
     return starts
 
 
-FindStarts = namedtuple("FindStarts", "text sa s starts")
-
-
-@do.register(FindStarts)
-def _find_starts(job, stretch, start, stop):
+@do.of("text sa s starts")
+def FindStarts(job, stretch, start, stop):
     """Find ``starts`` uint32[4^s + 1] by search in the suffix array."""
     if stop - start == 1 or job.sa.size > _FAR * job.starts.size:
         for c in range(start, stop):
@@ -72,7 +68,6 @@ def _find_starts(job, stretch, start, stop):
 
 @inlined
 def _first_row_of(job, c):
-    """Return starts[c]."""
     is_last = c == np.int64(1) << (2 * job.s)
     return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s, False)
 
@@ -134,7 +129,7 @@ def _sorts_before(text, position, c, s, or_same):
     for i in range(s):
         if position + i >= text.size:
             return True
-        symbol, wanted = np.int64(at(text, position + i)), 1 + ((c >> (2 * (s - 1 - i))) & 3)
-        if symbol != wanted:
-            return symbol < wanted
+        symbol, other = np.int64(at(text, position + i)), 1 + ((c >> (2 * (s - 1 - i))) & 3)
+        if symbol != other:
+            return symbol < other
     return or_same

@@ -6,7 +6,7 @@ to each CPU thread, gpu_jobs.Gpu one to each GPU thread.
 """
 
 import threading
-from collections import deque, namedtuple
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -125,11 +125,8 @@ def choose(choice, i):
     """Return the value to keep for thing i, from 0 to 2^32 - 1, or -1 if it is not chosen."""
 
 
-CountChosen = namedtuple("CountChosen", "choice totals")
-
-
-@do.register(CountChosen)
-def _count(job, stretch, start, stop):
+@do.of("choice totals")
+def CountChosen(job, stretch, start, stop):
     """Set ``totals`` int64[stretches] to how many things of each stretch are chosen."""
     n = np.int64(0)
     for i in range(start, stop):
@@ -138,11 +135,8 @@ def _count(job, stretch, start, stop):
     job.totals[stretch] = n
 
 
-PickChosen = namedtuple("PickChosen", "choice starts picked")
-
-
-@do.register(PickChosen)
-def _pick(job, stretch, start, stop):
+@do.of("choice starts picked")
+def PickChosen(job, stretch, start, stop):
     """Write the kept values to ``picked`` uint32; those of a stretch begin at ``starts`` int64[stretches]."""
     to = job.starts[stretch]
     for i in range(start, stop):

@@ -5,7 +5,6 @@ of the text), the row has no k-symbol: its code is NONE, and no column of an occ
 makes hi - lo the exact number of occurrences.
 """
 
-from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +29,8 @@ def kmer_bwt(text: Array, sa: Array, k: int, backend: Backend = ONE_CORE) -> Arr
     return codes
 
 
-Transform = namedtuple("Transform", "text sa k codes")
-
-
-@do.register(Transform)
-def _transform(job, stretch, start, stop):
+@do.of("text sa k codes")
+def Transform(job, stretch, start, stop):
     """Make ``codes`` uint8[n], as kmer_bwt returns them, from ``text`` uint8[n] and ``sa`` uint32[n]."""
     text, sa, k = job.text, job.sa, job.k
     for row in range(start, stop):
@@ -55,11 +51,8 @@ def _transform(job, stretch, start, stop):
         job.codes[row] = code
 
 
-CountCodes = namedtuple("CountCodes", "codes totals")
-
-
-@do.register(CountCodes)
-def _count_codes(job, stretch, start, stop):
+@do.of("codes totals")
+def CountCodes(job, stretch, start, stop):
     """Add the occurrences of each code in a stretch of ``codes`` to ``totals`` int64[stretches, 4^k]."""
     for row in range(start, min(stop, job.codes.size)):
         code = np.int64(job.codes[row])
@@ -67,11 +60,8 @@ def _count_codes(job, stretch, start, stop):
             job.totals[stretch, code] += 1
 
 
-FillRuns = namedtuple("FillRuns", "layout codes before")
-
-
-@do.register(FillRuns)
-def _fill_runs(job, stretch, start, stop):
+@do.of("layout codes before")
+def FillRuns(job, stretch, start, stop):
     """Fill a ``layout`` with ``codes``; ``before`` int64[stretches, 4^k]: C + Occ where a stretch starts."""
     fill(job.layout, job.codes, start, stop, job.before[stretch])
 
@@ -105,11 +95,8 @@ def invert(backend: Backend, sa: Array) -> Array:
     return row_of
 
 
-Invert = namedtuple("Invert", "sa row_of")
-
-
-@do.register(Invert)
-def _invert(job, stretch, start, stop):
+@do.of("sa row_of")
+def Invert(job, stretch, start, stop):
     """Make ``row_of`` uint32[n] from ``sa`` uint32[n]."""
     for row in range(start, stop):
         if row + 32 < stop:
