@@ -65,8 +65,8 @@ def test_commands_know_it(tmp_path, command, monkeypatch):
 def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
     """Kept code is told apart by names and by fmx's sources, and those of the type are not among them."""
     kept: list = []
-    monkeypatch.setattr(object_cache, "load", lambda name: None)
-    monkeypatch.setattr(object_cache, "save", lambda name, code: kept.append(name))
+    monkeypatch.setattr(object_cache, "load", lambda *_: None)
+    monkeypatch.setattr(object_cache, "save", lambda name, code, *_: kept.append(name))
     index = cases.build(tmp_path / "ref.fmx", CONTIGS, [NAME, layouts.DEFAULT])
     for name, n_columns in ((NAME, 4), (layouts.DEFAULT, 16)):
         layout, counts = cases.load(index, name).layout, np.zeros((2, n_columns), np.int64)
