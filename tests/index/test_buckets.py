@@ -80,7 +80,7 @@ def long_repeats():
 def test_without_divsufsort_any_text_is_sorted(text, monkeypatch):
     expected = suffix_array(text)
     monkeypatch.setattr(buckets, "pydivsufsort", None)
-    np.testing.assert_array_equal(buckets.sort_suffixes(text, 2, for_desks=0), expected)
+    np.testing.assert_array_equal(buckets.sort_suffixes(text, 2, for_buffers=0), expected)
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), expected)
     np.testing.assert_array_equal(suffix_array(text), expected)
 
@@ -95,7 +95,7 @@ def test_long_repeats_are_left_to_divsufsort():
 def test_a_bucket_of_nearly_all_suffixes_is_left_to_divsufsort():
     pytest.importorskip("pydivsufsort")
     text = np.ones(5000, np.uint8)
-    assert buckets.sort_suffixes(text, MANY, for_desks=0) is None
+    assert buckets.sort_suffixes(text, MANY, for_buffers=0) is None
     np.testing.assert_array_equal(make_suffix_array(Cores(2), text), suffix_array(text))
 
 

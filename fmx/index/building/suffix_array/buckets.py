@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
 from ....input import dna
 from ....machines.jobs import Array, Cores, run_all, spans, start
-from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_room, sort_buckets
+from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_buffers, sort_buckets
 from .ties import no_ties, sort_ties
 
 _BUCKET = 1 << 16  # suffixes per bucket: fewer on average, so that they and a copy fit a core's cache
@@ -38,26 +38,8 @@ _SCANS = 2
 _PARTS = 16  # pieces of work per thread, for load balancing
 _TRIED = 8  # one of so many pieces is sorted first, to decide whether to sort the others
 _TIED = 1 / 8  # fraction of tied rows up to which a thread is faster than divsufsort
-_DESK = 14  # bytes of a desk for each suffix of the largest bucket
+_BUFFERS = 14  # bytes of the buffers of a thread for each suffix of the largest bucket
 _LINE = 8  # items of a cache line
-
-
-class Count(NamedTuple):
-    """``counts`` int64[4^c]: suffixes in each bucket."""
-
-    counts: Array
-
-
-class Fill(NamedTuple):
-    """``items`` uint64[m] of the buckets from ``low`` up to ``high``, each from ``first`` int64[4^c] on.
-
-    ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
-    """
-
-    items: Array
-    first: Array
-    low: Array
-    high: Array
 
 
 @by_type
@@ -65,13 +47,18 @@ def take(into, bucket, item):
     """Add the item of a suffix, in the thread that scans it."""
 
 
-@take.register(Count)
-def _take_count(into, bucket, item):
+@take.of("counts")
+def Count(into, bucket, item):
+    """Count the suffixes in each bucket: ``counts`` int64[4^c]."""
     into.counts[bucket] += 1
 
 
-@take.register(Fill)
-def _take_fill(into, bucket, item):
+@take.of("items first low high")
+def Fill(into, bucket, item):
+    """Write ``items`` uint64[m] of the buckets from ``low`` up to ``high``, from ``first`` int64[4^c] on.
+
+    ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
+    """
     place = np.uint64(at(into.first, bucket))
     into.items[place] = item
     into.first[np.uint64(bucket)] = place + np.uint64((into.low <= bucket) & (bucket < into.high))
@@ -90,74 +77,67 @@ def sort_suffixes(
     n_threads: int,
     c: int | None = None,
     done: Callable[[float], object] = lambda share: None,
-    for_desks: int = 1 << 26,
+    for_buffers: int = 1 << 26,
 ) -> np.ndarray | None:
     """Return the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32) as uint32[n], or None.
 
     None if there is divsufsort, and it is faster: repeats keep many rows tied, or many suffixes start with
     the same ``c`` symbols.  ``done`` gets the fraction that is sorted.  Takes at most 12 bytes per symbol,
-    text included, and 200 MB for desks.  ``for_desks``: bytes that desks may take for any text; beyond that,
-    they take one per symbol, or, without divsufsort, what one desk takes.
+    text included, and 200 MB for buffers.  ``for_buffers``: bytes that these may take for any text; beyond
+    that, they take one per symbol, or, without divsufsort, what the buffers of one thread take.
     """
-    n, c = text.size, c or symbols_of_bucket(text.size)
+    sa, ties = _sort_in_buckets(text, n_threads, c or symbols_of_bucket(text.size), done, for_buffers)
+    return None if sa is None else sort_ties(sa, ties, LIMIT, n_threads)
+
+
+def _sort_in_buckets(text: Array, n_threads: int, c: int, done: Callable, for_buffers: int) -> tuple:
+    """Return (suffix array, with tied rows, or None, as sort_suffixes does; the Ties of all rows)."""
+    n = text.size
     cut = spans(n, n_threads)
     counts = np.zeros((len(cut), 4**c), np.int64)
-    run_all(_scan, [(text, *span, c, Count(own)) for span, own in zip(cut, counts, strict=True)], n_threads)
+    work = [(text, *span, c, Count(of_span)) for span, of_span in zip(cut, counts, strict=True)]
+    run_all(_scan, work, n_threads)
     starts = np.append(0, np.cumsum(counts.sum(axis=0)))
     largest = int(np.diff(starts).max())
-    n_desks = min(n_threads, max(n, for_desks) // (_DESK * largest))
-    if n_desks == 0 and pydivsufsort:
-        return None
-    desks: SimpleQueue = SimpleQueue()
-    for _ in range(max(1, n_desks)):
-        desks.put(make_room(largest))
+    n_buffers = min(n_threads, max(n, for_buffers) // (_BUFFERS * largest))
+    if n_buffers == 0 and pydivsufsort:
+        return None, []
+    free: SimpleQueue = SimpleQueue()
+    for _ in range(max(1, n_buffers)):
+        free.put(make_buffers(largest))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
-    made, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    result, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
-    def sort_part(*given: Any) -> Any:
+    def sort_part(first: int, last: int) -> Any:
+        """Sort the buckets from ``first`` up to ``last``; return their Ties."""
         nonlocal n_sorted
-        own = _sort_part(*given)
-        n_sorted += own.stop - own.start
+        of_part, buffers = no_ties(starts[first], starts[last]), free.get()
+        try:
+            span = slice(of_part.start - base, of_part.stop - base)
+            n_tied = sort_buckets(result, (first, last), items[span], buffers, of_part)
+        finally:
+            free.put(buffers)
+        n_sorted += of_part.stop - of_part.start
         done(n_sorted / n)
-        return own
+        return of_part._replace(n=n_tied)
 
     for low, high in pairwise(np.searchsorted(starts, np.linspace(0, n, _SCANS + 1))):
-        items, fills = _fills(starts, firsts, low, high)
-        run_all(_scan, [(text, *span, c, fill) for span, fill in zip(cut, fills, strict=True)], n_threads)
-        marks = np.linspace(starts[low], starts[high], n_threads * _PARTS + 1)
+        base, m = starts[low], starts[high] - starts[low]
+        items, work = np.empty(m + _LINE * len(cut), np.uint64), []
+        for i, span in enumerate(cut):
+            first = np.full(firsts[i].size, m + _LINE * i)
+            first[low:high] = firsts[i, low:high] - base
+            work.append((text, *span, c, Fill(items, first, low, high)))
+        run_all(_scan, work, n_threads)
+        marks = np.linspace(base, starts[high], n_threads * _PARTS + 1)
         parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
         for some in (parts[::_TRIED], [part for i, part in enumerate(parts) if i % _TRIED]):
-            ties += run_all(sort_part, [(made, *part, items, low, desks) for part in some], n_threads)
-            n_rows = sum(own.stop - own.start for own in ties)
-            if pydivsufsort and sum(own.n for own in ties) > _TIED * n_threads * n_rows:
-                return None
-    sa = made.sa
-    del items, fills, desks, made  # before the ranks are made
-    return sort_ties(sa, ties, LIMIT, n_threads)
-
-
-def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple[np.ndarray, list]:
-    """Return (items of some buckets, a Fill for each row of ``firsts``, where a thread begins to write)."""
-    m = starts[high] - starts[low]
-    items, fills = np.empty(m + _LINE * len(firsts), np.uint64), []
-    for i, own in enumerate(firsts):
-        first = np.full(own.size, m + _LINE * i)
-        first[low:high] = own[low:high] - starts[low]
-        fills.append(Fill(items, first, low, high))
-    return items, fills
-
-
-def _sort_part(made: Any, first: int, last: int, items: np.ndarray, low: int, desks: SimpleQueue) -> Any:
-    """Sort the buckets from ``first`` up to ``last``; return their Ties.  ``items`` start with bucket
-    ``low``."""
-    start, stop, base = made.starts[first], made.starts[last], made.starts[low]
-    ties, desk = no_ties(start, stop), desks.get()
-    try:
-        n_tied = sort_buckets(made, (first, last), items[start - base : stop - base], desk, ties)
-    finally:
-        desks.put(desk)
-    return ties._replace(n=n_tied)
+            ties += run_all(sort_part, some, n_threads)
+            n_rows = sum(of_part.stop - of_part.start for of_part in ties)
+            if pydivsufsort and sum(of_part.n for of_part in ties) > _TIED * n_threads * n_rows:
+                return None, []
+    return result.sa, ties
 
 
 @compiled
@@ -173,14 +153,14 @@ def _scan(text, start, stop, c, into):
             end = i
         window = (window >> np.uint64(2)) | ((max(symbol, np.uint64(1)) - np.uint64(1)) << first)
         if i < stop:
-            held, before = window, end - i
+            symbols, before = window, end - i
             if before < c + SYMBOLS:
                 behind = np.uint64(2 * (c + SYMBOLS - before))
-                held = (held >> behind) << behind
+                symbols = (symbols >> behind) << behind
             else:
                 before = np.int64(FULL)
-            item = (held << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
-            take(into, np.int64(held >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))
+            item = (symbols << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
+            take(into, np.int64(symbols >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))
 
 
 # Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.

@@ -18,7 +18,7 @@ from ....compiler.sorting import sort
 from ....input.dna import PER_KEY, key_at
 from .ties import tie
 
-LIMIT = 100  # symbols by which suffixes are compared before ranks are made
+LIMIT = 100  # symbols by which suffixes are compared before ranks are result
 SYMBOLS = 13  # of an item, after those of its bucket
 FULL = 31  # in an item: no separator within its symbols and those of the bucket
 _MORE = 10  # symbols of the items of a group
@@ -41,7 +41,7 @@ class Sorted(NamedTuple):
     c: int
 
 
-class SortRoom(NamedTuple):
+class SortBuffers(NamedTuple):
     """A thread's memory for up to m items.
 
     ``spare`` uint64[m]; ``counts`` int64[4, 256]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of rows,
@@ -53,111 +53,106 @@ class SortRoom(NamedTuple):
     groups: Any
 
 
-def make_room(m: int) -> SortRoom:
-    """Allocate a SortRoom for buckets of up to m suffixes."""
+def make_buffers(m: int) -> SortBuffers:
+    """Allocate a SortBuffers for buckets of up to m suffixes."""
     counts = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
-    return SortRoom(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
+    return SortBuffers(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
 
 
 @compiled
-def sort_buckets(made, buckets, items, desk, ties):
-    """Sort the buckets from buckets[0] up to buckets[1] into made.sa; ``items`` uint64 are all of theirs.
+def sort_buckets(result, buckets, items, buffers, ties):
+    """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` uint64 are all of theirs.
 
     Marks rows that share LIMIT symbols in ``ties`` (ties.Ties); returns their number.
     """
-    base, n_tied = made.starts[buckets[0]], np.int64(0)
+    base, n_tied = result.starts[buckets[0]], np.int64(0)
     for bucket in range(buckets[0], buckets[1]):
-        start, stop = made.starts[bucket], made.starts[bucket + 1]
-        own = items[start - base : stop - base]
-        n_groups = _place(made, start, own, desk, 0, _OF_ITEM) if start < stop else 0
+        start, stop = result.starts[bucket], result.starts[bucket + 1]
+        of_bucket = items[start - base : stop - base]
+        n_groups = _place(result, start, of_bucket, buffers, 0, _OF_ITEM) if start < stop else 0
         while n_groups > 0:
             n_groups -= 1
-            first, m = np.int64(desk.groups[n_groups, 0]), np.int64(desk.groups[n_groups, 1])
-            alike = np.int64(desk.groups[n_groups, 2])
+            first, m = np.int64(buffers.groups[n_groups, 0]), np.int64(buffers.groups[n_groups, 1])
+            alike = np.int64(buffers.groups[n_groups, 2])
             if alike >= LIMIT:
                 for row in range(first + 1, first + m):
                     tie(ties, row)
                 n_tied += m
             elif m <= _FEW:
-                n_groups = _place_few(made, first, m, alike, desk, n_groups)
+                n_groups = _place_few(result, first, m, alike, buffers, n_groups)
             else:
-                _read_items(made, first, alike, own[:m])
-                n_groups = _place(made, first, own[:m], desk, n_groups, alike + _MORE)
+                for j in range(m):
+                    position = np.int64(at(result.sa, first + j))
+                    key = key_at(result.words, position + alike, _MORE)
+                    of_bucket[j] = key << np.uint64(33) | np.uint64(position)
+                n_groups = _place(result, first, of_bucket[:m], buffers, n_groups, alike + _MORE)
     return n_tied
 
 
 @inlined
-def _read_items(made, first, alike, items):
-    """Read items of the rows from ``first`` on, from the symbols after the ``alike`` shared ones."""
-    for j in range(items.size):
-        position = np.int64(at(made.sa, first + j))
-        items[j] = key_at(made.words, position + alike, _MORE) << np.uint64(33) | np.uint64(position)
-
-
-@inlined
-def _place(made, first, items, desk, n_groups, alike):
-    """Sort items into the rows from ``first`` on; push groups that share the symbols ``alike`` on the desk.
+def _place(result, first, items, buffers, n_groups, alike):
+    """Sort items into the rows from ``first`` on; push groups that share ``alike`` symbols.
 
     If ``alike`` is _OF_ITEM, the items contain it.  Returns the number of groups.
     """
-    _sort_items(items, desk)
+    _sort_items(items, buffers)
     j = np.int64(0)
     while j < items.size:
         begin, like = j, at(items, j) >> np.uint64(32)
         while j < items.size and at(items, j) >> np.uint64(32) == like:
-            made.sa[first + j] = at(items, j) & np.uint64(0xFFFFFFFF)
+            result.sa[first + j] = at(items, j) & np.uint64(0xFFFFFFFF)
             j += 1
         if j - begin > 1:
             if alike == _OF_ITEM:
                 before = np.int64(like & np.uint64(FULL))
-                shared = made.c + SYMBOLS if before == FULL else before
+                shared = result.c + SYMBOLS if before == FULL else before
             else:
                 shared = alike
-            n_groups = _push(desk, n_groups, first + begin, j - begin, shared)
+            n_groups = _push(buffers, n_groups, first + begin, j - begin, shared)
     return n_groups
 
 
 @inlined
-def _place_few(made, first, m, alike, desk, n_groups):
+def _place_few(result, first, m, alike, buffers, n_groups):
     """Sort m rows from ``first`` on by their next 21 symbols; push groups, and return their number."""
-    keys = desk.spare
+    keys = buffers.spare
     for j in range(m):
-        position, i = at(made.sa, first + j), j
-        own = key_at(made.words, np.int64(position) + alike, PER_KEY)
-        while i > 0 and at(keys, i - 1) > own:
-            keys[i], made.sa[first + i] = at(keys, i - 1), at(made.sa, first + i - 1)
+        position, i = at(result.sa, first + j), j
+        key = key_at(result.words, np.int64(position) + alike, PER_KEY)
+        while i > 0 and at(keys, i - 1) > key:
+            keys[i], result.sa[first + i] = at(keys, i - 1), at(result.sa, first + i - 1)
             i -= 1
-        keys[i], made.sa[first + i] = own, position
+        keys[i], result.sa[first + i] = key, position
     j = np.int64(0)
     while j < m:
         begin = j
         while j < m and at(keys, j) == at(keys, begin):
             j += 1
         if j - begin > 1:
-            n_groups = _push(desk, n_groups, first + begin, j - begin, alike + PER_KEY)
+            n_groups = _push(buffers, n_groups, first + begin, j - begin, alike + PER_KEY)
     return n_groups
 
 
 @inlined
-def _push(desk, n_groups, first, m, alike):
-    """Push a group on the desk; return the number of groups."""
-    group = desk.groups[n_groups]
+def _push(buffers, n_groups, first, m, alike):
+    """Push a group; return the number of groups."""
+    group = buffers.groups[n_groups]
     group[0], group[1], group[2] = first, m, alike
     return n_groups + 1
 
 
 @inlined
-def _sort_items(items, desk):
+def _sort_items(items, buffers):
     """Sort items by their bits from 32 on."""
     if items.size <= _FEW_ITEMS:
         sort(items, items.size)
         return
-    counts = desk.counts
+    counts = buffers.counts
     counts[:] = 0
     for j in range(items.size):
         for i in range(len(_SHIFTS)):
             counts[i, _digit(at(items, j), i)] += 1
-    spare = desk.spare[: items.size]
+    spare = buffers.spare[: items.size]
     is_back = True
     for i in range(len(_SHIFTS)):
         if counts[i, _digit(items[0], i)] < items.size:  # otherwise the pass would change nothing

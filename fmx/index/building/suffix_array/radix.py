@@ -10,8 +10,6 @@ suffix sorting"), so repeats of m symbols end after log2(m / 21) rounds.  The ti
 the rank of a group is its first row: a sort by rank puts each suffix in a row of its group.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
 from ....compiler.functions import by_type, inlined
@@ -34,20 +32,14 @@ def row_of(rows, j):
     """Return the row of thing j."""
 
 
-RowRange = namedtuple("RowRange", "first")
-
-
-@row_of.register(RowRange)
-def _row_of_run(rows, j):
+@row_of.of("first")
+def RowRange(rows, j):
     """The rows from ``first`` on."""
     return rows.first + j
 
 
-RowList = namedtuple("RowList", "rows")
-
-
-@row_of.register(RowList)
-def _row_of_listed(rows, j):
+@row_of.of("rows")
+def RowList(rows, j):
     """A list of ``rows`` uint32, ascending."""
     return np.int64(at(rows.rows, j))
 
@@ -55,34 +47,28 @@ def _row_of_listed(rows, j):
 @inlined
 def _first_like(keys, j):
     """Return the first index with the key of j; keys ascend.  Fast if it is near."""
-    wanted, step = at(keys, j), np.int64(1)
-    while step <= j and at(keys, j - step) == wanted:
+    key, step = at(keys, j), np.int64(1)
+    while step <= j and at(keys, j - step) == key:
         step <<= 1
     high, low = j - (step >> 1), max(j - step, np.int64(-1))
     while high - low > 1:
         middle = (high + low) >> 1
-        if at(keys, middle) == wanted:
+        if at(keys, middle) == key:
             high = middle
         else:
             low = middle
     return high
 
 
-InRange = namedtuple("InRange", "words low high")
-
-
-@choose.register(InRange)
-def _choose_in_range(choice, i):
+@choose.of("words low high")
+def InRange(choice, i):
     """Choose the suffixes whose first symbols are a key from ``low`` to ``high``, both included (uint64)."""
-    found = key_at(choice.words, i, PER_KEY)
-    return i if choice.low <= found and found <= choice.high else np.int64(-1)
+    key = key_at(choice.words, i, PER_KEY)
+    return i if choice.low <= key and key <= choice.high else np.int64(-1)
 
 
-Tied = namedtuple("Tied", "keys rows")
-
-
-@choose.register(Tied)
-def _choose_tied(choice, j):
+@choose.of("keys rows")
+def Tied(choice, j):
     """Choose the rows whose key another row also has."""
     keys = choice.keys
     before = j > 0 and at(keys, j - 1) == at(keys, j)
@@ -90,21 +76,15 @@ def _choose_tied(choice, j):
     return row_of(choice.rows, j) if before or after else np.int64(-1)
 
 
-FirstKeys = namedtuple("FirstKeys", "words positions keys")
-
-
-@do.register(FirstKeys)
-def _first_keys(job, stretch, start, stop):
+@do.of("words positions keys")
+def FirstKeys(job, stretch, start, stop):
     """Set ``keys`` uint64 to the first symbols of suffixes at ``positions`` uint32."""
     for j in range(start, stop):
         job.keys[j] = key_at(job.words, np.int64(at(job.positions, j)), PER_KEY)
 
 
-RankKeys = namedtuple("RankKeys", "rows sa rank h n_bits positions keys")
-
-
-@do.register(RankKeys)
-def _rank_keys(job, stretch, start, stop):
+@do.of("rows sa rank h n_bits positions keys")
+def RankKeys(job, stretch, start, stop):
     """Make keys of a round: the rank of each row's suffix and of that h further on, ``n_bits`` each."""
     for j in range(start, stop):
         position = np.int64(at(job.sa, np.int64(at(job.rows, j))))
@@ -116,38 +96,13 @@ def _rank_keys(job, stretch, start, stop):
         job.positions[j] = position
 
 
-PlaceSorted = namedtuple("PlaceSorted", "keys positions rows sa rank")
-
-
-@do.register(PlaceSorted)
-def _place(job, stretch, start, stop):
+@do.of("keys positions rows sa rank")
+def PlaceSorted(job, stretch, start, stop):
     """Write sorted ``keys`` and ``positions`` of some rows to ``sa`` and ``rank``."""
     for j in range(start, stop):
         position = at(job.positions, j)
         job.sa[row_of(job.rows, j)] = position
         job.rank[position] = row_of(job.rows, _first_like(job.keys, j))
-
-
-class Sorter:
-    """Buffers to sort up to ``limit`` of n suffixes at a time on a backend."""
-
-    def __init__(self, backend: Backend, n: int, limit: int) -> None:
-        self.backend, self.sa, self.rank = backend, backend.empty(n, np.uint32), backend.empty(n, np.uint32)
-        self.keys = [backend.empty(limit, np.uint64) for _ in range(2)]
-        self.positions = [backend.empty(limit, np.uint32) for _ in range(2)]
-
-    def keys_and_positions(self, m: int) -> tuple:
-        """Return the first m places of the buffers."""
-        return self.keys[0][:m], self.positions[0][:m]
-
-    def sort(self, m: int, n_bits: int, rows: Array) -> Array:
-        """Sort the first m places of the buffers into ``rows`` (RowRange, RowList); return the tied rows."""
-        backend = self.backend
-        keys, positions = self.keys_and_positions(m)
-        spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
-        keys, positions = backend.sort_pairs(keys, positions, spare_keys, spare_positions, n_bits)
-        backend.run(PlaceSorted(keys, positions, rows, self.sa, self.rank), m)
-        return backend.select(Tied(keys, rows), m)
 
 
 def plan_passes(n: int, memory: int) -> int:
@@ -181,7 +136,18 @@ def sort_suffixes(backend: Backend, text: Array, memory: int, progress: Progress
     n_passes = plan_passes(n, memory)
     limit = min(n, int(memory - _STANDING * n) // _SORTED)
     words = dna.pack_keys(backend, text)
-    sorter, tied, done = Sorter(backend, n, limit), [], 0
+    sa, rank = (backend.empty(n, np.uint32) for _ in range(2))
+    keys, spare_keys = (backend.empty(limit, np.uint64) for _ in range(2))
+    positions, spare_positions = (backend.empty(limit, np.uint32) for _ in range(2))
+
+    def sort(m: int, n_bits: int, rows: Array) -> Array:
+        """Sort m keys and positions into ``rows`` (RowRange, RowList); return the tied rows."""
+        spare = spare_keys[:m], spare_positions[:m]
+        sorted_keys, by_key = backend.sort_pairs(keys[:m], positions[:m], *spare, n_bits)
+        backend.run(PlaceSorted(sorted_keys, by_key, rows, sa, rank), m)
+        return backend.select(Tied(sorted_keys, rows), m)
+
+    tied, n_sorted = [], 0
     for low, high in _cuts(backend, words, n, n_passes):
         chosen = InRange(words, low, high)
         ends = backend.count(chosen, n)
@@ -193,28 +159,20 @@ def sort_suffixes(backend: Backend, text: Array, memory: int, progress: Progress
             )
         if m == 0:
             continue
-        keys, positions = sorter.keys_and_positions(m)
-        backend.pick(chosen, n, ends, positions)
-        backend.run(FirstKeys(words, positions, keys), m)
-        tied.append(sorter.sort(m, 3 * PER_KEY, RowRange(np.int64(done))))
-        done += m
+        backend.pick(chosen, n, ends, positions[:m])
+        backend.run(FirstKeys(words, positions[:m], keys[:m]), m)
+        tied.append(sort(m, 3 * PER_KEY, RowRange(np.int64(n_sorted))))
+        n_sorted += m
     del words, chosen
-    return sorter.sa, _double(sorter, [rows for rows in tied if rows.size], progress)
-
-
-def _double(sorter: Sorter, tied: list, progress: Progress | None) -> int:
-    """Double until no rows are tied; return the number of rounds."""
-    backend, n = sorter.backend, sorter.sa.size
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
-    while tied:
+    while tied := [rows for rows in tied if rows.size]:
         if progress:
             n_tied = sum(rows.size for rows in tied)
             progress.show(f"suffix array: {n_tied} of {n} suffixes share {h} symbols with another")
-        still = []
+        remaining = []
         for rows in tied:
-            keys, positions = sorter.keys_and_positions(rows.size)
-            arguments = (rows, sorter.sa, sorter.rank, np.int64(h), np.int64(n_bits), positions, keys)
-            backend.run(RankKeys(*arguments), rows.size)
-            still.append(sorter.sort(rows.size, 2 * n_bits, RowList(rows)))
-        tied, h, n_rounds = [rows for rows in still if rows.size], 2 * h, n_rounds + 1
-    return n_rounds
+            m, by_rank = rows.size, (rows, sa, rank, np.int64(h), np.int64(n_bits))
+            backend.run(RankKeys(*by_rank, positions[:m], keys[:m]), m)
+            remaining.append(sort(m, 2 * n_bits, RowList(rows)))
+        tied, h, n_rounds = remaining, 2 * h, n_rounds + 1
+    return sa, n_rounds

@@ -10,8 +10,7 @@ first, then these groups are sorted.
     rank    0 1 1 3 4 4 4 7     of the suffixes of these rows
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,33 +48,26 @@ def no_ties(start: int, stop: int) -> Ties:
 
 def sort_ties(sa: Array, ties: Array, h: int, n_threads: int) -> np.ndarray:
     """Finish sorting ``sa`` (uint32[n]); the rows in ``ties`` share h symbols or more."""
-    if not any(own.n for own in ties):
+    if not any(some.n for some in ties):
         return sa
-    made = Ranked(sa, np.empty(sa.size, np.uint32))
-    run_all(_rank, [(made, own) for own in ties], n_threads)
-    while ties := [own for own in ties if own.n]:
-        ties = [own for some in _batches(ties, sa.size // 4) for own in _round(made, h, some, n_threads)]
+    ranked = Ranked(sa, np.empty(sa.size, np.uint32))
+    run_all(_rank, [(ranked, some) for some in ties], n_threads)
+    while ties := [some for some in ties if some.n]:
+        batches: list = [[]]  # of about a quarter of the rows: their keys take 8 bytes each
+        for some in ties:
+            if sum(other.n for other in batches[-1]) >= sa.size // 4:
+                batches.append([])
+            batches[-1].append(some)
+        ties = []
+        for batch in batches:
+            keys = [np.empty(some.n, np.uint64) for some in batch]
+            work = [(ranked, *pair) for pair in zip(batch, keys, strict=True)]
+            run_all(_look_further, [(*arguments, h) for arguments in work], n_threads)
+            left = run_all(_sort_groups, work, n_threads)
+            ties += [some._replace(n=n) for some, n in zip(batch, left, strict=True)]
+            del keys, work  # before those of the next batch are made
         h *= 2
     return sa
-
-
-def _batches(ties: list, room: int) -> Iterator[list]:
-    """Yield lists of Ties with about ``room`` rows in groups: their keys take 8 bytes each."""
-    some: list = []
-    for own in ties:
-        some.append(own)
-        if sum(one.n for one in some) >= room:
-            yield some
-            some = []
-    yield some
-
-
-def _round(made: Any, h: int, ties: Array, n_threads: int) -> list:
-    """Sort the groups of some Ties by the ranks h further on; return those that are left."""
-    keys = [np.empty(own.n, np.uint64) for own in ties]
-    run_all(_look_further, [(made, h, own, to) for own, to in zip(ties, keys, strict=True)], n_threads)
-    left = run_all(_sort_groups, [(made, own, by) for own, by in zip(ties, keys, strict=True)], n_threads)
-    return [own._replace(n=n) for own, n in zip(ties, left, strict=True)]
 
 
 @inlined
@@ -83,12 +75,6 @@ def tie(ties, row):
     """Mark a row as tied with the one before."""
     i = np.uint64(row - ties.start)
     ties.bits[i >> np.uint64(6)] |= np.uint64(1) << (i & np.uint64(63))
-
-
-@inlined
-def _untie(ties, row):
-    i = np.uint64(row - ties.start)
-    ties.bits[i >> np.uint64(6)] &= ~(np.uint64(1) << (i & np.uint64(63)))
 
 
 @inlined
@@ -103,13 +89,13 @@ def _next_group(ties, row):
     """Return (first row, row after the last) of the first group from a row on; (stop, stop) if none."""
     i = row - ties.start
     word = i >> 6
-    found = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
-    while found == 0:
+    bits = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
+    while bits == 0:
         word += 1
         if word >= ties.bits.size:
             return ties.stop, ties.stop
-        found = at(ties.bits, word)
-    second = ties.start + (word << 6) + trailing_zeros(found)
+        bits = at(ties.bits, word)
+    second = ties.start + (word << 6) + trailing_zeros(bits)
     stop = second + 1
     while _is_tied(ties, stop):
         stop += 1
@@ -117,19 +103,19 @@ def _next_group(ties, row):
 
 
 @compiled
-def _rank(made, ties):
+def _rank(ranked, ties):
     """Write the rank of each suffix of these rows."""
     first = ties.start
     for row in range(ties.start, ties.stop):
         if row + _AHEAD < ties.stop:
-            prefetch(made.rank, np.int64(at(made.sa, row + _AHEAD)))
+            prefetch(ranked.rank, np.int64(at(ranked.sa, row + _AHEAD)))
         if not _is_tied(ties, row):
             first = row
-        made.rank[at(made.sa, row)] = first
+        ranked.rank[at(ranked.sa, row)] = first
 
 
 @compiled
-def _look_further(made, h, ties, keys):
+def _look_further(ranked, ties, keys, h):
     """Write ``keys`` uint64: for each row in a group the rank of the suffix h further on, and its position.
 
     Ranks count from 1; 0 is the rank beyond the end of the text.
@@ -137,34 +123,35 @@ def _look_further(made, h, ties, keys):
     j = np.int64(0)
     row, stop = _next_group(ties, ties.start)
     while row < ties.stop:
-        for own in range(row, stop):
-            position = np.int64(at(made.sa, own))
+        for tied in range(row, stop):
+            position = np.int64(at(ranked.sa, tied))
             further = np.uint64(0)
-            if position + h < made.sa.size:
-                further = np.uint64(at(made.rank, position + h)) + np.uint64(1)
+            if position + h < ranked.sa.size:
+                further = np.uint64(at(ranked.rank, position + h)) + np.uint64(1)
             keys[j] = further << np.uint64(32) | np.uint64(position)
             j += 1
         row, stop = _next_group(ties, stop)
 
 
 @compiled
-def _sort_groups(made, ties, keys):
+def _sort_groups(ranked, ties, keys):
     """Sort each group by its ``keys``; return the number of rows that are still in groups."""
     n_tied = j = np.int64(0)
     row, stop = _next_group(ties, ties.start)
     while row < ties.stop:
         m = stop - row
-        own = keys[j : j + m]
-        sort(own, m)
+        of_group = keys[j : j + m]
+        sort(of_group, m)
         first = row
         for i in range(m):
-            position = at(own, i) & np.uint64(0xFFFFFFFF)
-            if i > 0 and at(own, i) >> np.uint64(32) != at(own, i - 1) >> np.uint64(32):
-                _untie(ties, row + i)
+            position = at(of_group, i) & np.uint64(0xFFFFFFFF)
+            if i > 0 and at(of_group, i) >> np.uint64(32) != at(of_group, i - 1) >> np.uint64(32):
+                bit = np.uint64(row + i - ties.start)
+                ties.bits[bit >> np.uint64(6)] &= ~(np.uint64(1) << (bit & np.uint64(63)))
                 n_tied += row + i - first if row + i - first > 1 else 0
                 first = row + i
-            made.sa[row + i] = position
-            made.rank[position] = first
+            ranked.sa[row + i] = position
+            ranked.rank[position] = first
         n_tied += stop - first if stop - first > 1 else 0
         j += m
         row, stop = _next_group(ties, stop)
