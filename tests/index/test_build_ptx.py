@@ -20,7 +20,7 @@ TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 LISTED, RUN = radix.RowList(ROWS), radix.RowRange(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
 BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
-TEXT = building_gpu.GpuText(WORDS, BLOCKS, 9, 21, 16, 5)
+TEXT = building_gpu.Text(WORDS, BLOCKS, 9, 21, 16, 5)
 ALIKE = building_gpu.Alike(WORDS, WORDS)
 CHOICES = (
     building_gpu.Sampled(ROWS),

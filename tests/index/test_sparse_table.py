@@ -205,14 +205,14 @@ def test_what_is_advised_for_an_addition_helps(added, names, rate, tmp_path):
 
 def rows_by_jobs(contigs, k, w):
     """(the rows and starts that a GPU's jobs make of sampled positions, done by a core; the table)."""
-    from fmx.index.sparse.building_gpu import GpuText, rows_of
+    from fmx.index.sparse.building_gpu import Text, rows_of
 
     reference, text = read_fasta(cases.fasta(contigs))
     words, name = pack_text(text), SparseName(k, w)
     table = build_sparse(words, reference.blocks, reference.n_text, name)
     n_bits = bucket_bits(reference.n_text, w)
     positions = np.sort(table.rows >> np.uint64(32)).astype(np.uint32)
-    text = GpuText(words, reference.blocks, reference.n_text, k, w, n_bits)
+    text = Text(words, reference.blocks, reference.n_text, k, w, n_bits)
     return rows_of(ONE_CORE, text, positions), table
 
 

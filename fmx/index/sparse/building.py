@@ -8,7 +8,6 @@ A part is PART_BITS bits of buckets, which fit a core's cache.  The rows do not 
 threads.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -28,10 +27,11 @@ PART_BITS = 16
 
 
 class Text(NamedTuple):
-    """``words`` the packed text, ``blocks`` Blocks; k and w; 2^n_bits buckets."""
+    """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
 
     words: Array
     blocks: Array
+    n: int
     k: int
     w: int
     n_bits: int
@@ -47,7 +47,7 @@ def build_sparse(
 ) -> SparseTable:
     """Build the SparseTable of a part, n_text symbols packed in ``words``, as a SparseName states."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
-    text = Text(words, blocks, name.k, name.w, n_bits)
+    text = Text(words, blocks, n_text, name.k, name.w, n_bits)
     size = cores.stretch_size(n_text, 64)
     n_stretches, n_parts = -(-n_text // size), 1 << max(n_bits - PART_BITS, 0)
     sampled = np.zeros(n_text // 64 + 1, np.uint64)
@@ -74,11 +74,13 @@ def _order_part(
     """Order the rows of a part, and record where its buckets start."""
     span = int(borders[part]), int(borders[part + 1])
     n_buckets = 1 << min(text.n_bits, PART_BITS)
-    own = starts[part * n_buckets : (part + 1) * n_buckets]
+    of_part = starts[part * n_buckets : (part + 1) * n_buckets]
     spare = rows[slice(*span)].copy()
-    most = _to_buckets(spare, low[slice(*span)], span[0], rows, own)
+    most = _to_buckets(spare, low[slice(*span)], span[0], rows, of_part)
     if most > FEW:
-        _order_buckets(text, rows, own, span[1], make_desk(most))
+        keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
+        buffers = SortBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
+        _order_buckets(text, rows, of_part, span[1], buffers)
 
 
 @inlined
@@ -91,11 +93,8 @@ def _span_of(text, block, start, stop):
     return begin, end, max(begin, start), min(end - text.k, stop - 1)
 
 
-SamplePositions = namedtuple("SamplePositions", "text sampled counts room")
-
-
-@do.register(SamplePositions)
-def _sample(job, stretch, start, stop):
+@do.of("text sampled counts room")
+def SamplePositions(job, stretch, start, stop):
     """Set a bit of ``sampled`` uint64 for each position of a Text, and count their rows.
 
     ``counts`` int64[stretches, parts], both initially zero; ``room`` int32[stretches, ROOM].
@@ -111,30 +110,21 @@ def _sample(job, stretch, start, stop):
             hash_kmers(text.words, 0, low, high - low + 1, text.k, room)
             find_minimizers(room, high - low + 1, text.w)
             for j in range(0, n, 32):
-                found = np.uint64(minimizers(room, i - low + j, text.w)) & low_bits(np.int32(n - j))
-                _put_bits(job.sampled, i + j, found)
-                while found:
-                    kmer, _ = canonical(text.words, 0, i + j + trailing_zeros(found), text.k)
+                bits = np.uint64(minimizers(room, i - low + j, text.w)) & low_bits(np.int32(n - j))
+                word, shift = (i + j) >> 6, (i + j) & 63
+                job.sampled[word] |= bits << np.uint64(shift)
+                if shift > 32 and bits >> np.uint64(64 - shift):  # it may belong to another thread
+                    job.sampled[word + 1] |= bits >> np.uint64(64 - shift)
+                while bits:
+                    kmer, _ = canonical(text.words, 0, i + j + trailing_zeros(bits), text.k)
                     counts[bucket_of(kmer, text.n_bits) >> PART_BITS] += 1
-                    found &= found - np.uint64(1)
+                    bits &= bits - np.uint64(1)
             i += n
         block += 1
 
 
-@inlined
-def _put_bits(bits, i, found):
-    """Set bits from i on where ``found`` has its bits, up to 32."""
-    shift = np.uint64(i & 63)
-    bits[i >> 6] |= found << shift
-    if (i & 63) > 32 and found >> (np.uint64(64) - shift):  # it may belong to another thread
-        bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
-
-
-PlaceRows = namedtuple("PlaceRows", "text sampled to rows low")
-
-
-@do.register(PlaceRows)
-def _place(job, stretch, start, stop):
+@do.of("text sampled to rows low")
+def PlaceRows(job, stretch, start, stop):
     """Write ``rows`` uint64 and the low bits of their buckets, ``low`` uint16.
 
     ``to`` int64[stretches, parts]: where those of a stretch begin.
@@ -143,10 +133,10 @@ def _place(job, stretch, start, stop):
     block = find_block(text.blocks, start)
     begin, end, _, _ = _span_of(text, block, start, stop)
     for word in range(start >> 6, (stop + 63) >> 6):
-        found = at(job.sampled, word)
-        while found:
-            position = 64 * word + trailing_zeros(found)
-            found &= found - np.uint64(1)
+        bits = at(job.sampled, word)
+        while bits:
+            position = 64 * word + trailing_zeros(bits)
+            bits &= bits - np.uint64(1)
             while position >= end:
                 block += 1
                 begin, end, _, _ = _span_of(text, block, start, stop)
@@ -178,22 +168,13 @@ def _to_buckets(spare, low, first, rows, starts):
     return most
 
 
-@compiled
-def _order_buckets(text, rows, starts, stop, desk):
-    for bucket in range(starts.size):
-        first = np.int64(starts[bucket])
-        n = (np.int64(starts[bucket + 1]) if bucket + 1 < starts.size else stop) - first
-        if n > FEW:
-            order_bucket(text, rows[first : first + n], desk)
-
-
 # The rows of a large bucket in text order, by WORD symbols of all rows that are still equal at a time.
 
 _SMALL = 64  # rows that are sorted by insertion
 _AHEAD = 8
 
 
-class Desk(NamedTuple):
+class SortBuffers(NamedTuple):
     """A thread's memory for up to n rows.
 
     ``keys`` and ``spare_keys`` int64[n]; ``spare`` uint64[n]; ``ends`` int64[n]: at the first of a run of
@@ -207,36 +188,34 @@ class Desk(NamedTuple):
     counts: np.ndarray
 
 
-def make_desk(n: int) -> Desk:
-    """Allocate a Desk for buckets of up to n rows."""
-    keys, spare_keys, ends, counts = (np.empty(m, np.int64) for m in (n, n, n, N_DIGITS))
-    return Desk(keys, spare_keys, np.empty(n, np.uint64), ends, counts)
+@compiled
+def _order_buckets(text, rows, starts, stop, buffers):
+    """Order the rows of each large bucket by DEPTH symbols; equal rows stay in their order."""
+    for bucket in range(starts.size):
+        first = np.int64(starts[bucket])
+        n = (np.int64(starts[bucket + 1]) if bucket + 1 < starts.size else stop) - first
+        depth = 0 if n > FEW else DEPTH
+        while depth < DEPTH:
+            if depth == 0:
+                buffers.ends[0] = n
+            n_alike, i = np.int64(0), np.int64(0)
+            while i < n:
+                end = buffers.ends[i]
+                if end - i > 1:
+                    n_alike += _order_run(text, rows[first : first + n], i, end, depth, buffers)
+                i = end
+            depth = depth + WORD if n_alike > 0 else DEPTH
 
 
 @inlined
-def order_bucket(text, rows, desk):
-    """Order rows by DEPTH symbols; equal rows stay in their order."""
-    desk.ends[0] = rows.size
-    for depth in range(0, DEPTH, WORD):
-        n_alike, i = np.int64(0), np.int64(0)
-        while i < rows.size:
-            end = desk.ends[i]
-            if end - i > 1:
-                n_alike += _order_run(text, rows, i, end, depth, desk)
-            i = end
-        if n_alike == 0:
-            return
-
-
-@inlined
-def _order_run(text, rows, start, stop, depth, desk):
+def _order_run(text, rows, start, stop, depth, buffers):
     """Order rows start to stop by the symbols from ``depth`` on; return how many of them are still equal."""
-    keys, ends = desk.keys, desk.ends
+    keys, ends = buffers.keys, buffers.ends
     for i in range(start, stop):
         if i + _AHEAD < stop:
             prefetch(text.words, (position_in(at(rows, i + _AHEAD)) + depth) >> 5)
         keys[i] = text_key(text.words, text.blocks, at(rows, i), text.k, depth)
-    _sort(rows, start, stop, desk)
+    _sort(rows, start, stop, buffers)
     n_alike, i = np.int64(0), start
     while i < stop:
         end = i + 1
@@ -253,9 +232,9 @@ def _order_run(text, rows, start, stop, depth, desk):
 
 
 @inlined
-def _sort(rows, start, stop, desk):
+def _sort(rows, start, stop, buffers):
     """Sort rows start to stop by their keys, which are not negative; equal rows stay in their order."""
-    keys, differ = desk.keys, differing(desk.keys, start, stop)
+    keys, differ = buffers.keys, differing(buffers.keys, start, stop)
     if differ == 0:
         return
     if stop - start <= _SMALL:
@@ -264,9 +243,9 @@ def _sort(rows, start, stop, desk):
     for digit in range(8):
         shift = np.uint64(8 * digit)
         if digit_of(differ, shift):
-            lay_out_digits(keys, start, stop, shift, desk.counts)
+            lay_out_digits(keys, start, stop, shift, buffers.counts)
             for j in range(start, stop):
-                to = next_place(desk.counts, at(keys, j), shift)
-                desk.spare_keys[to], desk.spare[to] = at(keys, j), at(rows, j)
+                to = next_place(buffers.counts, at(keys, j), shift)
+                buffers.spare_keys[to], buffers.spare[to] = at(keys, j), at(rows, j)
             for j in range(start, stop):
-                keys[j], rows[j] = at(desk.spare_keys, j), at(desk.spare, j)
+                keys[j], rows[j] = at(buffers.spare_keys, j), at(buffers.spare, j)

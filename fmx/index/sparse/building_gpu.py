@@ -5,9 +5,8 @@ buckets   the sampled positions, sorted by the buckets of their k-mers; their ro
 order     rows of large buckets: sorted by WORD symbols of the text; rows that are equal, by the next ones
 """
 
-from collections import namedtuple
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ...machines.gpu import memory_beside
 from ...machines.jobs import Array, choose, do
 from ..layouts import MAX_W, bucket_bits
 from ..reference import find_block
+from .building import Text
 from .minimizers_gpu import N_STEPS, in_turn, make_steps, next_hashes
 from .table import DEPTH, FEW, WORD, SparseTable, bucket_of, canonical, row_of, text_key
 
@@ -32,17 +32,6 @@ _N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
 _BYTES = 32  # for each row while sorting by buckets; later, rows of large buckets take 40
 
 
-class GpuText(NamedTuple):
-    """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
-
-    words: Array
-    blocks: Array
-    n: int
-    k: int
-    w: int
-    n_bits: int
-
-
 @kernel
 def sample_kernel(text, steps, n_threads, bits):
     """Set a bit in ``bits`` (uint32) for each position of a Text whose k-mer is the smallest of a window.
@@ -50,10 +39,10 @@ def sample_kernel(text, steps, n_threads, bits):
     A block of n_threads hashes n_threads * _ROLLED k-mers and decides for all but MAX_W of them at both ends.
     Shared memory: 4 bytes for each, times 17 / 16.
     """
-    own, hashes, k = thread_in_block(), cuda.shared.array(0, UINT32), text.k
-    n_told = n_threads * _ROLLED - 2 * MAX_W
-    start = (thread_index() - own) // n_threads * n_told
-    position = start - MAX_W + _ROLLED * own
+    thread, hashes, k = thread_in_block(), cuda.shared.array(0, UINT32), text.k
+    n_decided = n_threads * _ROLLED - 2 * MAX_W
+    start = (thread_index() - thread) // n_threads * n_decided
+    position = start - MAX_W + _ROLLED * thread
     # Each thread hashes _ROLLED adjacent k-mers into shared memory.
     if 0 <= position < text.n:
         forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
@@ -64,14 +53,14 @@ def sample_kernel(text, steps, n_threads, bits):
         leaves = np.uint32(symbols(text.words, 0, position, _ROLLED - 1))
         odd, even = in_turn(np.uint32(symbols(text.words, 0, position + k - 1, _ROLLED)), leaves)
         for j in range(0, _ROLLED, 2):
-            shift, place = np.uint32(28 - 2 * j), (_ROLLED + 1) * own + j
+            shift, place = np.uint32(28 - 2 * j), (_ROLLED + 1) * thread + j
             forward, reverse = next_hashes(steps, forward, reverse, (odd >> shift) & np.uint32(15))
             hashes[place] = np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31))
             forward, reverse = next_hashes(steps, forward, reverse, (even >> shift) & np.uint32(15))
             hashes[place + 1] = np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31))
     sync_block()
     # Each warp decides for 32 positions at a time and writes their bits as one word.
-    for i in range(own, n_told, n_threads):
+    for i in range(thread, n_decided, n_threads):
         is_sampled = False
         if start + i + k <= text.n:
             block = find_block(text.blocks, start + i)
@@ -79,9 +68,9 @@ def sample_kernel(text, steps, n_threads, bits):
             end = begin + at(text.blocks.length, block)
             if start + i + k <= end and end - begin >= k + text.w - 1:
                 is_sampled = _is_smallest(hashes, i + MAX_W, text.w, start + i - begin, end - k - start - i)
-        found = ballot(is_sampled)
-        if own & 31 == 0 and start + i < text.n:
-            bits[(start + i) >> 5] = np.uint32(found)
+        sampled = ballot(is_sampled)
+        if thread & 31 == 0 and start + i < text.n:
+            bits[(start + i) >> 5] = np.uint32(sampled)
 
 
 @inlined
@@ -94,40 +83,31 @@ def _hash_at(hashes, i):
 def _is_smallest(hashes, i, w, before, after):
     """Return whether hash i is the smallest of a window of w, given the hashes ``before`` and ``after``
     it."""
-    own, left, right = _hash_at(hashes, i), np.int64(0), np.int64(0)
+    smallest, left, right = _hash_at(hashes, i), np.int64(0), np.int64(0)
     before, after = min(before, w - 1), min(after, w - 1)
-    while left < before and _hash_at(hashes, i - left - 1) >= own:
+    while left < before and _hash_at(hashes, i - left - 1) >= smallest:
         left += 1
-    while right < after and left + right < w - 1 and _hash_at(hashes, i + right + 1) >= own:
+    while right < after and left + right < w - 1 and _hash_at(hashes, i + right + 1) >= smallest:
         right += 1
     return left + right >= w - 1
 
 
-Sampled = namedtuple("Sampled", "bits")
-
-
-@choose.register(Sampled)
-def _choose_sampled(choice, i):
+@choose.of("bits")
+def Sampled(choice, i):
     """Choose the positions whose ``bits``, uint32, are set."""
     return np.int64(i) if (np.int64(at(choice.bits, i >> 5)) >> (i & 31)) & 1 else np.int64(-1)
 
 
-FindBuckets = namedtuple("FindBuckets", "text positions keys")
-
-
-@do.register(FindBuckets)
-def _find_buckets(job, stretch, start, stop):
+@do.of("text positions keys")
+def FindBuckets(job, stretch, start, stop):
     """Set ``keys`` uint64 to the buckets of the k-mers at ``positions``."""
     for i in range(start, stop):
         kmer, _ = canonical(job.text.words, 0, np.int64(at(job.positions, i)), job.text.k)
         job.keys[i] = bucket_of(kmer, job.text.n_bits)
 
 
-MakeRows = namedtuple("MakeRows", "text positions rows")
-
-
-@do.register(MakeRows)
-def _make_rows(job, stretch, start, stop):
+@do.of("text positions rows")
+def MakeRows(job, stretch, start, stop):
     """Make the ``rows`` uint64 of ``positions``."""
     text = job.text
     for i in range(start, stop):
@@ -139,11 +119,8 @@ def _make_rows(job, stretch, start, stop):
         job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
 
 
-FindBucketStarts = namedtuple("FindBucketStarts", "keys starts")
-
-
-@do.register(FindBucketStarts)
-def _find_starts(job, stretch, start, stop):
+@do.of("keys starts")
+def FindBucketStarts(job, stretch, start, stop):
     """Set ``starts`` uint32 to the first of ``keys``, ascending, that is not less than each bucket."""
     for i in range(start, stop):
         first = np.int64(at(job.keys, i - 1)) + 1 if i > 0 else np.int64(0)
@@ -152,32 +129,23 @@ def _find_starts(job, stretch, start, stop):
             job.starts[bucket] = i
 
 
-InLarge = namedtuple("InLarge", "keys starts")
-
-
-@choose.register(InLarge)
-def _choose_in_large(choice, i):
+@choose.of("keys starts")
+def InLarge(choice, i):
     """Choose the rows that share a bucket, by ``keys``, with at least FEW others."""
     bucket = np.int64(at(choice.keys, i))
     n = np.int64(at(choice.starts, bucket + 1)) - np.int64(at(choice.starts, bucket))
     return np.int64(i) if n > FEW else np.int64(-1)
 
 
-FindGroups = namedtuple("FindGroups", "keys starts slots groups")
-
-
-@do.register(FindGroups)
-def _group(job, stretch, start, stop):
+@do.of("keys starts slots groups")
+def FindGroups(job, stretch, start, stop):
     """Set ``groups`` uint64 of rows ``slots`` to the first row of their bucket."""
     for i in range(start, stop):
         job.groups[i] = at(job.starts, np.int64(at(job.keys, np.int64(at(job.slots, i)))))
 
 
-ReadText = namedtuple("ReadText", "text rows slots depth read order")
-
-
-@do.register(ReadText)
-def _read_text(job, stretch, start, stop):
+@do.of("text rows slots depth read order")
+def ReadText(job, stretch, start, stop):
     """Set ``read`` uint64 to text from ``depth`` on for rows ``slots``, and ``order`` uint32 to 0, 1, ..."""
     text = job.text
     for i in range(start, stop):
@@ -186,31 +154,22 @@ def _read_text(job, stretch, start, stop):
         job.order[i] = i
 
 
-Take = namedtuple("Take", "source order taken")
-
-
-@do.register(Take)
-def _take(job, stretch, start, stop):
+@do.of("source order taken")
+def Take(job, stretch, start, stop):
     """Set ``taken[i] = source[order[i]]``, uint64."""
     for i in range(start, stop):
         job.taken[i] = at(job.source, np.int64(at(job.order, i)))
 
 
-TakeRows = namedtuple("TakeRows", "rows slots order taken")
-
-
-@do.register(TakeRows)
-def _take_rows(job, stretch, start, stop):
+@do.of("rows slots order taken")
+def TakeRows(job, stretch, start, stop):
     """Set ``taken[i] = rows[slots[order[i]]]``."""
     for i in range(start, stop):
         job.taken[i] = at(job.rows, np.int64(at(job.slots, np.int64(at(job.order, i)))))
 
 
-PutRows = namedtuple("PutRows", "taken slots rows")
-
-
-@do.register(PutRows)
-def _put_rows(job, stretch, start, stop):
+@do.of("taken slots rows")
+def PutRows(job, stretch, start, stop):
     """Set ``rows[slots[i]] = taken[i]``."""
     for i in range(start, stop):
         job.rows[np.int64(at(job.slots, i))] = at(job.taken, i)
@@ -219,16 +178,13 @@ def _put_rows(job, stretch, start, stop):
 @inlined
 def _is_alike(alike, i, j):
     """Return whether i and j are in one group, read the same, and their blocks go on."""
-    own = at(alike.read, i)
-    goes_on = np.int64(own & np.uint64(63)) == WORD
-    return goes_on and own == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
+    key = at(alike.read, i)
+    goes_on = np.int64(key & np.uint64(63)) == WORD
+    return goes_on and key == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
 
 
-Alike = namedtuple("Alike", "groups read")
-
-
-@choose.register(Alike)
-def _choose_alike(choice, i):
+@choose.of("groups read")
+def Alike(choice, i):
     """Choose the rows that ``read`` the same as a neighbour in their group, and whose blocks go on."""
     is_alike = i > 0 and _is_alike(choice, i, i - 1)
     if not is_alike:
@@ -236,11 +192,8 @@ def _choose_alike(choice, i):
     return np.int64(i) if is_alike else np.int64(-1)
 
 
-Narrow = namedtuple("Narrow", "alike slots chosen to_slots to_groups")
-
-
-@do.register(Narrow)
-def _narrow(job, stretch, start, stop):
+@do.of("alike slots chosen to_slots to_groups")
+def Narrow(job, stretch, start, stop):
     """Take the chosen ``slots``, each with the first row that reads the same as its new group."""
     for i in range(start, stop):
         chosen = np.int64(at(job.chosen, i))
@@ -269,10 +222,10 @@ def build_sparse(
 ) -> SparseTable:  # fmt: skip
     """Build the SparseTable of a part, n_text symbols packed in ``words``, on a Gpu, as its name states."""
     n_bits = bucket_bits(n_text, name.w)
-    text = GpuText(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
+    text = Text(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
     bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
-    n_told = n_threads * _ROLLED - 2 * MAX_W
-    how = -(-n_text // n_told), n_threads, 0, n_threads * (_ROLLED + 1) * 4
+    n_decided = n_threads * _ROLLED - 2 * MAX_W
+    how = -(-n_text // n_decided), n_threads, 0, n_threads * (_ROLLED + 1) * 4
     sample_kernel[how](text, backend.take(make_steps(name.k)), n_threads, bits)
     positions = backend.select(Sampled(bits), n_text)
     done(0.4)
@@ -282,7 +235,7 @@ def build_sparse(
     return SparseTable(rows, starts, name.k, name.w)
 
 
-def rows_of(backend: "Backend", text: GpuText, positions: Array) -> tuple[Any, Any]:
+def rows_of(backend: "Backend", text: Text, positions: Array) -> tuple[Any, Any]:
     """Return (rows, starts) of the sampled positions, uint32 ascending, on the backend."""
     n = positions.size
     keys, starts = backend.empty(n, np.uint64), backend.empty((1 << text.n_bits) + 1, np.uint32)
@@ -303,7 +256,7 @@ def rows_of(backend: "Backend", text: GpuText, positions: Array) -> tuple[Any, A
     return rows, starts
 
 
-def _order(backend: "Backend", text: GpuText, rows: Array, slots: Array, groups: Array) -> None:
+def _order(backend: "Backend", text: Text, rows: Array, slots: Array, groups: Array) -> None:
     """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, first rows."""
     for depth in range(0, DEPTH, WORD):
         n = slots.size
@@ -313,9 +266,9 @@ def _order(backend: "Backend", text: GpuText, rows: Array, slots: Array, groups:
         spare, spare_order = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
         backend.run(ReadText(text, rows, slots, np.int64(depth), read, order), n)
         read, order = backend.sort_pairs(read, order, spare, spare_order, 2 * WORD + 6)
-        own, spare, spare_order = (backend.empty(n, kind) for kind in (np.uint64, np.uint64, np.uint32))
-        backend.run(Take(groups, order, own), n)
-        groups, order = backend.sort_pairs(own, order, spare, spare_order, int(rows.size).bit_length())
+        of_order, spare, spare_order = (backend.empty(n, kind) for kind in (np.uint64, np.uint64, np.uint32))
+        backend.run(Take(groups, order, of_order), n)
+        groups, order = backend.sort_pairs(of_order, order, spare, spare_order, int(rows.size).bit_length())
         taken = backend.empty(n, np.uint64)
         backend.run(TakeRows(rows, slots, order, taken), n)
         backend.run(PutRows(taken, slots, rows), n)

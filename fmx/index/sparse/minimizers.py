@@ -11,24 +11,9 @@ places at a time.
 
 import numpy as np
 
+from ...compiler import simd
 from ...compiler.functions import inlined
-from ...compiler.simd import (
-    LANES,
-    choose,
-    codes,
-    common,
-    differ,
-    equal_bits,
-    fill,
-    load,
-    maximum,
-    minimum,
-    plus,
-    rotate,
-    shifted,
-    signs,
-    store,
-)
+from ...compiler.simd import LANES, fill, load, store
 from ...input.dna import WORD, symbols
 from ..layouts import MAX_W
 
@@ -52,39 +37,34 @@ def hash_kmers(words, first, start, n, k, room):
     a, c, g, t = fill(room, _A), fill(room, _C), fill(room, _G), fill(room, _T)
     zero, one, two = fill(room, 0), fill(room, 1), fill(room, 2)
     for i in range(0, size, LANES):
-        v = codes(symbols(words, first, start + i, WORD))
-        store(room, _FORWARD + i, choose(v, zero, a, choose(v, one, c, choose(v, two, g, t))))
-        store(room, _REVERSE + i, choose(v, zero, t, choose(v, one, g, choose(v, two, c, a))))
+        v = simd.codes(symbols(words, first, start + i, WORD))
+        store(room, _FORWARD + i, simd.choose(v, zero, a, simd.choose(v, one, c, simd.choose(v, two, g, t))))
+        store(room, _REVERSE + i, simd.choose(v, zero, t, simd.choose(v, one, g, simd.choose(v, two, c, a))))
     p, done = 1, 0
     while p <= k:
         if k & p:
-            _append(room, size, p, done)
+            # Extend the hashes of ``done`` symbols by p more.
+            for i in range(0, size, LANES):
+                forward, reverse = load(room, _FORWARD + i + done), load(room, _REVERSE + i + done)
+                if done:
+                    forward = simd.differ(forward, simd.rotate(load(room, _HASH + i), p))
+                    reverse = simd.differ(load(room, _OTHER + i), simd.rotate(reverse, done))
+                store(room, _HASH + i, forward)
+                store(room, _OTHER + i, reverse)
             done += p
         p *= 2
         if p <= k:
             _double(room, size, p // 2)
     for i in range(0, size, LANES):
-        store(room, _HASH + i, plus(load(room, _HASH + i), load(room, _OTHER + i)))
-
-
-@inlined
-def _append(room, size, p, done):
-    """Extend hashes of ``done`` symbols by p more, using the hashes of p."""
-    for i in range(0, size, LANES):
-        forward, reverse = load(room, _FORWARD + i + done), load(room, _REVERSE + i + done)
-        if done:
-            forward = differ(forward, rotate(load(room, _HASH + i), p))
-            reverse = differ(load(room, _OTHER + i), rotate(reverse, done))
-        store(room, _HASH + i, forward)
-        store(room, _OTHER + i, reverse)
+        store(room, _HASH + i, simd.plus(load(room, _HASH + i), load(room, _OTHER + i)))
 
 
 @inlined
 def _double(room, size, p):
     """Turn hashes of p symbols into those of 2p."""
     for i in range(0, size, LANES):
-        forward = differ(rotate(load(room, _FORWARD + i), p), load(room, _FORWARD + i + p))
-        reverse = differ(load(room, _REVERSE + i), rotate(load(room, _REVERSE + i + p), p))
+        forward = simd.differ(simd.rotate(load(room, _FORWARD + i), p), load(room, _FORWARD + i + p))
+        reverse = simd.differ(load(room, _REVERSE + i), simd.rotate(load(room, _REVERSE + i + p), p))
         store(room, _FORWARD + i, forward)
         store(room, _REVERSE + i, reverse)
 
@@ -116,19 +96,19 @@ def find_minimizers(room, n, w):
 @inlined
 def _least_of_two(room, base, n, p):
     for i in range(base, base + n, LANES):
-        store(room, i, minimum(load(room, i), load(room, i + p)))
+        store(room, i, simd.minimum(load(room, i), load(room, i + p)))
 
 
 @inlined
 def _most_of_two(room, base, n, p):
     for i in range(base, base + n, LANES):
-        store(room, i, maximum(load(room, i), load(room, i + p)))
+        store(room, i, simd.maximum(load(room, i), load(room, i + p)))
 
 
 @inlined
 def minimizers(room, i, w):
     """Return a uint32: bit j is set if k-mer i + j of those hashed is the smallest of a window."""
-    return equal_bits(load(room, _HASH + i), load(room, _FORWARD + MAX_W + i - w + 1))
+    return simd.equal_bits(load(room, _HASH + i), load(room, _FORWARD + MAX_W + i - w + 1))
 
 
 @inlined
@@ -142,37 +122,26 @@ def smallest_kmers(words, first, start, k, w, room):
     forward, reverse, place = fill(room, 0), fill(room, 0), fill(room, 0)
     best, entering = fill(room, _HIGH), fill(room, 0)
     for i in range(k + w - 1):
-        if i & 15 == 0:
-            entering = _sixteen(words, first, start, i, room)
-        added = _bits_of(room, entering)
-        entering = shifted(entering, 2)
+        if i & 15 == 0:  # the next 16 symbols, the first in the highest bits
+            for lane in range(LANES):
+                room[lane] = np.int32(np.uint32(symbols(words, first[lane], start[lane] + i, 16)))
+            entering = load(room, 0)
+        high = simd.common(simd.signs(entering), fill(room, _A ^ _G))
+        low = simd.common(simd.signs(simd.shifted(entering, 1)), fill(room, _A ^ _C))
+        added = simd.differ(simd.differ(high, low), fill(room, _A))
+        entering = simd.shifted(entering, 2)
         store(room, LANES * (i + 1), added)
-        forward = differ(rotate(forward, 1), added)
-        added = rotate(differ(added, both), k - 1)
+        forward = simd.differ(simd.rotate(forward, 1), added)
+        added = simd.rotate(simd.differ(added, both), k - 1)
         if i < k:
-            reverse = differ(rotate(reverse, 31), added)
+            reverse = simd.differ(simd.rotate(reverse, 31), added)
         else:
             gone = load(room, LANES * (i + 1 - k))
-            forward = differ(forward, rotate(gone, k))
-            reverse = differ(rotate(differ(reverse, differ(gone, both)), 31), added)
+            forward = simd.differ(forward, simd.rotate(gone, k))
+            reverse = simd.differ(simd.rotate(simd.differ(reverse, simd.differ(gone, both)), 31), added)
         if i >= k - 1:
-            x = plus(forward, reverse)
-            smaller = minimum(best, x)
-            place = choose(smaller, best, place, fill(room, i - k + 1))
+            x = simd.plus(forward, reverse)
+            smaller = simd.minimum(best, x)
+            place = simd.choose(smaller, best, place, fill(room, i - k + 1))
             best = smaller
     store(room, 0, place)
-
-
-@inlined
-def _sixteen(words, first, start, i, room):
-    """Return the 16 symbols i after start[lane] of each string, as lanes, the first in the highest bits."""
-    for lane in range(LANES):
-        room[lane] = np.int32(np.uint32(symbols(words, first[lane], start[lane] + i, 16)))
-    return load(room, 0)
-
-
-@inlined
-def _bits_of(room, v):
-    """Return the hash bits of the base in the highest two bits of each lane."""
-    first, second = common(signs(v), fill(room, _A ^ _G)), common(signs(shifted(v, 1)), fill(room, _A ^ _C))
-    return differ(differ(first, second), fill(room, _A))

@@ -68,9 +68,9 @@ def _try_two(room, state, bases, shift, place):
 @device
 def _better(forward, reverse, place, best, best_place):
     """Return (the smaller one of a k-mer's hash and the best one so far, its place)."""
-    own = np.int32(np.uint32(forward + reverse))
-    if own < best:
-        return own, place
+    kmer = np.int32(np.uint32(forward + reverse))
+    if kmer < best:
+        return kmer, place
     return best, best_place
 
 
@@ -143,9 +143,9 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
             # The last round has fewer k-mers.
             forward, reverse, best, best_place = state
             for j in range(n - 16 * i):
-                ours = bases[1] if j & 1 else bases[0]
-                own = (ours >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
-                forward, reverse = next_hashes(room, forward, reverse, own)
+                pair = bases[1] if j & 1 else bases[0]
+                pair = (pair >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
+                forward, reverse = next_hashes(room, forward, reverse, pair)
                 best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
             state = forward, reverse, best, best_place
     return np.int64(state[3])
