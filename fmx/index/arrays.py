@@ -25,7 +25,7 @@ class ArraySpec(NamedTuple):
     def takes(self, shape: Sequence) -> bool:
         """Return whether an array may have this shape."""
         return len(shape) == len(self.shape) and all(
-            wanted in (None, n) for wanted, n in zip(self.shape, shape, strict=True)
+            required in (None, n) for required, n in zip(self.shape, shape, strict=True)
         )
 
 
@@ -48,6 +48,8 @@ def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
 
 
 # Names and sizes of arrays, from meta.json.  An index in several parts has folders part0, part1 ...
+
+OF_REFERENCE = "contig_", "block_", "group_"
 
 
 def part_sizes(meta: dict) -> list:
@@ -82,4 +84,4 @@ def own_sizes(meta: dict) -> dict:
 
 def of_reference(array_name: str) -> bool:
     """Return whether an array, by its own name, describes contigs rather than the searchable text."""
-    return array_name.startswith(("contig_", "block_", "group_"))
+    return array_name.startswith(OF_REFERENCE)

@@ -113,14 +113,14 @@ def load(
     path = Path(path)
     meta = store.read_meta(path)
     ways = _choose(meta, layout, method, max_memory)
-    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), ways, with_text)]
-    arrays = store.read_checked(path, meta, wanted, n_threads, verify)
+    names = [name for name in meta["arrays"] if _is_read(own_name(name), ways, with_text)]
+    arrays = store.read_checked(path, meta, names, n_threads, verify)
     return _opened(path, meta, arrays, ways)
 
 
-def take(held: "MemoryIndex", layout: str | None = None, method: str = "auto") -> FMIndex | JoinedIndex:
+def take(index: "MemoryIndex", layout: str | None = None, method: str = "auto") -> FMIndex | JoinedIndex:
     """Open a MemoryIndex, which includes its text; arguments as for ``load``.  Raises UnsupportedError."""
-    return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None))
+    return _opened(None, index.meta, index.arrays, _choose(index.meta, layout, method, None))
 
 
 def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None) -> list:
@@ -136,52 +136,72 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
         method = "verify" if meta["layouts"] else "sparse"
     if method != "sparse":
         return [_choose_full(meta, layout, method, max_memory)]
-    held = meta.get("sparse")
-    named = layout in (None, "auto", "sparse") or str(parse_sparse(layout)) == held
-    if held is None or not named:
+    sparse, n_bytes = meta.get("sparse"), plan.ways_to_search(meta)
+    is_named = layout in (None, "auto", "sparse") or str(parse_sparse(layout)) == sparse
+    if sparse is None or not is_named:
         raise _has_no(layout or "sparse", meta)
-    spare = max_memory and max_memory - plan.ways_to_search(meta)[held]
-    fits = not spare or any(n <= spare for way, n in plan.ways_to_search(meta).items() if way != held)
-    has_other = meta["layouts"] and fits
-    return [("sparse", held), *([_choose_full(meta, None, "auto", spare)] if has_other else [])]
+    spare = max_memory and max_memory - n_bytes.pop(sparse)
+    has_other = meta["layouts"] and (not spare or min(n_bytes.values()) <= spare)
+    return [("sparse", sparse), *([_choose_full(meta, None, "auto", spare)] if has_other else [])]
 
 
 def _choose_full(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
     """Return (method, layout or None) for a method that finds strings of any length."""
-    method, layout = _choose_method(meta, layout, method, max_memory)
-    return method, _choose_layout(meta, layout) if method == "backward" else None
+    if method == "verify" and layout is not None:
+        raise UnsupportedError("--method verify cannot be combined with --layout: omit one of them")
+    if not meta["layouts"]:
+        what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
+        why = f"has only {meta['sparse']}, but this command needs {what}"
+        if layout not in (None, "auto"):
+            why = f"has no layout {layout}, only {meta['sparse']}"
+        raise UnsupportedError(
+            f"this index {why}: build it again with --layout {meta['sparse']},{layouts.DEFAULT}"
+        )
+    if method == "auto" and layout in (None, "auto"):
+        way, _ = plan.choose_way(meta, max_memory, any_length=True)
+        return ("verify", None) if way == "verify" else ("backward", way)
+    if method == "verify":
+        if "seed_starts" not in part_arrays(meta, 0):
+            raise UnsupportedError(
+                "this index has no whole suffix array, so it cannot seed and verify: build it without "
+                "--sa-rate"
+            )
+        return method, None
+    if layout is None or layout == "auto":
+        return "backward", meta["layouts"][0]
+    for name in layouts.matching(layout):
+        if str(name) in meta["layouts"]:
+            return "backward", str(name)
+    raise _has_no(layout, meta)
 
 
 def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex | JoinedIndex:
-    """Return an index from its arrays, which include all that ``_is_wanted`` selects."""
+    """Return an index from its arrays, which include all that ``_is_read`` selects."""
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:
         return _part(path, meta, 0, reference, ways, arrays)
     parts = []
     for number in range(n_parts):
-        own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
-        blocks = part_of(reference, *part_span(meta, number))
-        parts.append(_part(path, meta, number, blocks, ways, own))
+        of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
+        part = part_of(reference, *part_span(meta, number))
+        parts.append(_part(path, meta, number, part, ways, of_part))
     return JoinedIndex(path, meta, reference, tuple(parts))
 
 
 def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
     """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
-    from .disk.verify import contradictions, sparse_holds
+    from .disk.verify import contradictions
 
     arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
     reference = _reference(path, meta, arrays)
     for number, n in enumerate(part_sizes(meta)):
-        own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
+        of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
         blocks = part_of(reference, *part_span(meta, number)).blocks
-        if "sparse" in meta and not sparse_holds(meta["sparse"], own, blocks, n, n_threads):
-            raise store.not_whole(path, f"not a valid index ({meta['sparse']} does not match its text)")
-        if not meta["layouts"]:
-            continue
-        held = {name: _load_layout(name, own) for name in meta["layouts"]}
-        lcp = _lcp_of(own) if "lcp.rank" in own else None
-        for wrong in contradictions(held, _load_sa(meta, number, own), lcp, n, n_threads):
+        tables = {name: _load_layout(name, of_part) for name in meta["layouts"]}
+        sa = _load_sa(meta, number, of_part) if tables else None
+        lcp = _lcp_of(of_part) if "lcp.rank" in of_part else None
+        for wrong in contradictions(of_part, meta.get("sparse"), blocks, tables, sa, lcp, n, n_threads):
             raise store.not_whole(path, f"not a valid index ({wrong})")
 
 
@@ -226,12 +246,12 @@ def _part(
 
 def load_lcp(index: FMIndex) -> tuple:
     """Load (LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
-    held = part_arrays(index.meta, index.number)
-    if "lcp.rank" not in held:
+    of_part = part_arrays(index.meta, index.number)
+    if "lcp.rank" not in of_part:
         raise UnsupportedError(
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
-    names = {key: name for key, name in held.items() if key.startswith("lcp.")}
+    names = {key: name for key, name in of_part.items() if key.startswith("lcp.")}
     arrays = store.read_checked(str(index.path), index.meta, names.values())
     return _lcp_of({key: arrays[name] for key, name in names.items()})
 
@@ -242,35 +262,7 @@ def _lcp_of(arrays: dict) -> tuple:
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 
-def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
-    """Return (method, layout or None)."""
-    if method == "auto" and layout in (None, "auto"):
-        _refuse_sparse(meta, method)
-        way, _ = plan.choose_way(meta, max_memory, any_length=True)
-        return ("verify", None) if way == "verify" else ("backward", way)
-    if method == "verify" and layout is not None:
-        raise UnsupportedError("--method verify cannot be combined with --layout: omit one of them")
-    _refuse_sparse(meta, method, layout)
-    if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
-        raise UnsupportedError(
-            "this index has no whole suffix array, so it cannot seed and verify: build it without --sa-rate"
-        )
-    return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
-
-
-def _refuse_sparse(meta: dict, method: str, layout: str | None = None) -> None:
-    """Raise UnsupportedError if the index has only a sparse suffix array."""
-    if not meta["layouts"]:
-        what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
-        why = f"has only {meta['sparse']}, but this command needs {what}"
-        if layout not in (None, "auto"):
-            why = f"has no layout {layout}, only {meta['sparse']}"
-        raise UnsupportedError(
-            f"this index {why}: build it again with --layout {meta['sparse']},{layouts.DEFAULT}"
-        )
-
-
-def _is_wanted(array_name: str, ways: list, with_text: bool) -> bool:
+def _is_read(array_name: str, ways: list, with_text: bool) -> bool:
     """Return whether one of these ways to search needs an array."""
     if of_reference(array_name):
         return True
@@ -297,15 +289,6 @@ def _load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
     return FullSA(arrays["sa_positions"])
 
 
-def _choose_layout(meta: dict, layout: str | None) -> str:
-    if layout is None:
-        return meta["layouts"][0]
-    for name in layouts.matching(layout):
-        if str(name) in meta["layouts"]:
-            return str(name)
-    raise _has_no(layout, meta)
-
-
 def _has_no(layout: str, meta: dict) -> UnsupportedError:
     has = ", ".join([*meta["layouts"], *filter(None, [meta.get("sparse")])])
     if "sparse" not in meta and parse_sparse(layout):
@@ -322,28 +305,24 @@ _SUFFIX = r"\.fmx$"
 def join(indexes: Sequence) -> JoinedIndex:
     """Join several opened indexes, FMIndex or JoinedIndex, in their order."""
     references = [index.reference for index in indexes]
-    symbols = _ahead([own.n_text for own in references])
-    contigs = _ahead([len(own.names) for own in references])
+    n_text, n_contigs = np.array([(each.n_text, len(each.names)) for each in references]).T
     columns = [
-        (blocks.text_start + n, blocks.contig + c, blocks.contig_start, blocks.length)
-        for blocks, n, c in zip([own.blocks for own in references], symbols, contigs, strict=True)
+        (each.blocks.text_start + n, each.blocks.contig + c, each.blocks.contig_start, each.blocks.length)
+        for each, n, c in zip(
+            references, np.cumsum(n_text) - n_text, np.cumsum(n_contigs) - n_contigs, strict=True
+        )
     ]
-    n_text, sizes = sum(own.n_text for own in references), [part_sizes(index.meta) for index in indexes]
-    of_contig = np.repeat(np.arange(len(indexes), dtype=np.uint32), [len(own.names) for own in references])
+    of_contig = np.repeat(np.arange(len(indexes), dtype=np.uint32), n_contigs)
     whole = Reference(
-        [name for own in references for name in own.names],
-        np.concatenate([own.lengths for own in references]),
-        np.concatenate([own.md5 for own in references]),
+        [name for each in references for name in each.names],
+        np.concatenate([each.lengths for each in references]),
+        np.concatenate([each.md5 for each in references]),
         make_blocks(*map(np.concatenate, zip(*columns, strict=True))),
-        n_text,
+        int(n_text.sum()),
         Groups(stems_of([index.path for index in indexes], _SUFFIX), of_contig, "indexes"),
     )
-    meta = {"n_text": n_text, "parts": [n for own in sizes for n in own]}
+    meta = {"n_text": whole.n_text, "parts": [n for index in indexes for n in part_sizes(index.meta)]}
     return JoinedIndex(indexes[0].path, meta, whole, tuple(part for index in indexes for part in index.parts))
-
-
-def _ahead(sizes: Sequence[int]) -> np.ndarray:
-    return np.cumsum(sizes) - sizes
 
 
 def refuse_same_names(index: JoinedIndex, remedy: str) -> None:

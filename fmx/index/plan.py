@@ -6,14 +6,14 @@ small layout with a sampled suffix array needs a sixth.  Sizes are the bytes tha
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedError, bytes_of
 from ..system import process
 from . import layouts, prefix_table, seed_table
-from .arrays import of_reference, own_sizes
+from .arrays import OF_REFERENCE, own_sizes
 from .layouts import SparseName, parse_sparse
 from .reference import MAX_SYMBOLS
 
@@ -61,58 +61,35 @@ def free_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def verify_bytes(sizes: Sequence[int]) -> int:
-    """Return the bytes of suffix array, packed text, seed table and prefix table, for seed and verify.
-
-    ``sizes``: symbols of each part of the text; the largest part sets the string lengths of all tables.
-    """
-    n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
-    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes)
-
-
-def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int) -> int:
-    """Return the bytes of layout, suffix array (with marks if sampled) and prefix table: backward search."""
-    n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
-    sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
-    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes)
-
-
-def sparse_bytes(sizes: Sequence[int], name: SparseName) -> int:
-    """Return the bytes of rows, buckets and packed text, for a search by a sparse suffix array."""
-    return sum(int(name.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
-
-
-def _other_bytes(sizes: Sequence[int]) -> int:
-    """Return the bytes of the prefix tables and of everything small."""
-    return len(sizes) * 8 * prefix_table.n_pairs(prefix_table.default_length(max(sizes))) + _CONTIGS
-
-
 def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     """Plan the fastest index whose search fits into ``max_memory`` bytes (default: half of the free memory).
 
-    ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none fits.
+    ``sizes``: symbols of each part of the text; the largest part sets the string lengths of all tables.
+    Raises UnsupportedError if none fits.
     """
     limit = max_memory or available_memory() // 2
     allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
-    needed = verify_bytes(sizes)
-    if needed <= limit:
-        reason = f"the seed-and-verify search needs {bytes_of(needed)} of memory; the limit is {allowed}"
-        return Plan(CHOICES[0][0], 1, "verify", needed, reason)
-    too_large = f"the seed-and-verify search would need {bytes_of(needed)} of memory, more than {allowed}"
-    sparse = SparseName()
-    smaller = sparse_bytes(sizes, sparse)
-    if smaller <= limit:
-        reason = (
-            f"{too_large}; {sparse} needs {bytes_of(smaller)}, for reads of {sparse.shortest} bases or more"
-        )
-        return Plan(str(sparse), 1, "sparse", smaller, reason)
+    n_text, longest, sparse = sum(sizes), max(sizes), SparseName()
+    small = len(sizes) * 8 * prefix_table.n_pairs(prefix_table.default_length(longest)) + _CONTIGS
+    seeds = len(sizes) * 4 * 4 ** seed_table.default_length(longest)
+    verify = 4 * n_text + n_text // 4 + seeds + small
+    if verify <= limit:
+        reason = f"the seed-and-verify search needs {bytes_of(verify)} of memory; the limit is {allowed}"
+        return Plan(CHOICES[0][0], 1, "verify", verify, reason)
+    too_large = f"the seed-and-verify search would need {bytes_of(verify)} of memory, more than {allowed}"
+    n_bytes = sum(int(sparse.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
+    if n_bytes <= limit:
+        finds = f"needs {bytes_of(n_bytes)}, for reads of {sparse.shortest} bases or more"
+        return Plan(str(sparse), 1, "sparse", n_bytes, f"{too_large}; {sparse} {finds}")
     for layout, sa_rate in CHOICES:
-        smaller = backward_bytes(sizes, layout, sa_rate)
-        if smaller <= limit:
-            reason = f"{too_large}; backward search over {layout} needs {bytes_of(smaller)}"
-            return Plan(layout, sa_rate, "backward", smaller, reason)
+        name = layouts.parse_name(layout, longest)
+        sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6  # with marks
+        n_bytes = int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + small
+        if n_bytes <= limit:
+            reason = f"{too_large}; backward search over {layout} needs {bytes_of(n_bytes)}"
+            return Plan(layout, sa_rate, "backward", n_bytes, reason)
     raise UnsupportedError(
-        f"searching this reference needs at least {bytes_of(smaller)} of memory, more than {allowed}: "
+        f"searching this reference needs at least {bytes_of(n_bytes)} of memory, more than {allowed}: "
         f"{'raise' if max_memory else 'set'} --max-memory, or split the reference by contigs"
     )
 
@@ -125,21 +102,16 @@ def ways_to_search(meta: dict) -> dict:
     """
     sizes, ways = own_sizes(meta), {}
 
-    def total(wanted: Callable[[str], bool]) -> int:
-        return sum(size for name, size in sizes.items() if wanted(name))
+    def total(*prefixes: str) -> int:
+        return sum(size for name, size in sizes.items() if name.startswith(prefixes))
 
-    shared = total(lambda name: "." not in name)
-    verify_only = sizes.get("seed_starts", 0) + sizes.get("text_words", 0)
+    shared = sum(size for name, size in sizes.items() if "." not in name)
     if "sparse" in meta:
-        prefix = f"{meta['sparse']}."
-        ways[meta["sparse"]] = sizes["text_words"] + total(
-            lambda name: of_reference(name) or name.startswith(prefix)
-        )
+        ways[meta["sparse"]] = total("text_words", *OF_REFERENCE, f"{meta['sparse']}.")
     if "seed_starts" in sizes:
         ways["verify"] = shared
     for layout in meta["layouts"]:
-        own = sum(size for name, size in sizes.items() if name.startswith(f"{layout}."))
-        ways[layout] = shared - verify_only + own
+        ways[layout] = shared - total("seed_starts", "text_words") + total(f"{layout}.")
     return ways
 
 
@@ -152,7 +124,7 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     """
     limit, ways = max_memory or available_memory(), ways_to_search(meta)
     if any_length:
-        ways = {way: n_bytes for way, n_bytes in ways.items() if not parse_sparse(way)}
+        ways.pop(meta.get("sparse"), None)
     whose = "may be used" if max_memory else "is free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:
@@ -200,10 +172,10 @@ class IndexOptions:
         Without layouts, ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for options that
         exclude each other or exceed the limits for such a text.
         """
-        given, longest = self, seed_table.longest_strings(max(sizes))
+        options, longest = self, seed_table.longest_strings(max(sizes))
         if list(self.layouts) == ["auto"]:
             chosen = plan_index(sizes, self.max_memory)
-            given = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
+            options = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
             progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
         elif not self.layouts:
             default, needs_sa = layouts.DEFAULT, self.sa_rate != 1 or self.prefix_length or self.with_lcp
@@ -215,26 +187,26 @@ class IndexOptions:
                     f"{SparseName().shortest} bases or more, and no IUPAC codes or primer pairs; for these, "
                     f"use --layout {layouts.DEFAULT}"
                 )
-            given = replace(self, layouts=[default])
-        if given.with_lcp and given.sa_rate != 1:
+            options = replace(self, layouts=[default])
+        if options.with_lcp and options.sa_rate != 1:
             raise UnsupportedError(
                 "--with-lcp needs the whole suffix array: omit --sa-rate, or raise --max-memory"
             )
-        names, sparse = named(given.layouts, max(sizes))
+        names, sparse = named(options.layouts, max(sizes))
         if not names:
-            if given.sa_rate != 1 or given.prefix_length or given.with_lcp:
+            if options.sa_rate != 1 or options.prefix_length or options.with_lcp:
                 raise UnsupportedError(
                     f"{sparse} alone has no suffix array: omit --sa-rate, --prefix-length and "
                     f"--with-lcp, or add a layout: --layout {sparse},{layouts.DEFAULT}"
                 )
-            return replace(given, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
-        if given.prefix_length and given.prefix_length > longest:
+            return replace(options, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
+        if options.prefix_length and options.prefix_length > longest:
             raise UnsupportedError(
-                f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
+                f"--prefix-length {options.prefix_length} is too long for a reference of {max(sizes):,} "
                 f"symbols: use at most {longest}"
             )
-        q = given.prefix_length or prefix_table.default_length(max(sizes))
-        return replace(given, layouts=names, sparse=sparse, prefix_length=q)
+        q = options.prefix_length or prefix_table.default_length(max(sizes))
+        return replace(options, layouts=names, sparse=sparse, prefix_length=q)
 
 
 def named(layout_names: Sequence, n_text: int | None = None) -> tuple:

@@ -1,13 +1,12 @@
-"""Every IndexSink keeps the arrays that it was given, and says the same of them."""
+"""Each of IndexSink keeps the arrays that it was given, and says the same of them."""
 
 import json
 
 import numpy as np
-import protocols
 import pytest
 
 from fmx.index.disk.store import META
-from fmx.index.disk.writer import IndexExtender, IndexSink, IndexWriter, MemoryIndex
+from fmx.index.disk.writer import IndexWriter, MemoryIndex
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])
@@ -15,7 +14,6 @@ def test_a_sink_tells_what_it_was_given(kind, tmp_path):
     path = tmp_path / "x.fmx"
     array = np.arange(1000, dtype=np.uint32)
     with MemoryIndex() if kind == "memory" else IndexWriter(path) as sink:
-        assert protocols.missing(IndexSink, sink) == []
         sink.add("some", array)
         sink.commit({"n_text": 5})
     meta = sink.meta if kind == "memory" else json.loads((path / META).read_text())
@@ -30,7 +28,3 @@ def test_a_sink_without_commit_leaves_nothing(tmp_path):
     with IndexWriter(path) as sink:
         sink.add("some", np.arange(10))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_extends_an_index_is_a_sink(tmp_path):
-    assert protocols.missing(IndexSink, IndexExtender(tmp_path)) == []

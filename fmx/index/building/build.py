@@ -1,8 +1,7 @@
 """Building an index from FASTA: reference, suffix arrays, tables and layouts; additions to an index."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from ...machines.progress import Progress
 from ..arrays import part_arrays, part_sizes, part_span
 from ..disk.check import GROUPED, SPARSE
 from ..disk.store import FORMAT, read_checked
-from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
+from ..disk.writer import Add, IndexExtender, IndexSink, IndexWriter, adders
 from ..fasta import read_fasta, read_groups
 from ..fm_index import group_arrays, load, load_reference, reference_arrays
 from ..layouts import DEFAULT, LayoutName, SparseName
@@ -87,28 +86,18 @@ def build_into(
         backend = choose_backend(
             device, n_threads, n_sorted, lambda where: progress.say(f"building on {where}"), sparse
         )
-        for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
+        for add, span in zip(adders(writer, len(spans), progress), spans, strict=True):
+            part = part_of(reference, *span)
             if options.sparse:
-                own = part_of(reference, *span)
-                add_sparse_arrays(backend, part, options.sparse, words[0], own, n_threads, progress)
+                _add_sparse(backend, add, options.sparse, words[0], part, n_threads, progress)
                 if not options.layouts:
-                    part.add("text_words", words[0])
+                    add("text_words", words[0])
                 del words[0]
-            if not options.layouts:
-                continue
-            with backend.errors():
-                own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
-                with progress.stage("building the suffix array") as done:
-                    sa = make_suffix_array(backend, own_text, progress, done)
-                arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
-                with _written_meanwhile(part, arrays, backend, n_threads, progress):
-                    _add_tables(backend, part, own_text, sa, (options.prefix_length, seed_length), progress)
-                    add_layout_arrays(backend, part, options.layouts, own_text, sa, progress)
-                    if options.with_lcp:
-                        add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
-                    del own_text
-                del arrays
-                del sa  # before the next part's suffix array is made
+            if options.layouts:
+                with backend.errors():
+                    codes = backend.take(text[slice(*span)])
+                    starts = part.blocks.text_start
+                    _add_suffix_array(backend, add, codes, starts, options, seed_length, n_threads, progress)
         writer.commit({
             "fmx_version": __version__, "n_text": reference.n_text,
             **({"parts": sizes} if len(sizes) > 1 else {}),
@@ -154,25 +143,20 @@ def choose_backend(
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def add_sparse_arrays(
-    backend: Backend,
-    writer: IndexSink,
-    name: SparseName,
-    words: np.ndarray,
-    reference: Reference,
-    n_threads: int,
+def _add_sparse(
+    backend: Backend, add: Add, name: SparseName, words: np.ndarray, reference: Reference, n_threads: int,
     progress: Progress,
-) -> None:
+) -> None:  # fmt: skip
     """Make and write the sparse suffix array of a part with this Reference, as its SparseName states."""
     with progress.stage(f"building layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
-            made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
+            table = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
         else:
             from ..sparse import building_gpu
 
-            made = building_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
-        writer.add(f"{name}.rows", made.rows, backend)
-        writer.add(f"{name}.starts", made.starts, backend)
+            table = building_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
+        add(f"{name}.rows", table.rows, backend)
+        add(f"{name}.starts", table.starts, backend)
 
 
 def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
@@ -180,62 +164,51 @@ def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
-def _add_tables(
-    backend: Backend, writer: IndexSink, text: Array, sa: Array, lengths: tuple, progress: Progress
-) -> None:
-    """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
-    prefix_length, seed_length = lengths
-    with progress.stage("building tables") as done:
-        writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length or 0).pairs, backend)
-        done(1 / 3)
-        if seed_length:
-            writer.add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
-        done(2 / 3)
-        writer.add("text_words", pack_text(text, backend), backend)
-
-
-def _sa_arrays(backend: Backend, sa: Array, block_starts: np.ndarray, options: IndexOptions) -> dict:
-    """Return the arrays that are stored for a suffix array, on the backend."""
-    if options.sa_rate == 1:
-        return {"sa_positions": sa}
-    k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
-    sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
-    return {"sa_marks": sampled.marks, "sa_positions": sampled.positions}
-
-
-@contextmanager
-def _written_meanwhile(
-    writer: IndexSink, arrays: dict, backend: Backend, n_threads: int, progress: Progress
-) -> Iterator[None]:
-    """Write the arrays of the suffix array in a second thread, if there is one, during the context."""
+def _add_suffix_array(
+    backend: Backend, add: Add, text: Array, block_starts: np.ndarray, options: IndexOptions,
+    seed_length: int, n_threads: int, progress: Progress,
+) -> None:  # fmt: skip
+    """Make and write the suffix array of a part, and all that is made of it; seed_length 0: no seed table."""
+    with progress.stage("building the suffix array") as done:
+        sa = make_suffix_array(backend, text, progress, done)
+    arrays = {"sa_positions": sa}
+    if options.sa_rate != 1:
+        k, ahead = (max(getattr(name, field) for name in options.layouts) for field in ("k", "k_ahead"))
+        sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
+        arrays = {"sa_marks": sampled.marks, "sa_positions": sampled.positions}
 
     def write() -> None:
         for name, array in arrays.items():
-            writer.add(name, array, backend)
+            add(name, array, backend)
 
-    written = start(n_threads, write)
+    finish = start(n_threads, write)  # in a second thread, if there is one
     try:
-        yield
+        with progress.stage("building tables") as done:
+            q = options.prefix_length or 0
+            add("prefix_pairs", make_prefix_table(backend, text, sa, q).pairs, backend)
+            done(1 / 3)
+            if seed_length:
+                add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
+            done(2 / 3)
+            add("text_words", pack_text(text, backend), backend)
+        _add_layouts(backend, add, options.layouts, text, sa, progress)
+        if options.with_lcp:
+            _add_lcp(add, backend.to_host(text), backend.to_host(sa), n_threads, progress)
     finally:
         with progress.stage("writing the suffix array"):
-            written()
+            finish()
 
 
-def add_lcp(writer: IndexSink, text: Array, sa: Array, n_threads: int, progress: Progress) -> None:
+def _add_lcp(add: Add, text: Array, sa: Array, n_threads: int, progress: Progress) -> None:
     """Make and write the LCP and rank arrays of a part from its text and suffix array."""
     with progress.stage("building the LCP and rank arrays"):
-        writer.add("lcp.rank", invert(Cores(n_threads), sa))
+        add("lcp.rank", invert(Cores(n_threads), sa))
         for key, array in build_lcp(text, sa, n_threads)._asdict().items():
-            writer.add(f"lcp.{key}", array)
+            add(f"lcp.{key}", array)
 
 
-def add_layout_arrays(
-    backend: Backend,
-    writer: IndexSink,
-    names: Sequence[LayoutName],
-    text: Array,
-    sa: Array,
-    progress: Progress,
+def _add_layouts(
+    backend: Backend, add: Add, names: Sequence[LayoutName], text: Array, sa: Array, progress: Progress
 ) -> None:
     """Make and write the layouts of a part from its text and suffix array on the backend."""
     for name in names:
@@ -244,7 +217,7 @@ def add_layout_arrays(
             layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):
-                    writer.add(f"{name}.{key}", value, backend)
+                    add(f"{name}.{key}", value, backend)
         del layout, value  # before the next layout is made
 
 
@@ -285,63 +258,50 @@ def add_layouts(
     progress = progress or Progress(quiet=True)
     named(layout_names)
     with IndexExtender(path, n_threads, waiting(path, progress)) as writer:
-        held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
-        asked, sparse = named(layout_names, max(sizes))
-        if sparse and writer.meta.get("sparse", str(sparse)) != str(sparse):
+        meta, sizes = writer.meta, part_sizes(writer.meta)
+        requested, sparse = named(layout_names, max(sizes))
+        if sparse and meta.get("sparse", str(sparse)) != str(sparse):
             raise UnsupportedError(
-                f"{path} already has {writer.meta['sparse']}, and can have only one sparse suffix array"
+                f"{path} already has {meta['sparse']}, and can have only one sparse suffix array"
             )
-        rate = writer.meta["sa_rate"]
-        if rate != 1 and (asked or with_lcp):
+        rate, present = meta["sa_rate"], meta["layouts"]
+        if rate != 1 and (requested or with_lcp):
             why = f"keeps one in {rate} positions of its suffix array, but additions need all"
             why = why if rate else "has no suffix array, but additions need one"
-            own = writer.meta.get("sparse", sparse)
-            every = dict.fromkeys(map(str, [*filter(None, [own]), *held, *(asked or held or [DEFAULT])]))
+            sparse = meta.get("sparse", sparse)
+            every = [*filter(None, [sparse]), *present, *(requested or present or [DEFAULT])]
+            layouts = ",".join(dict.fromkeys(map(str, every)))
             raise UnsupportedError(
-                f"{path} {why}: build the index again with --layout {','.join(every)}"
+                f"{path} {why}: build the index again with --layout {layouts}"
                 f"{' --with-lcp' if with_lcp else ''}"
             )
         # A sparse suffix array needs only the text; layouts and LCP arrays need the suffix array, too.
-        names = [name for name in asked if str(name) not in held]
-        adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
-        added = {}
-        if sparse and "sparse" not in writer.meta:
+        names = [name for name in requested if str(name) not in present]
+        adds_lcp = with_lcp and "lcp.rank" not in part_arrays(meta, 0)
+        added, entries = [], {}
+        if sparse and "sparse" not in meta:
             backend = choose_backend(device, n_threads, sparse=(max(sizes), sparse))
-            _add_sparse(backend, writer, path, sparse, n_threads, progress)
-            added = {"format": SPARSE, "sparse": str(sparse)}
-        if not names and not adds_lcp:
-            writer.commit(added)
-            return list(filter(None, [added.get("sparse")]))
-        backend = choose_backend(device, n_threads, max(sizes))
-        with progress.stage("reading the index"):
-            opened = load(path, method="verify", n_threads=n_threads)
-        for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
-            sa, blocks = own.sa.positions, own.reference.blocks
-            assert own.text_words is not None
-            text = unpack_text(
-                own.text_words, blocks.text_start + blocks.length, own.reference.n_text, n_threads
-            )
-            with backend.errors():
-                if adds_lcp:
-                    add_lcp(part, text, sa, n_threads, progress)
-                add_layout_arrays(backend, part, names, backend.take(text), backend.take(sa), progress)
-        writer.commit({"layouts": [*held, *map(str, names)], **added})
-    return [*filter(None, [added.get("sparse")]), *map(str, names), *(["lcp"] if adds_lcp else [])]
-
-
-def _add_sparse(
-    backend: Backend,
-    writer: IndexExtender,
-    path: str | os.PathLike,
-    name: SparseName,
-    n_threads: int,
-    progress: Progress,
-) -> None:
-    """Make and write a sparse suffix array, as its SparseName states, for every part of an index."""
-    meta = writer.meta
-    reference = load_reference(path, meta, n_threads)
-    for number, part in enumerate(part_writers(writer, len(part_sizes(meta)), progress)):
-        words = read_checked(path, meta, [part_arrays(meta, number)["text_words"]], n_threads)
-        own = part_of(reference, *part_span(meta, number))
-        (text_words,) = words.values()
-        add_sparse_arrays(backend, part, name, text_words, own, n_threads, progress)
+            reference = load_reference(path, meta, n_threads)
+            for number, add in enumerate(adders(writer, len(sizes), progress)):
+                array_name = part_arrays(meta, number)["text_words"]
+                words = read_checked(path, meta, [array_name], n_threads)[array_name]
+                part = part_of(reference, *part_span(meta, number))
+                _add_sparse(backend, add, sparse, words, part, n_threads, progress)
+            added, entries = [str(sparse)], {"format": SPARSE, "sparse": str(sparse)}
+        if names or adds_lcp:
+            backend = choose_backend(device, n_threads, max(sizes))
+            with progress.stage("reading the index"):
+                parts = load(path, method="verify", n_threads=n_threads).parts
+            for add, index in zip(adders(writer, len(sizes), progress), parts, strict=True):
+                sa, blocks = index.sa.positions, index.reference.blocks
+                assert index.text_words is not None
+                ends = blocks.text_start + blocks.length
+                text = unpack_text(index.text_words, ends, index.reference.n_text, n_threads)
+                with backend.errors():
+                    if adds_lcp:
+                        _add_lcp(add, text, sa, n_threads, progress)
+                    _add_layouts(backend, add, names, backend.take(text), backend.take(sa), progress)
+            added += [*map(str, names), *(["lcp"] if adds_lcp else [])]
+            entries["layouts"] = [*present, *map(str, names)]
+        writer.commit(entries)
+    return added

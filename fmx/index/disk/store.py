@@ -38,8 +38,15 @@ def state_of(file: int) -> list | None:
     return _state(os.fstat(file)) if tells_changes(file) else None
 
 
-def _state(found: os.stat_result) -> list:
-    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+def _state(status: os.stat_result) -> list:
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _state_at(path: Path) -> list | None:
+    try:
+        return _state(os.stat(path))
+    except OSError:
+        return None
 
 
 def read_seal(path: str | os.PathLike, meta: dict) -> dict:
@@ -57,16 +64,13 @@ def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> 
 
     Arrays that changed meanwhile, or so recently that another change might go unnoticed, are left out.
     """
-    held = {}
-    for name, state in states.items():
-        try:
-            now = _state(os.stat(Path(path) / f"{name}.npy"))
-        except OSError:
-            continue
-        if state == now and now[-1] < since - _SETTLED:
-            held[name] = state
-    if held:
-        object_cache.write(_name(path), json.dumps([_digest(meta), held]).encode())
+    unchanged = {
+        name: state
+        for name, state in states.items()
+        if state == _state_at(Path(path) / f"{name}.npy") and state[-1] < since - _SETTLED
+    }
+    if unchanged:
+        object_cache.write(_name(path), json.dumps([_digest(meta), unchanged]).encode())
 
 
 def _name(path: str | os.PathLike) -> str:
@@ -100,12 +104,6 @@ def checksum(array: Array) -> str:
     return scan(array, 0, array.size, ArraySpec("", ()))[0]
 
 
-def _pieces(array: Array, form: ArraySpec) -> list:
-    """Return the arguments of ``scan`` for the array's data, PIECE bytes at a time."""
-    flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
-    return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]
-
-
 def not_whole(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
     """Return the error for an index, or a file of one, that cannot be used."""
     return IndexFileError(f"{path}: {wrong}; build the index again")
@@ -120,17 +118,10 @@ def meta_checksum(meta: dict) -> str:
 def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
     """Identify a reference by meta.json: its contigs, bases and groups, regardless of the rest of the
     index."""
-    said = {key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith(of)}
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
-
-
-def _stamp(path: str | os.PathLike) -> tuple | None:
-    """Return values that change whenever meta.json is replaced; None if there is none."""
-    try:
-        state = (Path(path) / META).stat()
-    except OSError:
-        return None
-    return state.st_dev, state.st_ino, state.st_mtime_ns
+    checksums = {
+        key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith(of)
+    }
+    return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16]
 
 
 def settled(read: Callable[..., T]) -> Callable[..., T]:
@@ -138,11 +129,11 @@ def settled(read: Callable[..., T]) -> Callable[..., T]:
 
     @functools.wraps(read)
     def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> T:
-        before = _stamp(path)
+        before = _state_at(Path(path) / META)
         try:
             return read(path, *arguments, **named)
         except IndexFileError:
-            if _stamp(path) == before:
+            if _state_at(Path(path) / META) == before:
                 raise
         return read(path, *arguments, **named)
 
@@ -215,8 +206,8 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
             if head[:8] != b"\x93NUMPY\x01\x00" or not is_whole:
                 raise not_whole(file, "truncated or damaged")
             descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
-            wanted = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-            if header.strip() != wanted.encode():
+            expected = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+            if header.strip() != expected.encode():
                 raise not_whole(file, f"damaged (its header differs from {META})")
             yield opened
     except FileNotFoundError:
@@ -244,10 +235,10 @@ def read_checked(
     ``verify``: ignore the seal.  Raises IndexFileError for the first array that differs.
     """
     start = time.time_ns()
-    found = {name: read_array(path, meta, name) for name in names}
-    arrays = {name: array for name, (array, _) in found.items()}
+    mapped = {name: read_array(path, meta, name) for name in names}
+    arrays = {name: array for name, (array, _) in mapped.items()}
     sealed = {} if verify else read_seal(path, meta)
-    states = {name: state for name, (_, state) in found.items() if state}
+    states = {name: state for name, (_, state) in mapped.items() if state}
     unknown = [name for name in names if name not in states or states[name] != sealed.get(name)]
     if unknown:
         check_arrays(path, meta, {name: arrays[name] for name in unknown}, n_threads)
@@ -261,18 +252,18 @@ def check_arrays(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: i
     Raises IndexFileError for the first that differs.  The pieces of all arrays are distributed over threads
     together, the largest first.
     """
-    wanted = forms(meta)
-    pieces = {
-        (name, i): piece for name in arrays for i, piece in enumerate(_pieces(arrays[name], wanted[name]))
-    }
+    required, pieces = forms(meta), {}
+    for name, array in arrays.items():
+        flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
+        for i in range(0, max(flat.size, 1), step):
+            pieces[name, i] = flat, i, min(i + step, flat.size), required[name]
     largest_first = sorted(pieces, key=lambda key: pieces[key][1] - pieces[key][2])
-    found = dict(
-        zip(largest_first, run_all(scan, [pieces[key] for key in largest_first], n_threads), strict=True)
-    )
+    scans = run_all(scan, [pieces[key] for key in largest_first], n_threads)
+    scan_of = dict(zip(largest_first, scans, strict=True))
     for name in arrays:
-        file, own = Path(path) / f"{name}.npy", [found[key] for key in pieces if key[0] == name]
-        if [digest for digest, _ in own] != meta["arrays"][name]["checksums"]:
+        file, scans = Path(path) / f"{name}.npy", [scan_of[key] for key in pieces if key[0] == name]
+        if [digest for digest, _ in scans] != meta["arrays"][name]["checksums"]:
             raise not_whole(file, "damaged (checksum differs)")
-        holds = wanted[name].holds
-        if not all(is_right for _, is_right in own) or (holds and not holds(arrays[name])):
+        holds = required[name].holds
+        if not all(is_right for _, is_right in scans) or (holds and not holds(arrays[name])):
             raise not_whole(file, "not valid (values out of range or order)")

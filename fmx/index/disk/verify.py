@@ -24,12 +24,21 @@ _STRETCH = 1 << 20  # rows checked together
 
 
 def contradictions(
-    layouts: dict, sa: Array, lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1
-) -> Iterator[str]:
-    """Yield a description of each inconsistency of a part of n symbols.
+    arrays: dict, sparse: str | None, blocks: Blocks, layouts: dict, sa: Any,
+    lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1,
+) -> Iterator[str]:  # fmt: skip
+    """Yield a description of each inconsistency of a part of n symbols, by its ``arrays`` and Blocks.
 
-    ``layouts`` by name; ``sa`` FullSA or SampledSA; ``lcp`` (LCP, rank array) or None.
+    ``sparse``: name of a sparse suffix array, or None; ``layouts`` by name; ``sa`` FullSA or SampledSA;
+    ``lcp`` (LCP, rank array) or None.
     """
+    if sparse:
+        rows, starts, *_ = build_sparse(arrays["text_words"], blocks, n, sparse_named(sparse), n_threads)
+        stored = sparse_named(sparse).table(arrays)
+        if not (np.array_equal(rows, stored.rows) and np.array_equal(starts, stored.starts)):
+            yield f"{sparse} does not match its text"
+    if not layouts:
+        return
     sampled = isinstance(sa, SampledSA)
     if sampled and not marks_hold(sa):
         yield "its marks and kept positions differ in number"
@@ -40,20 +49,11 @@ def contradictions(
         if not _counts_hold(layout, parse_name(name).d or 1, n, n_threads):
             yield f"{name} contradicts itself"
         elif sampled:
-            found = np.full(n, _UNKNOWN, np.uint32)
-            if not _locate_all(layout, sa, np.empty(sa.reach + 1, np.int64), found) or not _is_permutation(
-                found
-            ):
+            positions, walk = np.full(n, _UNKNOWN, np.uint32), np.empty(sa.reach + 1, np.int64)
+            if not (_locate_all(layout, sa, walk, positions) and _is_permutation(positions)):
                 yield f"rows of {name} do not lead to positions"
     if lcp is not None and not _lcp_holds(*lcp, sa.positions):
         yield "its LCP and rank arrays do not match its suffix array"
-
-
-def sparse_holds(name: str, arrays: dict, blocks: Blocks, n: int, n_threads: int = 1) -> bool:
-    """Return whether a sparse suffix array matches a part of n symbols, by building it again."""
-    parsed = sparse_named(name)
-    made, held = build_sparse(arrays["text_words"], blocks, n, parsed, n_threads), parsed.table(arrays)
-    return np.array_equal(made.rows, held.rows) and np.array_equal(made.starts, held.starts)
 
 
 def _is_permutation(positions: np.ndarray) -> bool:
@@ -80,7 +80,7 @@ def _counts_hold(layout: Any, d: int, n: int, n_threads: int) -> bool:
         )
     cuts = spans(n, n_threads, d)
     counts = [np.empty((2, 4**layout.k), np.int64) for _ in cuts]
-    work = [(layout, d, *span, own) for span, own in zip(cuts, counts, strict=True)]
+    work = [(layout, d, *span, of_span) for span, of_span in zip(cuts, counts, strict=True)]
     if not all(run_all(_agree, work, n_threads)):
         return False
     first, last = counts[0][0], counts[-1][1]
@@ -93,14 +93,14 @@ def _agree(layout, d, start, stop, counts):
 
 
 @compiled
-def _locate_all(layout, sa, walk, found):
+def _locate_all(layout, sa, walk, positions):
     """Write the position of every row; return False if a walk leaves rows or text, or does not end."""
-    n = found.size
+    n = positions.size
     for first in range(n):
         row, n_steps, step = np.int64(first), 0, np.int64(0)
-        while np.int64(found[row]) == _UNKNOWN:
+        while np.int64(positions[row]) == _UNKNOWN:
             if is_kept(sa, row):
-                found[row] = position_of(sa, layout, row)
+                positions[row] = position_of(sa, layout, row)
             elif n_steps == walk.size or not goes_on(layout, row):
                 return False
             else:
@@ -109,10 +109,10 @@ def _locate_all(layout, sa, walk, found):
                 row, step = neighbour(layout, row)
                 if row < 0 or row >= n:
                     return False
-        position = np.int64(found[row])
+        position = np.int64(positions[row])
         for i in range(n_steps - 1, -1, -1):
             position -= step
             if position < 0 or position >= n:
                 return False
-            found[walk[i]] = position
+            positions[walk[i]] = position
     return True

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,27 +22,8 @@ from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
 from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 
+Add = Callable[..., None]  # ``add`` of an IndexSink, or for the arrays of a part
 _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an addition of a killed run
-
-
-class IndexSink(Protocol):
-    """Takes the arrays of an index, one after another, and then meta.json: a context manager.
-
-    To add a sink: implement these methods, keep nothing that was not committed, and let building/build.py
-    open it.  tests/index/test_sink_protocol.py tests all sinks.
-    """
-
-    arrays: dict
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *failure: Any) -> None: ...
-
-    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
-        """Store one array of a backend."""
-
-    def commit(self, meta: dict) -> None:
-        """Complete the index."""
 
 
 class IndexWriter:
@@ -65,7 +46,7 @@ class IndexWriter:
 
     def __enter__(self) -> Self:
         self._opened = ExitStack()
-        with self._told("write here"):
+        with self._explained("write here"):
             refuse_unless_ours(self.path)
             self._draft = self._opened.enter_context(DraftFolder(self.path))
         return self
@@ -74,7 +55,7 @@ class IndexWriter:
         self._opened.__exit__(*failure)
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _explained(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -83,7 +64,7 @@ class IndexWriter:
     def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Write one array of a backend, piece by piece; a name with a slash is a file in a folder."""
         digests, dtype, shape = [], array.dtype, tuple(array.shape)
-        with self._told(f"write {name}"):
+        with self._explained(f"write {name}"):
             file = self._draft.path / f"{name}.npy"
             file.parent.mkdir(exist_ok=True)
             with open(file, "wb") as out:
@@ -99,13 +80,13 @@ class IndexWriter:
     def commit(self, meta: dict) -> None:
         """Write meta.json and move the index to its place, replacing an older one."""
         self._write_meta({"format": FORMAT, **meta, "arrays": dict(sorted(self.arrays.items()))})
-        with self._told("write"), _locked(self.path, self.waiting):
+        with self._explained("write"), _locked(self.path, self.waiting):
             refuse_unless_ours(self.path)
             self._draft.commit()
 
     def _write_meta(self, meta: dict) -> None:
         meta["checksum"] = meta_checksum(meta)
-        with self._told(f"write {META}"):
+        with self._explained(f"write {META}"):
             (self._draft.path / META).write_text(json.dumps(meta, indent=1) + "\n")
 
 
@@ -114,12 +95,12 @@ class IndexExtender(IndexWriter):
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
-            with self._told("change it"):
+            with self._explained("change it"):
                 opened.enter_context(_locked(self.path, self.waiting))
             self.meta = read_meta(self.path)
-            with self._told("write here"):
-                for found in [entry.path for entry in os.scandir(self.path) if _DRAFT.fullmatch(entry.name)]:
-                    shutil.rmtree(found, ignore_errors=True)
+            with self._explained("write here"):
+                for draft in [entry.path for entry in os.scandir(self.path) if _DRAFT.fullmatch(entry.name)]:
+                    shutil.rmtree(draft, ignore_errors=True)
                 self._draft = opened.enter_context(DraftFolder(self.path / "added"))
             self._opened = opened.pop_all()
         return self
@@ -127,7 +108,7 @@ class IndexExtender(IndexWriter):
     def commit(self, meta: dict) -> None:
         """Move the arrays into the index and replace the entries of ``meta`` in meta.json."""
         self._write_meta({**self.meta, **meta, "arrays": {**self.meta["arrays"], **self.arrays}})
-        with self._told("write"):
+        with self._explained("write"):
             sync_tree(self._draft.path)
             files = [self.path / f"{name}.npy" for name in self.arrays]
             for file in files:
@@ -143,7 +124,7 @@ def refuse_unless_ours(path: Path) -> None:
     if not path.exists():
         return
     try:
-        listed = read_any_meta(path).get("arrays")
+        listed = read_any_meta(path).get("arrays") or ()
     except IndexFileError as error:
         other = "remove it or choose another -o" if path.is_dir() else "choose another -o"
         raise OutputError(f"{path} exists and is not a complete fmx index; {other}") from error
@@ -156,17 +137,16 @@ def refuse_unless_ours(path: Path) -> None:
         inside = Path(parent).relative_to(path)
         folders[:] = [name for name in folders if not _DRAFT.fullmatch(name)]
         strange = [name for name in folders if not re.fullmatch(r"part\d+", name)]
-        strange += [name for name in files if not _is_ours((inside / name).as_posix(), listed)]
+        for name in files:
+            file = (inside / name).as_posix()
+            array = file.removesuffix(".npy")
+            if file != META and (file == array or not (array in listed or is_array(array))):
+                strange.append(name)
         if strange:
             raise OutputError(
                 f"{path} holds {inside / strange[0]}, which fmx did not write: move it away, "
                 "or choose another -o"
             )
-
-
-def _is_ours(name: str, listed: Any) -> bool:
-    array = name.removesuffix(".npy")
-    return name == META or (name != array and (array in (listed or ()) or is_array(array)))
 
 
 @contextmanager
@@ -177,7 +157,12 @@ def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None
         while os.path.isdir(path):
             descriptor = os.open(path, os.O_RDONLY)
             with suppress(OSError):  # some shared storage has no locks
-                _lock(descriptor, waiting)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if waiting:
+                        waiting()
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     break
@@ -189,22 +174,13 @@ def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None
             os.close(descriptor)
 
 
-def _lock(descriptor: int, waiting: Callable[[], object] | None) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if waiting:
-            waiting()
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
 # An index that is kept in memory and never written to a file.
 
 
 class MemoryIndex:
-    """An IndexSink in memory; after ``commit``, ``meta`` and ``arrays`` are those of an index.
+    """An index in memory, with the methods of IndexWriter; fm_index.take opens it.
 
-    fm_index.take opens it.
+    After ``commit``, ``meta`` and ``arrays`` are those of an index.
     """
 
     def __init__(self) -> None:
@@ -219,35 +195,30 @@ class MemoryIndex:
 
     def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Keep one array of a backend, read-only like arrays that are mapped from disk."""
-        held = np.ascontiguousarray(backend.to_host(array)).view()
-        held.flags.writeable = False
-        self.arrays[name] = held
+        host_array = np.ascontiguousarray(backend.to_host(array)).view()
+        host_array.flags.writeable = False
+        self.arrays[name] = host_array
 
     def commit(self, meta: dict) -> None:
         """Keep the metadata of the index."""
         entries = {
-            name: {"dtype": str(held.dtype), "shape": list(held.shape), "bytes": held.nbytes}
-            for name, held in sorted(self.arrays.items())
+            name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
+            for name, array in sorted(self.arrays.items())
         }
         self.meta = {"format": FORMAT, **meta, "arrays": entries}
 
 
-class PartWriter:
-    """Adds the arrays of one part to an IndexSink."""
-
-    def __init__(self, writer: IndexSink, number: int) -> None:
-        self.writer, self.number = writer, number
-
-    def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
-        """Write one array of the part, by its own name."""
-        self.writer.add(f"part{self.number}/{name}", array, backend)
+IndexSink = IndexWriter | MemoryIndex
 
 
-def part_writers(writer: IndexSink, n_parts: int, progress: Progress) -> Iterator[Any]:
-    """Yield a writer for each part in turn: the writer itself if there is only one."""
-    if n_parts == 1:
-        yield writer
-        return
+def adders(sink: IndexSink, n_parts: int, progress: Progress) -> Iterator[Add]:
+    """Yield ``sink.add`` for each part in turn: in a folder of its own if there are several."""
     for number in range(n_parts):
-        progress.say(f"part {number + 1} of {n_parts}")
-        yield PartWriter(writer, number)
+        folder = f"part{number}/" if n_parts > 1 else ""
+        if folder:
+            progress.say(f"part {number + 1} of {n_parts}")
+
+        def add(name: str, array: Array, backend: Backend = ONE_CORE, folder: str = folder) -> None:
+            sink.add(folder + name, array, backend)
+
+        yield add

@@ -70,8 +70,7 @@ class LayoutName:
 
     def forms(self, n_text: int) -> dict:
         """Return the form (ArraySpec) of each array, by its name in an index."""
-        found = self.kind.forms(self.k, self.d, n_text)
-        return {f"{self}.{field}": form for field, form in found.items()}
+        return {f"{self}.{field}": form for field, form in self.kind.forms(self.k, self.d, n_text).items()}
 
     def bytes_per_symbol(self, n_text: int) -> float:
         """Return the size by the paper's formula, in a text of n_text symbols."""
@@ -80,8 +79,8 @@ class LayoutName:
 
 def parse_name(name: str, n_text: int | None = None) -> LayoutName:
     """Complete and check a layout name for a text of n_text symbols; UnsupportedError lists the layouts."""
-    found = matching(name)
-    return next((x for x in found if n_text is None or x.kind.fits(x.k, n_text)), found[0])
+    names = matching(name)
+    return next((x for x in names if n_text is None or x.kind.fits(x.k, n_text)), names[0])
 
 
 def matching(name: str) -> list:
@@ -95,15 +94,11 @@ def matching(name: str) -> list:
         raise UnsupportedError(
             f"no layout {name!r}{method}; the layouts are {', '.join(REGISTRY)} and sparse, or auto"
         )
-    found = [
-        LayoutName(match[1], k, d)
-        for k, d in family.types
-        if match[2] in (None, str(k)) and match[3] in (None, str(d))
-    ]
-    if not found:
-        exist = ", ".join(str(LayoutName(match[1], k, d)) for k, d in family.types)
-        raise UnsupportedError(f"no layout {name!r}; the {match[1]} layouts are {exist}")
-    return found
+    names = [LayoutName(match[1], k, d) for k, d in family.types]
+    matches = [x for x in names if match[2] in (None, str(x.k)) and match[3] in (None, str(x.d))]
+    if not matches:
+        raise UnsupportedError(f"no layout {name!r}; the {match[1]} layouts are {', '.join(map(str, names))}")
+    return matches
 
 
 def all_names() -> list:
@@ -153,7 +148,7 @@ class SparseName(NamedTuple):
         """Bases of the shortest reads that can be mapped."""
         return self.k + self.w - 1
 
-    def forms(self, n_text: int, n_rows: int | None) -> dict:
+    def forms(self, n_text: int, n_rows: int | None = None) -> dict:
         """Return the ArraySpec of each array of a part of n_text symbols, by its name in an index.
 
         ``n_rows``: the number in meta.json, None if it has none.
@@ -186,7 +181,7 @@ def parse_sparse(name: str) -> SparseName | None:
     match = re.fullmatch(r"sparse(?:-k(\d+))?(?:-w(\d+))?", name)
     if match is None:
         return None
-    k, w = (int(own) if own else usual for own, usual in zip(match.groups(), SparseName(), strict=True))
+    k, w = (int(number or usual) for number, usual in zip(match.groups(), SparseName(), strict=True))
     if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
         raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
     return SparseName(k, w)
@@ -202,9 +197,9 @@ def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
 
 def sparse_named(name: str) -> SparseName:
     """Parse the name of a sparse suffix array, which must be one."""
-    found = parse_sparse(name)
-    assert found is not None
-    return found
+    sparse = parse_sparse(name)
+    assert sparse is not None
+    return sparse
 
 
 def bucket_bits(n_text: int, w: int) -> int:

@@ -18,7 +18,6 @@ finds the rows of strings shorter than k:
 Size: 4 bytes per symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
-from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,20 +27,9 @@ from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, Array, Backend, do
+from .. import contracts
 from ..arrays import ArraySpec
 from ..building.bwt import invert
-from ..contracts import (
-    extend,
-    first_wrong,
-    goes_on,
-    lookup,
-    neighbour,
-    occ,
-    on_device,
-    prefetch_extend,
-    prefetch_symbol,
-    units,
-)
 from ..seed_table import first_rows
 from . import Family
 
@@ -93,11 +81,8 @@ def build(text: Array, sa: Array, k: int, d: int | None, backend: Backend = ONE_
     return Cofi(first_rows(backend, text, sa, k), changes, k)
 
 
-FindChanges = namedtuple("FindChanges", "text row_of k changes")
-
-
-@do.register(FindChanges)
-def _find_changes(job, stretch, start, stop):
+@do.of("text row_of k changes")
+def FindChanges(job, stretch, start, stop):
     """Write ``changes`` by text position."""
     text, row_of, k = job.text, job.row_of, job.k
     length = np.int64(0)  # symbols from a position to the next separator, at most k
@@ -141,34 +126,27 @@ def _halved(changes, left, n, row):
     return left + (half & -np.int64(np.int64(at(changes, left + half - 1)) < row)), n - half
 
 
-@inlined
-def _border(layout, c, value):
-    """Return the first row, from the column before c up to that of c, whose changes are ``value`` or more."""
-    left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
-    return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
-
-
 def _register(cls: type, lower_bound: Any, second: Any) -> None:
-    @units.register(cls)
+    @contracts.units.register(cls)
     def units_cofi(layout):
         return 0
 
-    @occ.register(cls)
+    @contracts.occ.register(cls)
     def occ_cofi(layout, c, i):
         left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
         return lower_bound(layout.changes, left, right, i)
 
-    @extend.register(cls)
+    @contracts.extend.register(cls)
     def extend_cofi(layout, c, lo, hi):
         left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
         first = lower_bound(layout.changes, left, right, lo)
         return first, second(layout.changes, first, min(right, first + (hi - lo)), hi)
 
-    @prefetch_symbol.register(cls)
+    @contracts.prefetch_symbol.register(cls)
     def prefetch_symbol_cofi(layout, c):
         prefetch(layout.offsets, c)
 
-    @prefetch_extend.register(cls)
+    @contracts.prefetch_extend.register(cls)
     def prefetch_extend_cofi(layout, c, lo, hi):
         # The first pivot, and either the ends of a short column or the second pivots of a long one.
         left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
@@ -178,20 +156,24 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
         prefetch(layout.changes, pivot)
         prefetch(layout.changes, pivot + spread)
 
-    @lookup.register(cls)
+    @contracts.lookup.register(cls)
     def lookup_cofi(layout, c, length):
-        shift = 2 * (layout.k - length)
-        return _border(layout, c << shift, HOLE + length), _border(layout, (c + 1) << shift, HOLE)
+        # The rows from the column before the first one with the string; those between columns are HOLEs.
+        first, stop = c << (2 * (layout.k - length)), (c + 1) << (2 * (layout.k - length))
+        left = np.int64(at(layout.offsets, first - 1)) if first > 0 else np.int64(0)
+        lo = sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, first)), HOLE + length)
+        left, right = np.int64(at(layout.offsets, stop - 1)), np.int64(at(layout.offsets, stop))
+        return lo, sorting.lower_bound(layout.changes, left, right, HOLE)
 
-    @neighbour.register(cls)
+    @contracts.neighbour.register(cls)
     def neighbour_cofi(layout, row):
         return np.int64(at(layout.changes, row)), layout.k
 
-    @goes_on.register(cls)
+    @contracts.goes_on.register(cls)
     def goes_on_cofi(layout, row):
         return np.int64(at(layout.changes, row)) < HOLE
 
-    @first_wrong.register(cls)
+    @contracts.first_wrong.register(cls)
     def first_wrong_cofi(layout, d, start, stop, counts):
         n = layout.changes.size
         for c in range(start, stop):
@@ -204,7 +186,7 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
         return np.int64(-1)
 
 
-@on_device.register(Cofi)
+@contracts.on_device.register(Cofi)
 def on_device_cofi(layout):
     return CofiBranching(*layout)  # a GPU does not speculate, and branching reads less
 

@@ -9,7 +9,6 @@ There are about as many runs as rows, but at least some thousand, so that most r
 at once.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,11 +26,8 @@ _BEYOND = ROW + 1  # rows after the last that may be requested: no entry is long
 _MIN_RUNS = 4096
 
 
-WithoutSymbol = namedtuple("WithoutSymbol", "codes")
-
-
-@choose.register(WithoutSymbol)
-def _choose_without_symbol(choice, row):
+@choose.of("codes")
+def WithoutSymbol(choice, row):
     """Choose the rows without k-symbol of ``codes``."""
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
@@ -102,8 +98,8 @@ def family_of_entries(
     """
 
     def forms(k: int, d: int, n: int) -> dict[str, ArraySpec]:
-        found = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
-        return {field: found[field] for field in types[k, d]._fields if field in found}
+        of_field = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
+        return {field: of_field[field] for field in types[k, d]._fields if field in of_field}
 
     def build(text: Array, sa: Array, k: int, d: int, backend: Backend = ONE_CORE) -> NamedTuple:
         from ..building.bwt import fill_layout, kmer_bwt  # not needed for a search
