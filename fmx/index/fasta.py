@@ -10,8 +10,7 @@ state; afterwards the bases of all spans are moved together:
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,15 +57,6 @@ class SpanBegin(NamedTuple):
     in_contig: bool
 
 
-class SpanLetters(NamedTuple):
-    """The letters of a span; for each contig, its '>' byte and the letters before; a bad byte or -1."""
-
-    n_letters: int
-    at: Any
-    before: Any
-    bad: int
-
-
 def read_letters(
     source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
 ) -> FastaLetters:
@@ -79,41 +69,38 @@ def read_letters(
     data = read_whole(source, n_threads, tell, size)
     refuse_archive(source.path, data)
     cut = [(start, min(start + size, data.size)) for start in range(0, data.size, size)]
-    begins = _begins(data, cut, run_all(_last_newline, [(data, *span) for span in cut], n_threads))
-    letters = np.empty(data.size, np.uint8)
-    spans = [(data, *span, begin, letters) for span, begin in zip(cut, begins, strict=True)]
-    found = run_all(_scan_span, spans, n_threads)
-    for own in found:
-        if own.bad >= 0:
-            line = 1 + int(np.count_nonzero(data[: own.bad] == NEWLINE))
-            raise InputError(source.path, f"line {line}", _complaint(data, own.bad))
-    at = np.concatenate([own.at for own in found] or [np.empty(0, np.int64)])
+    newlines = run_all(_last_newline, [(data, *span) for span in cut], n_threads)
+    line, first = 0, skip_blank(data, 0)  # start of the line in which a span begins
+    letters, begins = np.empty(data.size, np.uint8), []
+    for (start, _), newline in zip(cut, newlines, strict=True):
+        before = data[start - 1] if start else NEWLINE
+        in_header = line < start and data[line] == _HEADER
+        begins.append(SpanBegin(line == start, in_header, before == CR, start > first))
+        line = newline + 1 if newline >= 0 else line
+
+    def scan(start: int, stop: int, begin: SpanBegin) -> tuple:
+        """Return (letters, bad byte or -1, the '>' bytes of contigs, the letters before each) of a span."""
+        at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
+        n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
+        return n_letters, bad, *at[:, :n_contigs]
+
+    spans = run_all(scan, [(*span, begin) for span, begin in zip(cut, begins, strict=True)], n_threads)
+    for _, bad, *_ in spans:
+        if bad >= 0:
+            line = 1 + int(np.count_nonzero(data[:bad] == NEWLINE))
+            raise InputError(source.path, f"line {line}", _complaint(data, bad))
+    at = np.concatenate([at for *_, at, _ in spans] or [np.empty(0, np.int64)])
     if at.size == 0:
         raise InputError(source.path, "", "the file is empty; expected FASTA")
     ends = np.empty(at.size, np.int64)
     _find_line_ends(data, at, ends)
     headers = [data[i + 1 : end].tobytes() for i, end in zip(at.tolist(), ends.tolist(), strict=True)]
     n, starts = 0, []
-    for (start, _), own in zip(cut, found, strict=True):
-        letters[n : n + own.n_letters] = letters[start : start + own.n_letters]
-        starts.append(own.before + n)
-        n += own.n_letters
+    for (start, _), (n_letters, _, _, before) in zip(cut, spans, strict=True):
+        letters[n : n + n_letters] = letters[start : start + n_letters]
+        starts.append(before + n)
+        n += n_letters
     return FastaLetters(letters[:n], np.concatenate([*starts, [n]]), headers)
-
-
-def _begins(data: np.ndarray, cut: Sequence[tuple[int, int]], newlines: Sequence[int]) -> Iterator[SpanBegin]:
-    """Yield the SpanBegin of each span; ``newlines``: the last newline in each, or -1."""
-    line, first = 0, skip_blank(data, 0)  # start of the line in which a span begins
-    for (start, _), newline in zip(cut, newlines, strict=True):
-        before = data[start - 1] if start else NEWLINE
-        yield SpanBegin(line == start, line < start and data[line] == _HEADER, before == CR, start > first)
-        line = newline + 1 if newline >= 0 else line
-
-
-def _scan_span(data: np.ndarray, start: int, stop: int, begin: SpanBegin, letters: np.ndarray) -> SpanLetters:
-    at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
-    n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
-    return SpanLetters(n_letters, at[0, :n_contigs], at[1, :n_contigs], bad)
 
 
 def _complaint(data: np.ndarray, bad: int) -> str:
@@ -196,7 +183,7 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
     contig without a line.
     """
     columns, rows = read_named(path, GROUP_COLUMNS)
-    found: dict = {}
+    group_of: dict = {}
     for number, cells in rows:
         where = f"line {number}"
         if len(cells) < 2:
@@ -204,30 +191,21 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
         contig, group = cells[columns["contig"]], cells[columns["group"]]
         if not are_names([group]):
             raise InputError(path, where, f"{shown(group)!r} is not a group name: use printable characters")
-        if found.setdefault(contig, group) != group:
-            raise InputError(path, where, f"contig {shown(contig)} is already in group {found[contig]}")
-    if missing := [name for name in contigs if name not in found]:
+        if group_of.setdefault(contig, group) != group:
+            raise InputError(path, where, f"contig {shown(contig)} is already in group {group_of[contig]}")
+    if missing := [name for name in contigs if name not in group_of]:
         more = f" and {len(missing) - 1:,} others" if missing[1:] else ""
         raise InputError(
             path, "", f"no line for contig {missing[0]}{more}: the table needs one line per contig"
         )
-    if others := len(found.keys() - set(contigs)):
+    if others := len(group_of.keys() - set(contigs)):
         verb = "is" if others == 1 else "are"
         tell(f"{path}: {others:,} of its contigs {verb} not in the reference; ignored")
-    return grouped(found[name] for name in contigs)
+    return grouped(group_of[name] for name in contigs)
 
 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
-
-
 _SAM_HOLDS = "is not allowed in SAM (letters, digits, !#$%&+./:;?@^_|~- and, except first, * and =)"
-
-
-class BasesBefore(NamedTuple):
-    """What comes before some letters of the reference: bases, and blocks that begin there."""
-
-    n_bases: int
-    n_blocks: int
 
 
 def read_fasta(
@@ -246,26 +224,38 @@ def read_fasta(
     InputError unless the files are FASTA with at least one contig, all with different names and none empty.
     """
     paths = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
-    stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
+    stems = [""]
+    if prefixed or len(paths) > 1:
+        stems = stems_of(paths)
+        for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
+            if stem in stems[:i]:
+                raise InputError(path, "", "the file is given twice")
+            if not are_names([stem]):
+                raise InputError(path, "", "the file name cannot serve as a group name: rename the file")
     names: dict = {}
     letters, starts, files = [], [np.zeros(1, np.int64)], []
     share = InputShare(paths)
     for number, (path, stem) in enumerate(zip(paths, stems, strict=True)):
         with Source(path) as source:
-            own = read_letters(source, n_threads, partial(_tell, source, share, number, done), size)
+
+            def tell(source: Source = source, number: int = number) -> None:
+                share.note(number, source.position())
+                done(share())
+
+            sequences = read_letters(source, n_threads, tell, size)
         share.end(number)
         done(share())
-        if strange := other_than_dna(own.letters[:LOOKED_AT]):
+        if strange := other_than_dna(sequences.letters[:LOOKED_AT]):
             warn(f"{source.path}: {strange} No read can match at these characters")
-        _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
-        lengths = np.diff(own.starts)
+        _add_names(names, source.path, sequences.headers, f"{stem}#" if prefixed else "")
+        lengths = np.diff(sequences.starts)
         if (lengths == 0).any():
             name = list(names)[lengths.argmin() - lengths.size]
             raise InputError(
                 source.path, f"contig {name}", "it has no sequence; remove it or correct the file"
             )
-        letters.append(own.letters)
-        starts.append(own.starts[1:] + starts[-1][-1])
+        letters.append(sequences.letters)
+        starts.append(sequences.starts[1:] + starts[-1][-1])
         files += lengths.size * [stem]
     joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
     del letters
@@ -278,47 +268,28 @@ def read_fasta(
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
 
 
-def _tell(source: Source, share: InputShare, number: int, done: Callable[[float | None], object]) -> None:
-    """Record and report how much of the file with this number has been read."""
-    share.note(number, source.position())
-    done(share())
-
-
-def _stems(paths: "Sequence[ReadPath]") -> list:
-    """Return the names of the groups of files.  Raises InputError."""
-    stems = stems_of(paths)
-    for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
-        if stem in stems[:i]:
-            raise InputError(path, "", "the file is given twice")
-        if not are_names([stem]):
-            raise InputError(path, "", "the file name cannot serve as a group name: rename the file")
-    return stems
-
-
 def _digests(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> np.ndarray:
     """Return uint8[n, 16]: the MD5 of each contig."""
-    cut = jobs.spans(starts.size - 1, 16 * n_threads)
-    found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
-    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
 
+    def of_contigs(first: int, last: int) -> bytes:
+        sequences = [letters[starts[i] : starts[i + 1]].data for i in range(first, last)]
+        return b"".join(hashlib.md5(sequence).digest() for sequence in sequences)
 
-def _digest(letters: np.ndarray, starts: np.ndarray, first: int, last: int) -> bytes:
-    return b"".join(hashlib.md5(letters[starts[i] : starts[i + 1]].data).digest() for i in range(first, last))
+    digests = run_all(of_contigs, jobs.spans(starts.size - 1, 16 * n_threads), n_threads)
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
 
 
 def _cut_blocks(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> tuple[tuple, np.ndarray]:
     """Return (the four columns of Blocks, the text) of contigs that begin at ``starts``."""
     cut = jobs.spans(letters.size, n_threads)
     nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
-    counts = run_all(
-        _cut, [(letters, starts, CODE, span, BasesBefore(0, 0), *nowhere) for span in cut], n_threads
-    )
+    counts = run_all(_cut, [(letters, starts, CODE, span, (0, 0), *nowhere) for span in cut], n_threads)
     before = np.cumsum([(0, 0), *counts], axis=0).tolist()
     n_bases, n_blocks = before.pop()
     columns, text = np.empty((3, n_blocks), np.int64), np.zeros(n_bases + n_blocks, np.uint8)
     pieces = [
-        (letters, starts, CODE, span, BasesBefore(*own), columns, text)
-        for span, own in zip(cut, before, strict=True)
+        (letters, starts, CODE, span, tuple(counts), columns, text)
+        for span, counts in zip(cut, before, strict=True)
     ]
     run_all(_cut, pieces, n_threads)
     return (*columns, np.diff(columns[0], append=text.size) - 1), text
@@ -345,9 +316,11 @@ def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> Non
 def _cut(letters, starts, code, span, before, columns, text):
     """Write a thread's span of letters to ``text``, if it has room; return (bases, blocks that begin there).
 
+    ``before``: bases before the span, and blocks that begin there.
     ``columns`` int64[3, n_blocks]: text_start, contig, contig_start.  ``text`` holds zeros: separators stay.
     """
-    n_bases, n_blocks, fills = before.n_bases, before.n_blocks, text.size > 0
+    n_bases, n_blocks = before
+    fills = text.size > 0
     i, stop = span
     contig = lower_bound(starts, 0, starts.size, i + 1) - 1
     inside = i > starts[contig] and code[letters[i - 1]] < 4
@@ -367,4 +340,4 @@ def _cut(letters, starts, code, span, before, columns, text):
             inside = symbol < 4
             i += 1
         contig, inside = contig + 1, False
-    return n_bases - before.n_bases, n_blocks - before.n_blocks
+    return n_bases - before[0], n_blocks - before[1]

@@ -18,8 +18,7 @@ text (int64): the position in the part plus the start of the part.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,9 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
 from .contracts import MAX_ROWS
+
+if TYPE_CHECKING:
+    from .fm_index import AnyIndex
 
 _NEWLINE = 10
 
@@ -58,24 +60,24 @@ def names_in(array: np.ndarray) -> list:
 
 
 class ContigNames(Sequence):
-    """Names of contigs by their number, each a str; ``held``: their NameLines."""
+    """Names of contigs by their number, each a str; ``lines``: their NameLines."""
 
     def __init__(self, lines: np.ndarray) -> None:
         """Use ``lines`` uint8: the names, separated by newlines."""
-        self.held = names_of(lines)
+        self.lines = names_of(lines)
 
     def __len__(self) -> int:
-        return self.held.first.size - 1
+        return self.lines.first.size - 1
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
             return list(self)[number]
         i = range(len(self))[number]
-        data, first = self.held
+        data, first = self.lines
         return data[first[i] : first[i + 1] - 1].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(names_in(self.held.data))
+        return iter(names_in(self.lines.data))
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -107,20 +109,7 @@ def are_names(names: Collection[str]) -> bool:
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
 
 
-class HasReference(Protocol):
-    """An opened index (fm_index.py), as far as it is used here; ``parts`` may have their packed text."""
-
-    @property
-    def path(self) -> Path | None: ...
-
-    @property
-    def reference(self) -> "Reference": ...
-
-    @property
-    def parts(self) -> Sequence[Any]: ...
-
-
-def groups_of(index: HasReference) -> Groups:
+def groups_of(index: "AnyIndex") -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
@@ -238,13 +227,8 @@ def part_of(reference: Reference, start: int, stop: int) -> Reference:
     """Return the Reference with only the blocks of one part, in positions of the part, and all contigs."""
     blocks = reference.blocks
     first, last = np.searchsorted(blocks.text_start, (start, stop))
-    own = make_blocks(
-        blocks.text_start[first:last] - start,
-        blocks.contig[first:last],
-        blocks.contig_start[first:last],
-        blocks.length[first:last],
-    )
-    return replace(reference, blocks=own, n_text=stop - start)
+    columns = [getattr(blocks, column)[first:last] for column in COLUMNS]
+    return replace(reference, blocks=make_blocks(columns[0] - start, *columns[1:]), n_text=stop - start)
 
 
 # A place as one number, in the order of places: text position << 1 | reverse (text_key), or in a reference
@@ -320,29 +304,28 @@ _BASES = np.frombuffer(b"ACGT", np.uint8)
 class PackedLetters:
     """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
 
-    def __init__(self, index: HasReference, part_starts: Sequence[int]) -> None:
+    def __init__(self, index: "AnyIndex", part_starts: Sequence[int]) -> None:
         """Take ``part_starts``, where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
-        self._words = [part.text_words for part in index.parts]
+        self._words: list[Any] = [part.text_words for part in index.parts]
 
     def between(self, contig: int, start: int, end: int) -> bytes:
         """Return the bases of a contig from ``start`` to ``end``, half-open."""
-        blocks, found = self._blocks, np.full(end - start, ord("N"), np.uint8)
+        blocks, letters = self._blocks, np.full(end - start, ord("N"), np.uint8)
         first, last = np.searchsorted(blocks.contig, (contig, contig + 1))
         begins = blocks.contig_start[first:last]
-        a = first + max(int(np.searchsorted(begins, start, "right")) - 1, 0)
-        for block in range(a, first + int(np.searchsorted(begins, end))):
+        begin = first + max(int(np.searchsorted(begins, start, "right")) - 1, 0)
+        for block in range(begin, first + int(np.searchsorted(begins, end))):
             left = max(start, int(blocks.contig_start[block]))
             right = min(end, int(blocks.contig_start[block] + blocks.length[block]))
             if left < right:
                 at = int(blocks.text_start[block]) + left - int(blocks.contig_start[block])
-                found[left - start : right - start] = self._text(at, right - left)
-        return found.tobytes()
-
-    def _text(self, at: int, n: int) -> np.ndarray:
-        part = int(np.searchsorted(self._starts, at, "right")) - 1
-        i = np.arange(at - self._starts[part], at - self._starts[part] + n)
-        return _BASES[(self._words[part][i >> 5] >> (62 - 2 * (i & 31)).astype(np.uint64)) & np.uint64(3)]
+                part = int(np.searchsorted(self._starts, at, "right")) - 1
+                i = np.arange(at - self._starts[part], at - self._starts[part] + right - left)
+                shift = (62 - 2 * (i & 31)).astype(np.uint64)
+                codes = (self._words[part][i >> 5] >> shift) & np.uint64(3)
+                letters[left - start : right - start] = _BASES[codes]
+        return letters.tobytes()
 
 
 def blocks_by_group(reference: Reference) -> Blocks:

@@ -19,7 +19,7 @@ DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 def make_names(names: ContigNames | Sequence[str]) -> NameLines:
     """Return the names as arrays, from ContigNames or a list of str without newlines."""
-    return names.held if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
+    return names.lines if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
 
 
 def as_bytes(text: str) -> np.ndarray:
