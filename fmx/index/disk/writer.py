@@ -212,7 +212,7 @@ IndexSink = IndexWriter | MemoryIndex
 
 
 def adders(sink: IndexSink, n_parts: int, progress: Progress) -> Iterator[Add]:
-    """Yield ``sink.add`` for each part in turn: in a folder of its own if there are several."""
+    """Yield ``sink.add`` for each part in turn: in a separate folder if there are several."""
     for number in range(n_parts):
         folder = f"part{number}/" if n_parts > 1 else ""
         if folder:
