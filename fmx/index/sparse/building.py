@@ -79,7 +79,7 @@ def _order_part(
     most = _to_buckets(spare, low[slice(*span)], span[0], rows, of_part)
     if most > FEW:
         keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
-        buffers = SortBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
+        buffers = RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
         _order_buckets(text, rows, of_part, span[1], buffers)
 
 
@@ -174,7 +174,7 @@ _SMALL = 64  # rows that are sorted by insertion
 _AHEAD = 8
 
 
-class SortBuffers(NamedTuple):
+class RowBuffers(NamedTuple):
     """A thread's memory for up to n rows.
 
     ``keys`` and ``spare_keys`` int64[n]; ``spare`` uint64[n]; ``ends`` int64[n]: at the first of a run of
