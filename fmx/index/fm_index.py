@@ -195,13 +195,13 @@ def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
 
     arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
     reference = _reference(path, meta, arrays)
-    for number, n in enumerate(part_sizes(meta)):
+    for number in range(len(part_sizes(meta))):
         of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
-        blocks = part_of(reference, *part_span(meta, number)).blocks
+        part = part_of(reference, *part_span(meta, number))
         tables = {name: _load_layout(name, of_part) for name in meta["layouts"]}
         sa = _load_sa(meta, number, of_part) if tables else None
         lcp = _lcp_of(of_part) if "lcp.rank" in of_part else None
-        for wrong in contradictions(of_part, meta.get("sparse"), blocks, tables, sa, lcp, n, n_threads):
+        for wrong in contradictions(of_part, meta.get("sparse"), part, tables, sa, lcp, n_threads):
             raise store.not_whole(path, f"not a valid index ({wrong})")
 
 

@@ -164,7 +164,8 @@ class IndexOptions:
     part_size: int = MAX_SYMBOLS
     prefixed: bool = False
     groups: str | None = None
-    sparse: SparseName | None = None  # set by ``settled``
+    sparse: SparseName | None = None  # this and seed_length, 0 for no seed table, are set by ``settled``
+    seed_length: int = 0
 
     def settled(self, sizes: Sequence[int], progress: "Progress") -> "IndexOptions":
         """Return complete options for a text with parts of these sizes: ``layouts`` are LayoutNames.
@@ -206,7 +207,8 @@ class IndexOptions:
                 f"symbols: use at most {longest}"
             )
         q = options.prefix_length or prefix_table.default_length(max(sizes))
-        return replace(options, layouts=names, sparse=sparse, prefix_length=q)
+        s = seed_table.default_length(max(sizes)) if options.sa_rate == 1 else 0
+        return replace(options, layouts=names, sparse=sparse, prefix_length=q, seed_length=s)
 
 
 def named(layout_names: Sequence, n_text: int | None = None) -> tuple:

@@ -18,7 +18,7 @@ text (int64): the position in the part plus the start of the part.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
 from .contracts import MAX_ROWS
-
-if TYPE_CHECKING:
-    from .fm_index import AnyIndex
 
 _NEWLINE = 10
 
@@ -109,7 +106,7 @@ def are_names(names: Collection[str]) -> bool:
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
 
 
-def groups_of(index: "AnyIndex") -> Groups:
+def groups_of(index: Any) -> Groups:
     """Return the Groups of an opened index.  Raises UnsupportedError if it has none."""
     if index.reference.groups is None:
         raise UnsupportedError(
@@ -304,7 +301,7 @@ _BASES = np.frombuffer(b"ACGT", np.uint8)
 class PackedLetters:
     """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
 
-    def __init__(self, index: "AnyIndex", part_starts: Sequence[int]) -> None:
+    def __init__(self, index: Any, part_starts: Sequence[int]) -> None:
         """Take ``part_starts``, where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
         self._words: list[Any] = [part.text_words for part in index.parts]

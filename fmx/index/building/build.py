@@ -24,7 +24,6 @@ from ..plan import IndexOptions, named
 from ..positions import sample
 from ..prefix_table import make_prefix_table
 from ..reference import Groups, Reference, cut, names_in, part_of
-from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows
 from ..sparse.building import build_sparse
 from .bwt import invert
@@ -77,7 +76,6 @@ def build_into(
             options = options.settled(sizes, progress)
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
-        seed_length = default_seed_length(max(sizes)) if options.sa_rate == 1 else 0
         words = [pack_text(text[slice(*span)], Cores(n_threads)) for span in spans if options.sparse]
         if not options.layouts:
             del text
@@ -97,14 +95,15 @@ def build_into(
                 with backend.errors():
                     codes = backend.take(text[slice(*span)])
                     starts = part.blocks.text_start
-                    _add_suffix_array(backend, add, codes, starts, options, seed_length, n_threads, progress)
+                    _add_suffix_array(backend, add, codes, starts, options, n_threads, progress)
         writer.commit({
             "fmx_version": __version__, "n_text": reference.n_text,
             **({"parts": sizes} if len(sizes) > 1 else {}),
             **meta_of(reference.groups, options.sparse),
             "n_contigs": len(reference.names), "n_bases": int(reference.lengths.sum()),
             "n_blocks": reference.blocks.length.size, "layouts": [str(name) for name in options.layouts],
-            "sa_rate": options.sa_rate, "prefix_length": options.prefix_length, "seed_length": seed_length,
+            "sa_rate": options.sa_rate, "prefix_length": options.prefix_length,
+            "seed_length": options.seed_length,
         })  # fmt: skip
 
 
@@ -166,9 +165,9 @@ def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
 
 def _add_suffix_array(
     backend: Backend, add: Add, text: Array, block_starts: np.ndarray, options: IndexOptions,
-    seed_length: int, n_threads: int, progress: Progress,
+    n_threads: int, progress: Progress,
 ) -> None:  # fmt: skip
-    """Make and write the suffix array of a part, and all that is made of it; seed_length 0: no seed table."""
+    """Make and write the suffix array of a part, and all that is made of it."""
     with progress.stage("building the suffix array") as done:
         sa = make_suffix_array(backend, text, progress, done)
     arrays = {"sa_positions": sa}
@@ -187,8 +186,8 @@ def _add_suffix_array(
             q = options.prefix_length or 0
             add("prefix_pairs", make_prefix_table(backend, text, sa, q).pairs, backend)
             done(1 / 3)
-            if seed_length:
-                add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
+            if options.seed_length:
+                add("seed_starts", first_rows(backend, text, sa, options.seed_length), backend)
             done(2 / 3)
             add("text_words", pack_text(text, backend), backend)
         _add_layouts(backend, add, options.layouts, text, sa, progress)

@@ -16,7 +16,7 @@ from ..building.bwt import LARGE, LCP
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
 from ..layouts import parse_name, sparse_named
 from ..positions import SampledSA, is_kept, marks_hold
-from ..reference import Blocks
+from ..reference import Reference
 from ..sparse.building import build_sparse
 
 _UNKNOWN = 2**32 - 1
@@ -24,16 +24,17 @@ _STRETCH = 1 << 20  # rows checked together
 
 
 def contradictions(
-    arrays: dict, sparse: str | None, blocks: Blocks, layouts: dict, sa: Any,
-    lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1,
+    arrays: dict, sparse: str | None, part: Reference, layouts: dict, sa: Any,
+    lcp: tuple[LCP, np.ndarray] | None, n_threads: int = 1,
 ) -> Iterator[str]:  # fmt: skip
-    """Yield a description of each inconsistency of a part of n symbols, by its ``arrays`` and Blocks.
+    """Yield a description of each inconsistency of a part, by its ``arrays`` and Reference.
 
     ``sparse``: name of a sparse suffix array, or None; ``layouts`` by name; ``sa`` FullSA or SampledSA;
     ``lcp`` (LCP, rank array) or None.
     """
+    n = part.n_text
     if sparse:
-        rows, starts, *_ = build_sparse(arrays["text_words"], blocks, n, sparse_named(sparse), n_threads)
+        rows, starts, *_ = build_sparse(arrays["text_words"], part.blocks, n, sparse_named(sparse), n_threads)
         stored = sparse_named(sparse).table(arrays)
         if not (np.array_equal(rows, stored.rows) and np.array_equal(starts, stored.starts)):
             yield f"{sparse} does not match its text"
