@@ -7,7 +7,7 @@ locate  patterns -> as search, all hits -> TSV, BED or SAM; primers -> Products 
 Those of fmx mem, count and pairwise are in mem/pipeline.py, guides/pipeline.py and align/pipeline.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -31,7 +31,7 @@ from .machines.progress import Progress, Watch
 from .output import module_of
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import CountsTable, LocalRun, PartRun, Run, RunTable, ScreenTable, container, tables_of
+from .output.run import Run, container
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.mappers import choose_mapper, compile_all, map_spans
@@ -130,17 +130,13 @@ def search(
     """
     progress = progress or Progress(quiet=True)
     prepared = prepare(fm_index, paths, options, output, progress, device)
-    return write_hits(prepared, paths, output, progress)
+    return write_hits(prepared, paths, output, progress, Run())
 
 
 def write_hits(
-    prepared: Search,
-    paths: ReadFiles,
-    output: SearchOutput,
-    progress: Progress,
-    shard: PartRun | None = None,
+    prepared: Search, paths: ReadFiles, output: SearchOutput, progress: Progress, run: Run
 ) -> "Summary | PairSummary":
-    """Map reads with a prepared search; ``shard``: the part of a run to do, or None for all reads."""
+    """Map the reads of a Run with a prepared search."""
     files = paths_of(paths)
     reference, options, mapper, tally, screen, watch, writer, head = prepared
     for counter in (tally, screen):
@@ -149,53 +145,40 @@ def write_hits(
     wall = progress.wall
     if watch:
         watch.begin(wall, [mapper.session] if mapper.session else [])
-    made = container(output.records, reference)
-    run: Run = (
-        shard.beside(tuple(output.reads.takers().values()), made)
-        if shard
-        else LocalRun(
-            output.path, made, options.n_threads, tables_of(output), output.reads.takers(), output.reports
-        )
-    )
-    chunk_size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
-    with run.opened(head, writer.end()) as sink:
-        share = InputShare(() if shard else files)
+    form = container(output.records, reference)
+    size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
+    with run.opened(output, head, writer.end(), form, options.n_threads):
+        share = InputShare(files if run.is_whole else ())
+        inputs = InputRange(paths, size, n_threads, wanted_range(options.skip, options.first))
         if options.collapse:
-            distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
-            source = distinct.spans(chunk_size, progress, *run.share_of(distinct.n))
+            distinct = run.shared("distinct", partial(_distinct, inputs, options, share, progress))
+            source = distinct.spans(size, progress, *run.share_of(distinct.n))
         else:
-            source = run.plan(
-                InputRange(paths, chunk_size, n_threads, wanted_range(options.skip, options.first))
-            )
+            source = run.plan(inputs)
             source = share.of_pairs(source) if options.pairing else share.of(source)
             progress.follow(share)
-        sink = wall.written(sink)
+        sink = wall.written(run)
         with wall.spending("mapping"):
             summary = map_spans(mapper, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
-        tables = list(_tables(tally, screen, output, summary, reference.groups))
+        tables, sums = _tables(tally, screen, output, summary, reference.groups)
         facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
-        run.note(summary, tables, facts)
+        run.note(summary, tables, facts, sums)
     return summary
 
 
 def _facts(watch: Watch, prepared: Search, summary: "Summary | PairSummary", by_group: bool) -> dict:
     """Return the facts of a search for its report."""
-    found = search_facts(summary, prepared.tally, prepared.screen, by_group)
-    return watch.facts([str(prepared.mapper.session or "the CPU")], summary, found)
+    facts = search_facts(summary, prepared.tally, prepared.screen, by_group)
+    return watch.facts([str(prepared.mapper.session or "the CPU")], summary, facts)
 
 
-def _distinct(
-    paths: ReadFiles, size: int, options: MapOptions, share: InputShare, progress: Progress
-) -> "Collection":
+def _distinct(inputs: InputRange, options: MapOptions, share: InputShare, progress: Progress) -> "Collection":
     """Collect the distinct reads of all input (search.collapse.Collection): equal reads may be anywhere."""
     from .search.collapse import collect
 
     progress.follow(share)
-    wanted = wanted_range(options.skip, options.first)
-    return collect(
-        share.of(LocalRun().plan(InputRange(paths, size, options.n_threads, wanted))), options, progress
-    )
+    return collect(share.of(Run().plan(inputs._replace(n_threads=options.n_threads))), options, progress)
 
 
 def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None, Screen | None]":
@@ -210,14 +193,23 @@ def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None
 def _tables(
     tally: "Tally | None", screen: "Screen | None", output: SearchOutput, summary: "Summary | PairSummary",
     groups: Groups | None,
-) -> Iterator[RunTable]:  # fmt: skip
-    """Yield the tables that a Tally and a Screen of ``groups`` have counted."""
-    if output.counts and tally:
-        from .output.formats import tsv  # not needed for records
+) -> tuple[dict[str, bytes], dict]:  # fmt: skip
+    """Return the tables that a Tally and a Screen of ``groups`` have counted, and what shards add up."""
+    tables: dict = {}
+    sums: dict = {}
+    if not output.tables:
+        return tables, sums
+    from .output.formats import tsv  # not needed for records
 
-        yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
+    if output.counts and tally:
+        tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
     if screen and groups:
-        yield ScreenTable.made(screen, groups.what, summary)
+        n_all, what = summary.seen()
+        combinations = screen.combinations()
+        tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
+        rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
+        sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+    return tables, sums
 
 
 def make_writer(
@@ -229,10 +221,10 @@ def make_writer(
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
     def make(name: str) -> "tuple[OutputWriter, bytes]":
-        own = replace(records, groups=replace(groups, name=name))
-        writer, head = module_of(records.kind).open_hits(reference, own, header)
+        named = replace(records, groups=replace(groups, name=name))
+        writer, head = module_of(records.kind).open_hits(reference, named, header)
         writer.allow(records.mismatches)
-        writer.takers = tuple(output.reads.takers().values())
+        writer.takers = tuple(output.takers().values())
         if not for_mates:
             return writer, head
         from .output.mate_writer import MateWriter

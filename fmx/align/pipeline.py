@@ -31,8 +31,8 @@ from ..machines.places import Device, choose_place
 from ..machines.progress import Progress, RunCounts
 from ..output import module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
-from ..output.run import PLAIN, Container, LocalRun, PartRun, Run
-from ..report.facts import SingleOutput
+from ..output.run import PLAIN, Container, Run
+from ..report.facts import JobOutput
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
 from .records import Records
@@ -134,7 +134,7 @@ class PairOptions:
 
 
 @dataclass(frozen=True)
-class PairOutput(SingleOutput):
+class PairOutput(JobOutput):
     """Output of pairs.
 
     ``kind``: tsv or paf, with paths if ``cigar``; or npz or phylip, a matrix of ``values`` score or identity.
@@ -196,21 +196,16 @@ def align(
     output: PairOutput,
     progress: Progress,
     gpus: ScoringGpus,
-    shard: PartRun | None = None,
+    run: Run,
 ) -> AlignmentSummary:
-    """Align the pairs, write them, and return their AlignmentSummary.
-
-    ``shard``: the part of a run to do, or None for all pairs.
-    """
+    """Align the pairs, or those of a shard, write them, and return their AlignmentSummary."""
     wall, (names, job) = progress.wall, read
-    made = _container(job, names, output)
-    this_run: Run = shard.beside((), made) if shard else LocalRun(output.path, made)
     with ExitStack() as stack:
         chunks = cut(job)
-        chunks = chunks[slice(*this_run.share_of(len(chunks)))]
+        chunks = chunks[slice(*run.share_of(len(chunks)))]
         kept = _checkpoint(job, chunks, output, names, stack)
         pack, head = _packing(job, names, output)
-        file = stack.enter_context(this_run.opened(head))
+        file = stack.enter_context(run.opened(output, head, container=_container(job, names, output)))
         sink = wall.written(file)
         wall.turn_to("aligning")
         done = kept.done if kept else {}
@@ -225,7 +220,7 @@ def align(
                 n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
         selves = sum(last - first for first, last in chunks) if job.diagonal else 0
         summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines, selves)
-        this_run.note(summary)
+        run.note(summary)
         wall.turn_to("writing")
     return summary
 

@@ -15,7 +15,7 @@ import click
 
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
-from ..jobs import LocalCache, PartedJob, Resources
+from ..jobs import Cache, Job, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ..jobs.search import SearchJob
 
 
-def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None:
+def do(given: SimpleNamespace, *jobs: Job, n_gpus: int | None = 1) -> None:
     """Run jobs one after the other, here, as one shard or on a cluster, by the options in ``given``.
 
     ``n_gpus``: default number of GPUs; None: all.  Raises UsageError, FmxError.
     """
-    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet, warns=True), LocalCache()
+    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet, warns=True), Cache()
     for job in jobs:
         if (why := job.why_alone()) and is_shared(given):
             raise click.UsageError(why)
@@ -40,7 +40,7 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
         if not (address or given.scheduler_file):
             part = None
             if given.shard:
-                part = Part(given.shard[0], given.shard[1], str(job.output.path), given=_options(given))
+                part = Part(given.shard[0], given.shard[1], str(job.output.path), options=_options(given))
             run(job, resources, progress, part, cache)
             continue
         from ..cluster.shards import on_cluster
@@ -129,7 +129,7 @@ def _options(given: SimpleNamespace) -> dict:
     }
 
 
-def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
+def _address(given: SimpleNamespace, job: Job) -> str | None:
     """The scheduler's address, from the options or, if the job can be split, the environment; else None."""
     if given.shard:
         if given.scheduler or given.scheduler_file:

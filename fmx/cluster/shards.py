@@ -14,10 +14,11 @@ from typing import BinaryIO
 
 from ..errors import DeviceError, n_of
 from ..input.streams import named_output
-from ..jobs import IndexedJob, JobContext, LocalCache, PartedJob, Resources, cache_for
+from ..jobs import Cache, Context, IndexedJob, Job, Resources, cache_for
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
-from ..jobs.run import Part, say_shards
+from ..jobs.messages import say_shards
+from ..jobs.run import Part
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
@@ -30,7 +31,7 @@ _UNITS = {"mem": "bases"}  # unit of the rate; for other commands the first one 
 
 
 def on_cluster(
-    job: PartedJob,
+    job: Job,
     resources: Resources,
     progress: Progress,
     address: str | None,
@@ -41,7 +42,7 @@ def on_cluster(
 
     ``address``, ``file``: as for dask.Cluster; ``place``: the folder of the shards.
     """
-    context = JobContext(resources, progress, LocalCache())
+    context = Context(resources, progress, Cache())
     opened = job.open(context)
     run, n = job.identity(opened), job.n_parts(opened, context)
     there, n_threads = job.absolute(), 0
@@ -191,7 +192,7 @@ def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
     return seen(paths, [read_meta(path) for path in index_paths])
 
 
-def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
+def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
 
     On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs. With

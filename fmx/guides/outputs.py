@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OutputError, installed, shown
-from ..report.facts import Report, SingleOutput
+from ..report.facts import JobOutput, Report
 from ..report.samples import FATES
 from ..system.files import PLACE
 from .library import Library
@@ -64,7 +64,7 @@ def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> byte
 
 
 @dataclass(frozen=True)
-class CountOutput(SingleOutput):
+class CountOutput(JobOutput):
     """The output: a table in the format ``kind``, one of KINDS."""
 
     path: str = field(default="-", metadata=PLACE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..input import PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
 from ..input.reads import FORWARD, REVERSE
-from ..machines.progress import Clock, OutputRun, Progress, RunCounts, Watch
+from ..machines.progress import Clock, Progress, RunCounts, Watch
 from ..report.facts import Report
 from .counting import (
     FIRST,
@@ -36,7 +36,6 @@ from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_target
 
 if TYPE_CHECKING:
     from ..input import SpanLike
-    from ..input.shards import ShardPlan
 
 
 class _CountTotals(RunCounts):
@@ -77,24 +76,14 @@ def counted(seen: CountResult) -> CountSummary | PairCountSummary:
     return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
 
 
-class ShardFiles(OutputRun, Protocol):
-    """A shard of a run (jobs.shard.ShardRun)."""
-
-    def cut(self, inputs: InputRange) -> "ShardPlan":
-        """Return the plan that cuts the files for the shard."""
-
-    def why_empty(self, what: str) -> str:
-        """Return why the shard has no reads, or no ``what``."""
-
-
 class ShardInputs:
-    """Spans of a ``shard`` of samples, as input of a Counter.
+    """Spans of a ``shard`` (jobs.shard.ShardRun) of samples, as input of a Counter.
 
     Reads are numbered from 1 in each file of the shard, as the number of reads before the shard is unknown.
     Each file is opened once more to find where guides are in its first reads.
     """
 
-    def __init__(self, samples: Sequence[Sample], shard: ShardFiles, counter: Counter) -> None:
+    def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
         self._files = files_of(samples)
         self._n_files, self._seen = [len(sample.first) for sample in samples], []  # type: tuple[list, list]
         self._counter = counter
@@ -193,12 +182,12 @@ ENOUGH = 100  # reads per guide, on average
 
 
 def count(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: OutputRun, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
     """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: where
     it is written."""
     wall, watch = progress.wall, _watch(output, progress)
-    with run.opened(b"") as sink:
+    with run.opened(output) as sink:
         with wall.spending("counting"):
             seen = count_all(counter, samples, progress, watch.clock)
         wall.turn_to("writing")
@@ -279,11 +268,11 @@ def _what_to_try(options: CountOptions) -> str:
 
 
 def count_shard(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: ShardFiles, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of samples, and store the counts in it."""
     watch = _watch(output, progress)
-    with shard.opened(b"") as sink:
+    with shard.opened(output) as sink:
         inputs = ShardInputs(samples, shard, counter)
         with progress.wall.spending("counting"):
             found = count_samples(counter, inputs, len(samples), progress, watch.clock)

@@ -39,7 +39,7 @@ class Sample:
         """What is counted: read or pair."""
         return "pair" if self.second else "read"
 
-    def anywhere(self) -> "Sample":
+    def absolute(self) -> "Sample":
         """Return the sample with absolute paths."""
         return replace(self, first=_whole(self.first), second=_whole(self.second))
 

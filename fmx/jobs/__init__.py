@@ -4,9 +4,9 @@ A job is a frozen dataclass of paths and plain values: jobs can be compared, and
 The command line turns options into jobs; ``run`` runs a whole job, or one part of it for --shard or for a
 worker of a cluster.
 
-To add a job, write a module here with a frozen dataclass that implements ``Job`` or ``PartedJob``, a module
-in cli/commands/ that makes it from options, and a case in tests/test_every_job.py.  Fields that only name a
-path are marked as places (system/files.py); the other fields identify a run.
+To add a job, write a module here with a frozen dataclass, a subclass of ``Job``, a module in cli/commands/
+that makes it from options, and a case in tests/test_every_job.py.  Fields that only name a path are marked as
+places (system/files.py); the other fields identify a run.
 """
 
 import os
@@ -14,28 +14,20 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from ..errors import shown
 from ..machines.places import ALL_GPUS, Device
 from ..machines.progress import Progress
-from ..report.facts import Report
+from ..output.run import Run
+from ..report.facts import JobOutput, Report
 
 if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
-    from ..output.run import PartRun
     from .identity import Manifest
-
-T = TypeVar("T")
-OpenedT = TypeVar("OpenedT")
-PreparedT = TypeVar("PreparedT")
-SummaryT = TypeVar("SummaryT")
-ReportedT = TypeVar("ReportedT", bound="Reported")
-
-# The resources of a job, which never change its result: cores, GPUs, and what a process keeps in memory.
 
 
 @dataclass(frozen=True)
@@ -55,20 +47,16 @@ class Resources:
         return Device(self.engine, self.device, self.gpu_memory, None if self.gpus == ALL_GPUS else self.gpus)
 
 
-# What a worker keeps in memory between the shards of a run, such as an opened index and its copy on a GPU.
-#
-# It keeps objects of one run at a time: the first shard of another run replaces them.
-
-
-class WorkerCache:
-    """Objects by ``key``, each made once and shared by the shards of a run."""
+class Cache:
+    """What a process keeps in memory between the shards of one ``run`` (a value that identifies it), such as
+    an opened index and its copy on a GPU: objects by ``key``, each made once."""
 
     def __init__(self, run: object = None) -> None:
         self.run, self._making = run, threading.Lock()
         self._shared: dict = {}
         self._idle: defaultdict[Hashable, list] = defaultdict(list)
 
-    def shared(self, key: str, make: Callable[[], T]) -> T:
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the result of the first ``make()`` for a key, for concurrent use by all shards."""
         with self._making:
             if key not in self._shared:
@@ -76,7 +64,7 @@ class WorkerCache:
             return self._shared[key]
 
     @contextmanager
-    def lent(self, key: Hashable, make: Callable[[], T]) -> Iterator[T]:
+    def reused(self, key: Hashable, make: Callable[[], Any]) -> Iterator[Any]:
         """An object from ``make()``, for one shard at a time; dropped if the shard fails."""
         try:
             thing = self._idle[key].pop()
@@ -86,141 +74,92 @@ class WorkerCache:
         self._idle[key].append(thing)
 
 
-class LocalCache(WorkerCache):
-    """The cache of jobs that run one after the other in this process: they share only the index."""
-
-    @contextmanager
-    def lent(self, key: Hashable, make: Callable[[], T]) -> Iterator[T]:
-        """A new object from ``make()``."""
-        yield make()
+_choosing, _now = threading.Lock(), [Cache()]
 
 
-_choosing, _now = threading.Lock(), [WorkerCache()]
-
-
-def cache_for(run: object) -> WorkerCache:
+def cache_for(run: object) -> Cache:
     """The cache of this process for ``run``, a value that identifies a run; that of another is dropped."""
     with _choosing:
         if _now[0].run != run:
-            _now[0] = WorkerCache(run)
+            _now[0] = Cache(run)
         return _now[0]
 
 
-# Jobs.
-
-
 @dataclass(frozen=True)
-class JobContext:
-    """What a job runs with; ``shard``: the part of the job to do, or None for the whole job."""
+class Context:
+    """What a job runs with; ``run``: all of the input and the output, or a shard (jobs/shard.py)."""
 
     resources: Resources
     progress: Progress
-    cache: WorkerCache
-    shard: "PartRun | None" = None
+    cache: Cache
+    run: Run = field(default_factory=Run)
 
 
-class Job(Protocol[OpenedT, PreparedT, SummaryT]):
-    """The work of one command; ``opened`` and ``prepared``: the results of ``open`` and ``prepare``."""
+class Job:
+    """Base of jobs: the work of one command.  ``paths``: the fields that are or contain paths.
 
-    @property
-    def name(self) -> str:
-        """Name of the command."""
+    ``opened`` and ``prepared`` are the results of ``open`` and ``prepare``.
+    """
+
+    name: ClassVar[str]
+    paths: ClassVar[tuple[str, ...]] = ("index", "inputs")
+    inputs: tuple[str, ...]  # files that are split into shards, and whose contents identify a run
+    index_paths: tuple[str, ...] = ()  # the indexes that are searched
+    output: JobOutput
 
     def absolute(self) -> Self:
         """Return the job with absolute paths."""
-
-    def open(self, context: JobContext) -> OpenedT:
-        """Open what identifies the run: the index."""
-
-    def prepare(self, opened: OpenedT, context: JobContext) -> PreparedT:
-        """Make what does the search, on cores or GPUs; it can be used for several parts in turn."""
-
-    def execute(self, opened: OpenedT, prepared: PreparedT, context: JobContext) -> SummaryT:
-        """Run the job and write its output; return the summary."""
-
-    def say(self, opened: OpenedT, summary: SummaryT, context: JobContext) -> None:
-        """Print the summary."""
-
-
-class JobOutput(Protocol):
-    """The output of a job that can be run in parts."""
-
-    @property
-    def path(self) -> str | None:
-        """Path of the main output."""
-
-    @property
-    def kind(self) -> str:
-        """Format of the main output."""
-
-    @property
-    def places(self) -> tuple[str | None, ...]:
-        """All paths that are written."""
-
-    def beside(self) -> dict:
-        """Return what each shard stores besides its part of the output, as {option: how}."""
-
-
-class PartedJob(Job[OpenedT, PreparedT, SummaryT], Protocol):
-    """A job that can be run in parts, which are merged."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Input files, whose contents identify a run."""
-
-    @property
-    def index_paths(self) -> tuple[str, ...]:
-        """The indexes that are searched; empty if none."""
-
-    @property
-    def output(self) -> JobOutput:
-        """The output."""
+        paths = {name: absolute(getattr(self, name)) for name in self.paths if hasattr(self, name)}
+        return replace(self, **paths)  # type: ignore[type-var]
 
     def why_alone(self) -> str:
         """Return why the job cannot be run in parts; "" if it can."""
-
-    def identity(self, opened: OpenedT) -> dict:
-        """Return what all parts of a run have in common (identity.py).  Raises InputError."""
-
-    def n_parts(self, opened: OpenedT, context: JobContext) -> int:
-        """Return the number of parts on a cluster, whatever its workers."""
-
-    def merge(
-        self, opened: OpenedT, folder: Path, shards: "Iterable[Manifest]", progress: Progress
-    ) -> "list[Manifest]":
-        """Merge the parts in a folder and write the output; return their Manifests in order."""
-
-
-def absolute(paths: Iterable[str]) -> tuple[str, ...]:
-    """Absolute paths."""
-    return tuple(map(os.path.abspath, paths))
-
-
-class FilesJob:
-    """Base of jobs whose ``inputs``, files, are split by bytes."""
-
-    inputs: tuple[str, ...]
-    index_paths: tuple[str, ...] = ()
-
-    def why_alone(self) -> str:
         return ""
 
-    def n_parts(self, opened: Any, context: JobContext) -> int:
+    def open(self, context: Context) -> Any:
+        """Open what identifies the run: the index."""
+
+    def identity(self, opened: Any) -> dict:
+        """Return what all parts of a run have in common (identity.py).  Raises InputError."""
+        raise NotImplementedError
+
+    def n_parts(self, opened: Any, context: Context) -> int:
+        """Return the number of parts on a cluster, whatever its workers."""
         from .identity import n_of_files  # only for runs in parts
 
         return n_of_files(self.inputs, context.resources.engine)
 
+    def prepare(self, opened: Any, context: Context) -> Any:
+        """Make what does the search, on cores or GPUs; it can be used for several parts in turn."""
+
+    def execute(self, opened: Any, prepared: Any, context: Context) -> Any:
+        """Run the job and write its output; return the summary."""
+        raise NotImplementedError
+
+    def say(self, opened: Any, summary: Any, context: Context) -> None:
+        """Print the summary."""
+        from .messages import say_run
+
+        say_run(context.progress, context.run, self.name, summary, self.inputs)
+
+    def merge(
+        self, opened: Any, folder: Path, shards: "Iterable[Manifest]", progress: Progress
+    ) -> "list[Manifest]":
+        """Merge the parts in a folder and write the output; return their Manifests in order."""
+        from .merge import merge
+
+        output = opened.in_report(self.output) if opened else self.output
+        return merge(folder, shards, output, progress.wall)
+
+
+def absolute(value: Any) -> Any:
+    """Return a path, several, or an object that contains some, with absolute paths; None is left."""
+    if isinstance(value, tuple):
+        return tuple(map(absolute, value))
+    return value and (value.absolute() if hasattr(value, "absolute") else os.path.abspath(value))
+
 
 # The index of a job, and how it is searched.
-
-
-class Reported(Protocol):
-    """A dataclass of outputs, with a report of the run or None."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def report(self) -> Report | None: ...
 
 
 class Opened(NamedTuple):
@@ -234,8 +173,8 @@ class Opened(NamedTuple):
         """meta.json of each."""
         return [meta for _, meta in self.indexes]
 
-    def in_report(self, output: ReportedT) -> ReportedT:
-        """Return the output, with these indexes added to its report if it has one."""
+    def in_report(self, output: Any) -> Any:
+        """Return a JobOutput, with these indexes added to its report if it has one."""
         if not output.report:
             return output
         from ..index.disk.store import digest_of  # only for jobs with an index
@@ -272,7 +211,7 @@ class IndexChoice:
 
         return replace(self, method=ANY_LENGTH) if self.method == "auto" else self
 
-    def open(self, context: JobContext, with_text: bool = False, remedy: str = RENAME) -> Opened:
+    def open(self, context: Context, with_text: bool = False, remedy: str = RENAME) -> Opened:
         """Open the index.  Raises UnsupportedError if contigs of several indexes share a name.
 
         ``remedy``: the end of that error; "" if no names are written.
@@ -295,7 +234,7 @@ class IndexChoice:
         return Opened(joined, indexes)
 
 
-class IndexedJob(FilesJob):
+class IndexedJob(Job):
     """Base of jobs that search an ``index``."""
 
     index: IndexChoice
@@ -303,3 +242,6 @@ class IndexedJob(FilesJob):
     @property
     def index_paths(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(map(str, self.index.paths))
+
+    def open(self, context: Context) -> Opened:
+        return self.index.open(context)

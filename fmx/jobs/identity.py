@@ -1,6 +1,6 @@
 """What identifies a run, how many shards it has, and the manifest of a shard."""
 
-import base64
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -97,17 +97,18 @@ def _own_fields(value: Any) -> dict:
     return {name: getattr(value, name) for name in own}
 
 
-# The manifest of a shard, a JSON file next to its part of the output.
+# The manifest of a shard, a JSON file beside its outputs, each of which is complete.
 #
-# OUT.d/0003-of-0064/manifest.json    the run, the shard, its summary, and size and checksum of each file
-# OUT.d/0003-of-0064/body             its part of the output, without head and tail
+# OUT.d/0003-of-0064/manifest.json    the run, the shard, its sums, and size and checksum of each file
+# OUT.d/0003-of-0064/output           its part of the main output
 # OUT.d/0003-of-0064/counts.tsv       its table of reads and hits per contig, with --counts
-# OUT.d/0003-of-0064/screen.json      its reads by the groups that they occur in, with --screen
-# OUT.d/0003-of-0064/facts.json       its facts for a report, with --report (report/facts.py)
+# OUT.d/0003-of-0064/screen.tsv       its reads by the groups that they occur in, with --screen
+# OUT.d/0003-of-0064/report.json      its report, with --report
 # OUT.d/0003-of-0064/al, un ...       its mapped and unmapped reads, unchanged, with --al and --un
 
-MANIFEST, BODY, FACTS = "manifest.json", "body", "facts.json"
-FORMAT = 3  # of manifests
+MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
+TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv"}
+FORMAT = 4  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -115,10 +116,10 @@ _LONGEST = 60  # characters of a value in a message
 class Manifest:
     """The manifest of shard ``number`` of ``count``; ``run``: what all shards of the run have in common.
 
-    ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: bytes
-    before the first body and after the last; ``container``: how the merged output is compressed
-    (output/run.py); ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``: numbers
-    that are added up; ``given``: {option: value} of the command, if there was one.
+    ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``around``: bytes of the main
+    output before the first piece and after the last; ``container``: of the merged output (output/run.py);
+    ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``, ``sums``: what is added
+    up; ``options``: {option: value} of the command, if there was one.
     """
 
     run: dict
@@ -127,19 +128,22 @@ class Manifest:
     begin: list | None
     end: list | None
     is_empty: bool
-    head: bytes
-    tail: bytes
+    around: tuple[int, int]
     container: dict
     files: dict
     seconds: float
     summary: dict = field(default_factory=dict)
-    given: dict = field(default_factory=dict)
+    sums: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
 
     def to_json(self) -> str:
-        fields = {**asdict(self), "format": FORMAT}
-        for name in ("head", "tail"):
-            fields[name] = base64.b64encode(fields[name]).decode()
-        return json.dumps(fields, indent=1)
+        return json.dumps({**asdict(self), "format": FORMAT}, indent=1)
+
+
+def checksum(path: str | Path) -> list:
+    """Return [bytes, xxh3] of a file."""
+    with open(path, "rb") as file:
+        return [os.fstat(file.fileno()).st_size, hashlib.file_digest(file, xxhash.xxh3_64).hexdigest()]
 
 
 def name_of(number: int, count: int) -> str:
@@ -156,9 +160,7 @@ def read_manifest(folder: str | Path) -> Manifest:
             raise OutputError(
                 f"{path}: written by another version of fmx; delete {folder} and run this shard again"
             )
-        for name in ("head", "tail"):
-            fields[name] = base64.b64decode(fields[name], validate=True)
-        return Manifest(**fields)
+        return Manifest(**{**fields, "around": tuple(fields["around"])})
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}; run this shard again") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -191,13 +193,13 @@ def _as_given(name: str, value: Any) -> str:
     return f"with {brief(' '.join(f'{name} {item}' for item in each))}"
 
 
-def differing(one: Manifest, run: dict, given: dict, places: tuple[str, str]) -> str:
+def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) -> str:
     """Return how the run of a Manifest and another differ, in words; "" if they are the same.
 
-    ``given``: {option: value} of the other; ``places``: where the options of each were given.
+    ``options``: {option: value} of the other; ``places``: where the options of each were given.
     """
     differs = difference(one.run, run)
-    return (differs.startswith("options") and other_options(one.given, given, places)) or differs
+    return (differs.startswith("options") and other_options(one.options, options, places)) or differs
 
 
 def difference(one: dict, other: dict) -> str:

@@ -1,6 +1,5 @@
 """The jobs of fmx index: building an index, and adding to one."""
 
-import os
 import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +12,11 @@ from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..input.chunks import look_at
 from ..system.files import PLACE
-from . import JobContext, absolute
+from . import Context, Job, absolute
 
 
 @dataclass(frozen=True)
-class IndexJob:
+class IndexJob(Job):
     """Build an index of ``references``, FASTA files, at ``path``."""
 
     name: ClassVar[str] = "index"
@@ -26,20 +25,19 @@ class IndexJob:
     options: IndexOptions
 
     def absolute(self) -> "IndexJob":
-        groups = self.options.groups and os.path.abspath(self.options.groups)
-        options, path = replace(self.options, groups=groups), os.path.abspath(self.path)
-        return IndexJob(absolute(self.references), path, options)
+        options = replace(self.options, groups=absolute(self.options.groups))
+        return IndexJob(absolute(self.references), absolute(self.path), options)
 
-    def open(self, context: JobContext) -> None:
+    def open(self, context: Context) -> None:
         for path in self.references:
             look_at(path, None)
         object_cache.on_first_compile(context.progress)
 
-    def prepare(self, opened: None, context: JobContext) -> tuple:
+    def prepare(self, opened: None, context: Context) -> tuple:
         """(digest of the reference of an index that is replaced, its description); () if there is none."""
         return _reference_in(self.path)
 
-    def execute(self, opened: None, prepared: tuple, context: JobContext) -> str:
+    def execute(self, opened: None, prepared: tuple, context: Context) -> str:
         resources = context.resources
         build_index(
             self.references, self.path, self.options, resources.threads, context.progress, resources.place
@@ -49,31 +47,25 @@ class IndexJob:
         is_other = prepared[:1] != _reference_in(self.path)[:1]
         return f"replaced {self.path}{f', {prepared[1]}' if is_other else ''}"
 
-    def say(self, opened: None, summary: str, context: JobContext) -> None:
+    def say(self, opened: None, summary: str, context: Context) -> None:
         context.progress.say(f"{summary}; inspect it with: fmx inspect {shlex.quote(str(self.path))}")
 
 
 @dataclass(frozen=True)
-class AddingJob:
+class AddingJob(Job):
     """Add ``layouts``, the LCP array, or ``groups`` from a table to the index at ``path``."""
 
     name: ClassVar[str] = "index"
+    paths: ClassVar[tuple[str, ...]] = ("path", "groups")
     path: str | Path = field(metadata=PLACE)
     layouts: tuple[str, ...] = ()
     with_lcp: bool = False
     groups: str | None = None
 
-    def absolute(self) -> "AddingJob":
-        groups = self.groups and os.path.abspath(self.groups)
-        return replace(self, path=os.path.abspath(self.path), groups=groups)
-
-    def open(self, context: JobContext) -> None:
+    def open(self, context: Context) -> None:
         object_cache.on_first_compile(context.progress)
 
-    def prepare(self, opened: None, context: JobContext) -> None:
-        """Nothing to prepare."""
-
-    def execute(self, opened: None, prepared: None, context: JobContext) -> list:
+    def execute(self, opened: None, prepared: None, context: Context) -> list:
         added, resources, progress = [], context.resources, context.progress
         if self.layouts or self.with_lcp:
             added = add_layouts(
@@ -83,7 +75,7 @@ class AddingJob:
             added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
         return added
 
-    def say(self, opened: None, summary: list, context: JobContext) -> None:
+    def say(self, opened: None, summary: list, context: Context) -> None:
         has = [*self.layouts, *(["the LCP array"] if self.with_lcp else [])]
         added = f": added {', '.join(summary)}" if summary else f" already has {', '.join(has)}"
         context.progress.say(f"{self.path}{added}")

@@ -1,30 +1,25 @@
-"""Merges shards into the output of one run: copies bodies, adds up tables and summaries."""
+"""Merges shards into the output of one run: copies their pieces, adds up tables and summaries."""
 
-import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import xxhash
 
 from ..errors import OutputError
 from ..index.disk import META
-from ..machines.progress import Wall, Writable
-from ..output.run import RunTable, beside, from_fields
-from ..output.search_output import Taker
+from ..machines.progress import Wall
+from ..output import Aside
+from ..output.run import PLAIN, Container, Run, added_counts, added_screens, from_fields
 from ..report.facts import Report, added
-from ..report.page import rendered
 from ..system.process import available_cores
-from .identity import BODY, FACTS, MANIFEST, Manifest, differing, name_of, read_manifest
-from .shard import FRAME
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, name_of, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -103,7 +98,7 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
     last: Manifest | None = None
     for shard in shards:
         first = first or shard
-        if differs := differing(shard, first.run, first.given, (f"in shard {shard.number}", "in shard 1")):
+        if differs := differing(shard, first.run, first.options, (f"in shard {shard.number}", "in shard 1")):
             raise OutputError(
                 f"{folder}: shard {shard.number} is from another run than shard 1 ({differs}): delete "
                 f"{Path(folder) / name_of(shard.number, shard.count)} and run shard {shard.number} again"
@@ -118,48 +113,57 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
         yield shard
 
 
-def merge(
-    folder: str | Path,
-    shards: Iterable[Manifest],
-    path: str | None,
-    tables: Mapping[type[RunTable], str] | None = None,
-    report: Report | None = None,
-    asides: Mapping[str, Taker] | None = None,
-    wall: Wall | None = None,
-) -> list:
-    """Merge shards, given as Manifests in order, into the output; return the Manifests.
+class _Merged(Container):
+    """The container of merged ``shards``, Manifests in order; takes the ``first`` when it is opened."""
 
-    ``tables``: {type of output.run.RunTable: path}; ``report``: a Report, or None; ``asides``:
-    {path: reads.Taker} of the files for mapped and unmapped reads; ``wall``: the Wall of a cluster run, or
-    None.  Raises OutputError.
+    def __init__(self, shards: Iterable[Manifest]) -> None:
+        self.shards = iter(shards)
+
+    @contextmanager
+    def opened(self, path: str, n_threads: int) -> Iterator[Any]:
+        self.first = next(self.shards)
+        container = from_fields(self.first.container)
+        self.of_shards = container.part
+        with container.opened(path, n_threads) as file:
+            yield file
+
+
+def merge(
+    folder: str | Path, shards: Iterable[Manifest], output: Any, wall: Wall | None = None
+) -> list[Manifest]:
+    """Merge shards, given as Manifests in order, into a JobOutput; return the Manifests.
+
+    ``wall``: the Wall of a cluster run, or None.  Raises OutputError.
     """
-    shards = iter(shards)
-    with ExitStack() as last, ExitStack() as stack:
-        reports = {path: beside(path, last) for path in (report.paths if report else ())}
-        made = {table: beside(path, stack) for table, path in (tables or {}).items()}
-        others = [(beside(path, stack), taker) for path, taker in (asides or {}).items()]
-        found = [next(shards)]  # after the files above were opened, as it may wait for a shard to finish
-        container = from_fields(found[0].container)
-        sink = stack.enter_context(container.opened(path or os.devnull, available_cores()))
-        sink.write(found[0].head)
-        for shard in chain(found[:], shards):
-            copy = _copy_pieces if container.is_framed else _copy
-            copy(folder, shard, BODY, sink)
-            for other, taker in others:
-                _copy(folder, shard, taker.name, other)
-            if shard is not found[0]:
-                found.append(shard)
-        sink.write(found[0].tail)
-        for other, taker in others:
-            other.write(taker.end)
-        for table, file in made.items():
-            file.write(table.merged([_whole(folder, shard, table.name) for shard in found]).text())
-        stack.close()
-        if report:  # last, as it includes the time for all the others
-            facts = facts_of(folder, found, report, wall)
-            for path, file in reports.items():
-                file.write(rendered(path, facts))
-    return found
+    container, run, merged, tables = _Merged(shards), Run(), [], {}  # type: tuple[_Merged, Run, list, dict]
+    with run.opened(output, container=container, n_threads=available_cores()):
+        for shard in chain([container.first], container.shards):
+            if container.of_shards == PLAIN:
+                skip, n_end = shard.around
+                pieces = _bytes_of(folder, shard, OUTPUT, skip if merged else 0, n_end)
+            else:
+                pieces = container.of_shards.pieces(_checked(folder, shard, OUTPUT))
+            for piece in pieces:
+                run.write(piece)
+            for place, taker in enumerate(output.takers().values()):
+                for piece in _bytes_of(folder, shard, taker.name, 0, len(taker.end)):
+                    run.write(Aside(piece, place))
+            merged.append(shard)
+        run.write(_end_of(folder, container.first))
+        if "--counts" in output.tables:
+            tables["--counts"] = added_counts([_whole(folder, shard, TABLES["--counts"]) for shard in merged])
+        if "--screen" in output.tables:
+            tables["--screen"] = added_screens([shard.sums["screen"] for shard in merged])
+        report = output.report
+        run.note(None, tables, partial(facts_of, folder, merged, report, wall) if report else None)
+    return merged
+
+
+def _end_of(folder: str | Path, shard: Manifest) -> bytes:
+    """Return the bytes after the last piece of a shard's main output."""
+    with open(Path(folder) / name_of(shard.number, shard.count) / OUTPUT, "rb") as file:
+        file.seek(-shard.around[1], os.SEEK_END)
+        return file.read()
 
 
 def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:
@@ -167,67 +171,49 @@ def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wal
 
     Raises OutputError.
     """
-    found = [json.loads(_whole(folder, shard, FACTS)) for shard in shards]
-    return added(found, report.about, wall.over() if wall else None)
+    facts = [json.loads(_whole(folder, shard, REPORT)) for shard in shards]
+    return added(facts, report.about, wall.over() if wall else None)
 
 
-def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Iterator[bytes]:
-    """Yield the body of each of the ``shards`` as bytes, and append its Manifest to ``found``.
+def outputs_of(folder: str | Path, shards: Iterable[Manifest], merged: list) -> Iterator[bytes]:
+    """Yield the main output of each of the ``shards``, and append its Manifest to ``merged``.
 
     Raises OutputError.
     """
     for shard in shards:
-        found.append(shard)
-        yield _whole(folder, shard, BODY)
+        merged.append(shard)
+        yield _whole(folder, shard, OUTPUT)
 
 
 def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
     """Return the contents of a shard's file.  Raises OutputError."""
-    read = io.BytesIO()
-    _copy(folder, shard, name, read)
-    return read.getvalue()
+    return b"".join(_bytes_of(folder, shard, name))
 
 
-def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Writable) -> None:
-    """Copy a shard's file that stores pieces with their lengths, without the lengths.  Raises OutputError."""
-    pieces = _PieceSplitter(sink)
-    _copy(folder, shard, name, pieces)
-    if pieces.rest:
-        raise _damaged(folder, shard, name)
+def _checked(folder: str | Path, shard: Manifest, name: str) -> str:
+    """Return the path of a shard's file, after comparing it with the manifest.  Raises OutputError."""
+    for _ in _bytes_of(folder, shard, name):
+        pass
+    return str(Path(folder) / name_of(shard.number, shard.count) / name)
 
 
-class _PieceSplitter:
-    """A writer that passes on whole pieces to ``sink``; ``rest``: bytes of an incomplete piece."""
+def _bytes_of(
+    folder: str | Path, shard: Manifest, name: str, skip: int = 0, n_end: int = 0
+) -> Iterator[bytes]:
+    """Yield a shard's file from byte ``skip`` on, without the last ``n_end`` bytes, and check all of it.
 
-    def __init__(self, sink: Writable) -> None:
-        self._sink, self.rest = sink, bytearray()
-
-    def write(self, data: "ReadableBuffer") -> None:
-        self.rest += data
-        while len(self.rest) >= FRAME:
-            stop = FRAME + int.from_bytes(self.rest[:FRAME], "little")
-            if len(self.rest) < stop:
-                break
-            self._sink.write(bytes(self.rest[FRAME:stop]))
-            del self.rest[:stop]
-
-
-def _copy(folder: str | Path, shard: Manifest, name: str, sink: Writable) -> None:
-    """Copy a shard's file to ``sink`` and check it against the manifest.  Raises OutputError."""
-    path = Path(folder) / name_of(shard.number, shard.count) / name
-    digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
+    Raises OutputError.
+    """
+    place = Path(folder) / name_of(shard.number, shard.count)
+    size, expected = shard.files.get(name, (0, ""))
+    digest, at = xxhash.xxh3_64(), 0
     try:
-        with open(path, "rb", buffering=0) as file:
-            while n := file.readinto(room):
-                digest.update(room[:n])
-                n_bytes += n
-                sink.write(room[:n])
+        with open(place / name, "rb", buffering=0) as file:
+            while data := file.read(_AT_ONCE):
+                digest.update(data)
+                yield data[max(skip - at, 0) : max(size - n_end - at, 0)]
+                at += len(data)
     except FileNotFoundError as error:
-        raise OutputError(f"{path}: {error.strerror}; run shard {shard.number} again") from error
-    if [n_bytes, digest.hexdigest()] != shard.files.get(name):
-        raise _damaged(folder, shard, name)
-
-
-def _damaged(folder: str | Path, shard: Manifest, name: str) -> OutputError:
-    path = Path(folder) / name_of(shard.number, shard.count) / name
-    return OutputError(f"{path}: damaged; delete its folder and run shard {shard.number} again")
+        raise OutputError(f"{place / name}: {error.strerror}; run shard {shard.number} again") from error
+    if (at, digest.hexdigest()) != (size, expected):
+        raise OutputError(f"{place / name}: damaged; delete its folder and run shard {shard.number} again")

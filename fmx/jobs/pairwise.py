@@ -1,10 +1,8 @@
 """The job of fmx pairwise: alignments of pairs of sequences."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ..align.jobs import cut
 from ..align.pipeline import (
@@ -17,20 +15,15 @@ from ..align.pipeline import (
     open_gpus,
     prepare,
 )
-from ..machines.progress import Progress
 from ..system.files import PLACE
-from . import FilesJob, JobContext, absolute
+from . import Context, Job
 from .identity import MOST, identity, is_gpu
-from .run import say_run
-
-if TYPE_CHECKING:
-    from .identity import Manifest
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
 
 @dataclass(frozen=True)
-class PairJob(FilesJob):
+class PairJob(Job):
     """Align all pairs of one file, or each sequence of the first of ``inputs`` with each of the second."""
 
     name: ClassVar[str] = "pairwise"
@@ -44,40 +37,26 @@ class PairJob(FilesJob):
         )
         return is_kept if self.output.checkpoint else ""
 
-    def absolute(self) -> "PairJob":
-        return replace(self, inputs=absolute(self.inputs))
-
-    def open(self, context: JobContext) -> None:
-        """Nothing to open: sequences are read before they are aligned."""
-
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
 
-    def n_parts(self, opened: None, context: JobContext) -> int:
+    def n_parts(self, opened: None, context: Context) -> int:
         job = self._read(context).job
         return n_of_chunks(len(cut(job)), job.filtered, context.resources.engine)
 
-    def prepare(self, opened: None, context: JobContext) -> tuple[ScoringGpus, PairInput]:
+    def prepare(self, opened: None, context: Context) -> tuple[ScoringGpus, PairInput]:
         return open_gpus(context.resources.place, context.progress), self._read(context)
 
     def execute(
-        self, opened: None, prepared: tuple[ScoringGpus, PairInput], context: JobContext
+        self, opened: None, prepared: tuple[ScoringGpus, PairInput], context: Context
     ) -> AlignmentSummary:
         (gpus, read), options = prepared, self._options(context)
-        return align(read, options, self.output, context.progress, gpus, context.shard)
+        return align(read, options, self.output, context.progress, gpus, context.run)
 
-    def say(self, opened: None, summary: AlignmentSummary, context: JobContext) -> None:
-        say_run(context.progress, "pairwise", summary, None, () if context.shard else self.inputs)
-
-    def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
-        from .merge import merge
-
-        return merge(folder, shards, self.output.path, wall=progress.wall)
-
-    def _options(self, context: JobContext) -> PairOptions:
+    def _options(self, context: Context) -> PairOptions:
         return replace(self.pairs, n_threads=context.resources.threads)
 
-    def _read(self, context: JobContext) -> PairInput:
+    def _read(self, context: Context) -> PairInput:
         make = partial(prepare, self.inputs, self._options(context), self.output, context.progress)
         return context.cache.shared("sequences", make)
 

@@ -1,27 +1,22 @@
 """The jobs of fmx search and fmx locate: map reads, or list the occurrences of patterns."""
 
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from ..input import PairedFiles, ReadFiles
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
 from ..input.streams import STANDARD
-from ..machines.progress import Progress
 from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import RENAME, IndexChoice, IndexedJob, JobContext, Opened, absolute
-from .run import say_run
+from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
+from .messages import say_run
 
 if TYPE_CHECKING:
     from ..search.summary import PairSummary, Summary
-    from .identity import Manifest
 
 
 @dataclass(frozen=True)
@@ -43,8 +38,8 @@ class ReadInput:
 
     def absolute(self) -> "ReadInput":
         """Return the files with absolute paths."""
-        fasta = absolute([self.fasta])[0] if self.fasta else None
-        return replace(self, first=absolute(self.first), second=absolute(self.second), fasta=fasta)
+        first, second, fasta = absolute((self.first, self.second, self.fasta))
+        return replace(self, first=first, second=second, fasta=fasta)
 
     def sources(self, in_pairs: bool) -> ReadFiles:
         """Return what to map: files, PairedFiles, or the literal sequences as FASTA."""
@@ -67,6 +62,7 @@ class SearchJob(IndexedJob):
     """Map reads to an index."""
 
     name: ClassVar[str] = "search"
+    paths: ClassVar[tuple[str, ...]] = ("index", "reads", "output")
     index: IndexChoice = field(metadata=PLACE)
     reads: ReadInput = field(metadata=PLACE)
     mapping: MapOptions = field(default_factory=MapOptions)
@@ -76,13 +72,7 @@ class SearchJob(IndexedJob):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reads.paths
 
-    def absolute(self) -> Self:
-        records = self.output.records
-        fasta = records.fasta and os.path.abspath(records.fasta)
-        output = replace(self.output, records=replace(records, fasta=fasta))
-        return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
-
-    def open(self, context: JobContext) -> Opened:
+    def open(self, context: Context) -> Opened:
         index, near, matrix = self.index, self.mapping.near, self.output.records.matrix
         if near and near.iupac:
             index = index.of_any_length()
@@ -111,7 +101,7 @@ class SearchJob(IndexedJob):
 
         return identity(self.name, self.inputs, opened.metas, **options)
 
-    def prepare(self, opened: Opened, context: JobContext) -> Search:
+    def prepare(self, opened: Opened, context: Context) -> Search:
         if self.reads.sample:
             context.progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
         options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
@@ -121,27 +111,26 @@ class SearchJob(IndexedJob):
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
             options = replace(options, chunk_size=size)
         sources, output = self.reads.sources(options.pairing is not None), opened.in_report(self.output)
-        place, n_shards = context.resources.place, context.shard.n_shards if context.shard else 1
+        place, n_shards = context.resources.place, context.run.n_shards
         return prepare(opened.fm_index, sources, options, output, context.progress, place, n_shards)
 
-    def execute(self, opened: Opened, prepared: Search, context: JobContext) -> "Summary | PairSummary":
-        reads, shard = self.reads, context.shard
-        if shard and reads.literal:
-            reads = replace(reads, literal=reads.literal[slice(*shard.share_of(len(reads.literal)))])
+    def execute(self, opened: Opened, prepared: Search, context: Context) -> "Summary | PairSummary":
+        reads, run = self.reads, context.run
+        if reads.literal:
+            reads = replace(reads, literal=reads.literal[slice(*run.share_of(len(reads.literal)))])
         sources = reads.sources(self.mapping.pairing is not None)
-        return write_hits(prepared, sources, opened.in_report(self.output), context.progress, shard)
+        return write_hits(prepared, sources, opened.in_report(self.output), context.progress, run)
 
-    def say(self, opened: Opened, summary: "Summary | PairSummary", context: JobContext) -> None:
-        asked = self._asked(opened)
-        say_run(context.progress, self.name, summary, asked, self.inputs, context.shard, self.mapping.skip)
-
-    def merge(self, opened: Opened, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
-        from ..output.run import tables_of
-        from .merge import merge
-
-        output = opened.in_report(self.output)
-        tables, reads = tables_of(output), output.reads.takers()
-        return merge(folder, shards, output.path, tables, output.report, reads, progress.wall)
+    def say(self, opened: Opened, summary: "Summary | PairSummary", context: Context) -> None:
+        say_run(
+            context.progress,
+            context.run,
+            self.name,
+            summary,
+            self.inputs,
+            self._asked(opened),
+            self.mapping.skip,
+        )
 
     def _asked(self, opened: Opened) -> Asked:
         asked = Asked.of(self.mapping, opened.fm_index.reference)

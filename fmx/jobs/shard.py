@@ -1,78 +1,83 @@
-"""A shard of a run: part of the inputs, and a folder for its part of the output.
+"""A shard of a run: a range of the inputs, and a folder for its outputs.
 
 The folder appears complete, with its manifest, or not at all; a complete shard is not run again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
-import xxhash
 
 from ..errors import InputError, OutputError, cannot_write
 from ..input import paths_of, spans
 from ..input.read_range import InputRange
 from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
-from ..output.run import PLAIN, Container, RunTable, Sinks, as_fields
+from ..output.run import PLAIN, Container, Run, as_fields
 from ..output.search_output import Taker
-from ..report.facts import as_json
+from ..report.facts import JobOutput
 from ..system.files import DraftFolder
 from ..system.process import available_cores
-from . import T, WorkerCache
-from .identity import BODY, FACTS, MANIFEST, Manifest, differing, name_of, read_manifest
+from . import Cache
+from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, checksum, differing, name_of, read_manifest
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance, ReadableBuffer
-
-FRAME = 8  # bytes of the length before each piece, where pieces are kept apart
+    from _typeshed import DataclassInstance
 
 
-class ShardRun:
+class ShardOutput(NamedTuple):
+    """The files of a JobOutput in the folder of a shard."""
+
+    path: str
+    tables: dict[str, str]
+    reads: dict[str, Taker]
+    reports: tuple[str, ...]
+
+    def takers(self) -> dict[str, Taker]:
+        """Return the files of reads."""
+        return self.reads
+
+    @classmethod
+    def of(cls, output: JobOutput, folder: Path) -> "ShardOutput":
+        """Return the files in a folder."""
+        tables = {option: str(folder / TABLES[option]) for option in output.tables}
+        reads = {str(folder / taker.name): taker for taker in output.takers().values()}
+        return cls(str(folder / OUTPUT), tables, reads, (str(folder / REPORT),) if output.report else ())
+
+
+class ShardRun(Run):
     """Shard (number, count) of a run, written into ``folder``; ``run``: its identity; ``wall``: a Wall.
 
     ``cache``: shared with other shards of this process, or None; ``is_lasting``: call fsync on the files,
-    which shards that are merged at once do not need. ``given``: {option: value} of the command, or None.
+    which shards that are merged at once do not need. ``options``: {option: value} of the command, or None.
     """
 
+    is_whole = False
+
     def __init__(
-        self,
-        folder: str | Path,
-        shard: tuple[int, int],
-        run: dict,
-        wall: Wall,
-        cache: WorkerCache | None = None,
-        is_lasting: bool = True,
-        given: dict | None = None,
-    ) -> None:
+        self, folder: str | Path, shard: tuple[int, int], run: dict, wall: Wall,
+        cache: Cache | None = None, is_lasting: bool = True, options: dict | None = None,
+    ) -> None:  # fmt: skip
         self._folder, self._shard, self._run, self.n_shards = Path(folder), Shard(*shard), run, shard[1]
-        self._wall, self._cache = wall, cache
-        self._is_lasting, self._given = is_lasting, given or {}
+        self._wall, self._cache, self._is_lasting, self._options = wall, cache, is_lasting, options or {}
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | None = None
         self._is_empty = False
         self._summary: dict = {}
-        self._tables: dict[str, bytes] = {}
-        self._takers: tuple[Taker, ...] = ()
-        self._container: Container = PLAIN
+        self._sums: dict = {}
 
     def __str__(self) -> str:
         return f"shard {self._shard} in {self._folder}"
-
-    def beside(self, takers: Sequence[Taker], container: Container = PLAIN) -> Self:
-        """This run, which also stores reads for ``takers`` and merges pieces as ``container`` requires."""
-        self._takers, self._container = tuple(takers), container
-        return self
 
     def is_done(self) -> bool:
         """Whether the shard is complete, by the sizes of its files.  Raises OutputError if of another run."""
         if not self._place.exists():
             return False
         found = read_manifest(self._place)
-        if differs := differing(found, self._run, self._given, ("there", "here")):
+        if differs := differing(found, self._run, self._options, ("there", "here")):
             raise OutputError(
                 f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
                 "or choose another folder"
@@ -103,92 +108,69 @@ class ShardRun:
         self._is_empty = start == stop
         return start, stop
 
-    def shared(self, key: str, make: Callable[[], T]) -> T:
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
         """Return the result of ``make()``, shared by all shards of the run in this process."""
         return self._cache.shared(key, make) if self._cache else make()
 
+    def _open(self, path: str) -> BinaryIO:
+        return open(path, "xb")  # in a draft already
+
     @contextmanager
-    def opened(self, head: bytes, end: bytes = b"") -> Iterator[Any]:
-        """Open the shard's folder; yield a Sink for its part of the output, between ``head`` and ``end``."""
+    def opened(
+        self,
+        output: Any,
+        head: bytes = b"",
+        end: bytes = b"",
+        container: Container = PLAIN,
+        n_threads: int = 1,
+    ) -> Iterator["ShardRun"]:
+        """Open the files of the shard, the main one as ``container.part``."""
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
-                with ExitStack() as stack:
-                    names = [BODY, *(taker.name for taker in self._takers)]
-                    bodies = {
-                        name: _Body(stack.enter_context(open(draft.path / name, "xb"))) for name in names
-                    }
-                    body, *others = bodies.values()
+                files = ShardOutput.of(output, draft.path)
+                with super().opened(files, head, end, container.part, n_threads):
                     try:
-                        yield Sinks(_Framed(body) if self._container.is_framed else body, others)
+                        yield self
                     except InputError as error:
-                        found = self._plan.renumbered(error) if self._plan else error
-                        if found is error:  # an error that is its own cause has no end
+                        renumbered = self._plan.renumbered(error) if self._plan else error
+                        if renumbered is error:  # an error that is its own cause has no end
                             raise
-                        raise found from error
-                self._write(draft.path, bodies, (head, end))
+                        raise renumbered from error
+                plan = self._plan
+                manifest = Manifest(
+                    self._run, *self._shard,
+                    begin=list(plan.begin) if plan and plan.begin else None,
+                    end=list(plan.end) if plan and plan.end else None,
+                    is_empty=plan.is_empty if plan else self._is_empty,
+                    around=(len(head), len(end)), container=as_fields(container),
+                    files={path.name: checksum(path) for path in draft.path.iterdir()},
+                    seconds=round(self._wall.over(), 3), summary=self._summary, sums=self._sums,
+                    options=self._options,
+                )  # fmt: skip
+                (draft.path / MANIFEST).write_text(manifest.to_json())
                 draft.commit(self._is_lasting)
 
     def note(
         self,
         summary: "DataclassInstance | None",
-        tables: Sequence[RunTable] = (),
+        tables: Mapping[str, bytes] | None = None,
         facts: Callable[[], dict] | None = None,
+        sums: dict | None = None,
     ) -> None:
-        """Store the summary, tables and facts of the shard while it is open."""
-        seen = asdict(summary) if summary else {}
-        self._summary = {name: int(n) for name, n in seen.items() if isinstance(n, int | np.integer)}
-        self._tables = {table.name: table.part() for table in tables}
-        if facts:
-            self._tables[FACTS] = as_json(facts())
-
-    def _write(self, folder: Path, bodies: "dict[str, _Body]", around: tuple[bytes, bytes]) -> None:
-        plan, files = self._plan, {name: body.facts() for name, body in bodies.items()}
-        for name, table in self._tables.items():
-            (folder / name).write_bytes(table)
-            files[name] = [len(table), xxhash.xxh3_64_hexdigest(table)]
-        found = Manifest(
-            self._run, *self._shard,
-            begin=list(plan.begin) if plan and plan.begin else None,
-            end=list(plan.end) if plan and plan.end else None,
-            is_empty=plan.is_empty if plan else self._is_empty,
-            head=around[0], tail=around[1], container=as_fields(self._container), files=files,
-            seconds=round(self._wall.over(), 3), summary=self._summary,
-            given=self._given,
-        )  # fmt: skip
-        (folder / MANIFEST).write_text(found.to_json())
-
-
-class _Body:
-    """A file that counts the bytes written to it and computes their checksum."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._n_bytes, self._digest = file, 0, xxhash.xxh3_64()
-
-    def write(self, piece: "ReadableBuffer") -> None:
-        self._file.write(piece)
-        self._digest.update(piece)
-        self._n_bytes += memoryview(piece).nbytes
-
-    def facts(self) -> list:
-        """Return [bytes, xxh3] for the manifest."""
-        return [self._n_bytes, self._digest.hexdigest()]
-
-
-class _Framed:
-    """A _Body that writes the length of each piece before it, so that pieces can be separated again."""
-
-    def __init__(self, body: _Body) -> None:
-        self._body = body
-
-    def write(self, piece: "ReadableBuffer") -> None:
-        self._body.write(memoryview(piece).nbytes.to_bytes(FRAME, "little"))
-        self._body.write(piece)
+        super().note(summary, tables, facts)
+        numbers = asdict(summary) if summary else {}
+        self._summary = {name: int(n) for name, n in numbers.items() if isinstance(n, int | np.integer)}
+        self._sums = sums or {}
 
 
 @contextmanager
 def _named(folder: Path) -> Iterator[None]:
+    """Name the folder of the shards in errors of writing, not the draft in it."""
     try:
         yield
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    except (OSError, OutputError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError):
+            raise
+        raise cannot_write(folder, cause) from cause

@@ -10,30 +10,17 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..compiler import object_cache
 from ..report.facts import SPENT, Report
 from ..system.process import started, tell
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 class Writable(Protocol):
     """An object that takes bytes: a file, or a sink of the output."""
 
     def write(self, piece: Any, /) -> object: ...
-
-
-class OutputRun(Protocol):
-    """A run, whole or a part, as what writes its output sees it (output/run.py has all of it)."""
-
-    def opened(self, head: bytes, end: bytes = b"") -> AbstractContextManager[Writable]:
-        """Open a file for the pieces between ``head`` and ``end``.  Raises OutputError."""
-
-    def note(self, summary: "DataclassInstance | None", *, facts: Callable[[], dict] | None = None) -> None:
-        """Store the summary, and ``facts()`` for reports, while it is open."""
 
 
 class Clock:

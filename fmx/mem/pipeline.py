@@ -17,8 +17,8 @@ from ..machines.places import Device
 from ..machines.progress import Progress, Watch, Writable
 from ..output import module_of
 from ..output.formats import sam
-from ..output.run import LocalRun, PartRun
-from ..report.facts import Report, SingleOutput, command_line
+from ..output.run import Run
+from ..report.facts import JobOutput, Report, command_line
 from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MemOutput(SingleOutput):
+class MemOutput(JobOutput):
     """Output of matches: ``kind`` mummer, paf, bed, tsv or sam; the others as MUMmer's -c, -L and -F.
 
     ``report``: files for reports of the run.
@@ -93,23 +93,21 @@ def find(
     paths: Sequence[ReadPath],
     output: MemOutput,
     progress: Progress,
-    shard: PartRun | None = None,
+    run: Run,
 ) -> MemSummary:
     """Find the matches of queries in order and write them.
 
     ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
-    ``shard``: the part of a run to do, or None for all queries.
     """
     finder, session, watch, head = matching
     wall = progress.wall
     if watch:
         watch.begin(wall, [session] if session else [])
-    run = shard or LocalRun(output.path, reports=output.reports)
-    with run.opened(head) as sink:
-        share = InputShare(() if shard else paths)
+    with run.opened(output, head):
+        share = InputShare(paths if run.is_whole else ())
         source = share.of(run.plan(InputRange(paths, finder.task_size, finder.options.n_threads)))
         progress.follow(share)
-        sink = wall.written(sink)
+        sink = wall.written(run)
         with wall.spending("matching"):
             summary = find_all(finder, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")

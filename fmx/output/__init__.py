@@ -13,20 +13,10 @@ queries that are matched; ``names``, ``lengths``: those of queries and of target
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
-
-
-class Sink(Protocol):
-    """Receives the pieces of a hits.RecordWriter in order: a file, samtools, rows of Parquet or of a matrix.
-
-    To add one, write a context manager that opens it for a path, and let run.container choose it.
-    """
-
-    def write(self, piece: Any, /) -> object:
-        """Write one piece."""
 
 
 class Format(NamedTuple):

@@ -1,12 +1,12 @@
 """The output options of ``fmx search`` and ``fmx locate`` as data."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from ..codecs.readers import BGZF_END
-from ..report.facts import Report
+from ..report.facts import JobOutput, Report
 from ..system.files import PLACE
 from .records import EVERY
 
@@ -106,7 +106,7 @@ class ReadsOutput:
 
 
 @dataclass(frozen=True)
-class SearchOutput:
+class SearchOutput(JobOutput):
     """All outputs of a search: ``records`` of hits, a table of ``counts``, a ``screen`` (path of a table by
     combinations of groups), unchanged ``reads``, a ``report``."""
 
@@ -117,14 +117,19 @@ class SearchOutput:
     report: Report | None = field(default=None, metadata=PLACE)
 
     @property
-    def path(self) -> str | None:
+    def path(self) -> str | None:  # type: ignore[override]
         """Path of the records."""
         return self.records.path
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]
         """Format of the records."""
         return self.records.kind
+
+    def absolute(self) -> "SearchOutput":
+        """Return the output with an absolute path of the reference, which is read."""
+        fasta = self.records.fasta and os.path.abspath(self.records.fasta)
+        return replace(self, records=replace(self.records, fasta=fasta))
 
     @property
     def by_group(self) -> bool:
@@ -132,20 +137,15 @@ class SearchOutput:
         return self.counts.by_group if self.counts else bool(self.screen)
 
     @property
-    def places(self) -> tuple[str | None, ...]:
-        """All paths that are written."""
-        counts = [self.counts.path] if self.counts else []
-        screen = [self.screen] if self.screen else []
-        return self.path, *counts, *screen, *self.reads.takers(), *self.reports
+    def tables(self) -> dict[str, str]:
+        counts = {"--counts": self.counts.path} if self.counts else {}
+        return counts | ({"--screen": self.screen} if self.screen else {})
+
+    def takers(self) -> dict[str, Taker]:
+        return self.reads.takers()
 
     def beside(self) -> dict:
-        """Return what each shard stores besides its part of the hits, by option."""
         reads = {"--al": self.reads.mapped, "--un": self.reads.unmapped}
         how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
-        tables = {"--counts": bool(self.counts), "--screen": bool(self.screen)}
-        return {**tables, "--report": bool(self.report), **how}
-
-    @property
-    def reports(self) -> tuple[str, ...]:
-        """Paths of the report."""
-        return self.report.paths if self.report else ()
+        tables = {option: option in self.tables for option in ("--counts", "--screen")}
+        return {**tables, **super().beside(), **how}

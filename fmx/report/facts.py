@@ -46,13 +46,14 @@ class Report:
         return with_rates({"format": FORMAT, **self.about, **found})
 
 
-class SingleOutput:
-    """Base of what a job writes: one ``path``, and a ``report`` of the run or None.
+class JobOutput:
+    """Base of what a job writes: a main output at ``path``, and a ``report`` of the run or None.
 
     For frozen dataclasses with these two fields, or only the first.
     """
 
-    path: str
+    path: str | None
+    kind: str  # format of the main output
     report: Report | None = None
 
     @property
@@ -61,12 +62,21 @@ class SingleOutput:
         return self.report.paths if self.report else ()
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """All paths that are written."""
-        return self.path, *self.reports
+    def tables(self) -> dict[str, str]:
+        """Paths of the tables beside the main output, by option."""
+        return {}
 
-    def beside(self) -> dict[str, bool]:
-        """Return what each shard stores besides its part of the output, by option."""
+    def takers(self) -> dict[str, Any]:
+        """Return {path: output.search_output.Taker} of the files of reads."""
+        return {}
+
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """All paths that are written."""
+        return self.path, *self.tables.values(), *self.takers(), *self.reports
+
+    def beside(self) -> dict:
+        """Return what each shard stores besides its part of the output, as {option: how}."""
         return {"--report": bool(self.report)}
 
 

@@ -20,7 +20,7 @@ from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..machines.pipeline import run_ordered
 from ..machines.progress import RunCounts
-from ..report.facts import SingleOutput
+from ..report.facts import JobOutput
 from ..system.files import PLACE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
     from ..index.reference import Blocks
     from ..input.tables import Pair
-    from ..machines.progress import OutputRun, Progress
+    from ..machines.progress import Progress
     from .near.matches import NearHits
     from .near.near_mapper import NearMapper
 
@@ -142,7 +142,7 @@ _PAIRS = 128  # pairs that a worker takes at a time
 
 
 @dataclass(frozen=True)
-class ProductOutput(SingleOutput):
+class ProductOutput(JobOutput):
     """Output of PCR products of at most ``most`` bases; ``kind`` is one of output.products.KINDS.
 
     ``absent``: also write a line for each pair without a product.
@@ -176,13 +176,13 @@ def amplify(
     mapper: Any,
     output: ProductOutput,
     writer: "ModuleType",
-    run: "OutputRun",
+    run: Any,
     progress: "Progress",
 ) -> ProductSummary:
     """Write the products of primer pairs, in order, as a ProductOutput says.
 
-    ``mapper``: a NearMapper of the index. ``writer``: the module output.lines, for every format. ``run``: the
-    run that it is.
+    ``mapper``: a NearMapper of the index. ``writer``: the module output.lines, for every format. ``run``: an
+    output.run.Run.
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
@@ -199,7 +199,7 @@ def amplify(
         return n
 
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with run.opened(writer.head_of(output.kind)) as sink:
+    with run.opened(output, writer.head_of(output.kind)) as sink:
         found = run_ordered(items, [work] * mapper.options.n_threads, sink.write)
         with progress.wall.spending("mapping"), closing(found) as parts:
             for n in parts:

@@ -287,7 +287,7 @@ def test_where_the_scheduler_is_killed_another_one_does_the_rest(home, shared, e
 def kill(home, file, name, how) -> tuple:
     """(exit code, messages) of a search to NAME.sam, for which ``how(client)`` was called in a shard."""
     process = started(home, *SEARCH, "--scheduler-file", file, "-o", f"{name}.sam")
-    wait_until(lambda: list(home.glob(f"{name}.sam.shards/.*.partial/body")) or process.poll() is not None)
+    wait_until(lambda: list(home.glob(f"{name}.sam.shards/.*.partial/output")) or process.poll() is not None)
     assert process.poll() is None
     how(process)
     _, err = process.communicate(timeout=120)

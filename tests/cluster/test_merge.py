@@ -5,19 +5,21 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import xxhash
 
+from fmx.codecs.readers import BGZF_END
 from fmx.errors import OutputError
-from fmx.jobs.identity import BODY, FACTS, MANIFEST, Manifest, name_of
-from fmx.jobs.merge import bodies, check_beside, in_order, manifests, merge
-from fmx.jobs.shard import FRAME, ShardRun
+from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
+from fmx.jobs.merge import check_beside, in_order, manifests, merge, outputs_of
+from fmx.jobs.shard import ShardRun
 from fmx.machines.progress import Wall
 from fmx.mem.matching import MemSummary
 from fmx.output import run
+from fmx.output.container import PLAIN, Container
+from fmx.output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 
 RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
@@ -26,15 +28,15 @@ LARGE = b"0123456789" * 300_001  # read in three pieces
 
 def made(folder, number, count=3, files=None, **fields) -> Manifest:
     """A shard: its folder with its files, and its Manifest."""
-    files = {BODY: b"body %d\n" % number} if files is None else files
+    files = {OUTPUT: b"head\nbody %d\ntail\n" % number} if files is None else files
     own = folder / name_of(number, count)
     own.mkdir(parents=True)
     for name, data in files.items():
         (own / name).write_bytes(data)
     listed = {name: [len(data), xxhash.xxh3_64(data).hexdigest()] for name, data in files.items()}
     given = {
-        "run": RUN, "begin": None, "end": None, "is_empty": False, "head": b"head\n", "tail": b"tail\n",
-        "container": run.as_fields(run.PLAIN), "seconds": 1.0,
+        "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5),
+        "container": run.as_fields(PLAIN), "seconds": 1.0,
     }  # fmt: skip
     shard = Manifest(number=number, count=count, files=listed, **{**given, **fields})
     (own / MANIFEST).write_text(shard.to_json())
@@ -43,7 +45,7 @@ def made(folder, number, count=3, files=None, **fields) -> Manifest:
 
 def test_sums_of_numpy_are_stored_in_the_manifest(tmp_path):
     shard = ShardRun(tmp_path, (1, 1), RUN, Wall())
-    with shard.opened(b""):
+    with shard.opened(SearchOutput()):
         shard.note(MemSummary(np.int64(3), 150, np.int64(7), lengths=np.ones(4, np.int64)))
     assert manifests(tmp_path)[0].summary == {"queries": 3, "bases": 150, "matches": 7}
 
@@ -160,33 +162,28 @@ def test_an_output_that_shards_do_not_store_is_named(tmp_path):
         check_beside(tmp_path, RUN, {"--counts": True, "--al": True})
 
 
-class Sums:
-    """A table of one number."""
-
-    name = "sum.txt"
-
-    def __init__(self, n):
-        self._n = n
-
-    @classmethod
-    def merged(cls, parts):
-        return cls(sum(map(int, parts)))
-
-    def text(self):
-        return b"%d\n" % self._n
+def to(path, **more) -> SearchOutput:
+    """An output into a file."""
+    return SearchOutput(RecordOutput(path and str(path)), **more)
 
 
-def test_bodies_tables_and_reads_are_put_together(tmp_path):
-    files = [{BODY: LARGE, "sum.txt": b"3", "al": b"a"}, {BODY: b"", "sum.txt": b"4", "al": LARGE}]
-    shards = [made(tmp_path / "d", i, 2, own, head=b"h%d\n" % i) for i, own in enumerate(files, 1)]
-    out, table, reads = (str(tmp_path / name) for name in ("out", "table", "reads"))
-    taker = SimpleNamespace(name="al", end=b"end")
-    assert merge(tmp_path / "d", iter(shards), out, {Sums: table}, asides={reads: taker}) == shards
-    found = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads")]
-    assert found == [b"h1\n" + LARGE + b"tail\n", b"7\n", b"a" + LARGE + b"end"]
-    assert merge(tmp_path / "d", shards, None) == shards  # nowhere
+def test_outputs_tables_and_reads_are_put_together(tmp_path):
+    table = "contig\tlength\treads\nc\t9\t%s\n"
+    shards = [
+        made(tmp_path / "d", i, 2,
+             {OUTPUT: b"head %d\n%stail\n" % (i, own), "counts.tsv": (table % i).encode(),
+              "al": reads + BGZF_END},
+             around=(7, 5))
+        for i, own, reads in ((1, LARGE, b"a"), (2, b"", LARGE))
+    ]  # fmt: skip
+    out, counts, reads = (str(tmp_path / name) for name in ("out", "table", "reads.gz"))
+    output = to(out, counts=CountsOutput(counts), reads=ReadsOutput(reads))
+    assert merge(tmp_path / "d", iter(shards), output) == shards
+    written = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads.gz")]
+    assert written == [b"head 1\n" + LARGE + b"tail\n", (table % 3).encode(), b"a" + LARGE + BGZF_END]
+    assert merge(tmp_path / "d", shards, to(None)) == shards  # nowhere
     several = []
-    assert list(bodies(tmp_path / "d", shards, several)) == [LARGE, b""]
+    assert list(outputs_of(tmp_path / "d", shards, several))[1] == b"head 2\ntail\n"
     assert several == shards
 
 
@@ -202,69 +199,66 @@ def test_a_report_is_written_once_all_else_is(tmp_path):
         for i in (1, 2)
     ]
     shards = [
-        made(tmp_path / "d", i, 2, {BODY: b"x", FACTS: json.dumps(own).encode()})
+        made(tmp_path / "d", i, 2, {OUTPUT: b"head\ntail\n", REPORT: json.dumps(own).encode()})
         for i, own in enumerate(facts, 1)
     ]
     out, there = tmp_path / "out", []
     wall = SimpleNamespace(over=lambda: there.append(out.exists()) or 9.0)
-    report = Report((str(tmp_path / "r.json"),), {"command": "search"})
+    output = to(out, report=Report((str(tmp_path / "r.json"),), {"command": "search"}))
     for over, seconds in ((wall, 9), (None, 3)):
-        merge(tmp_path / "d", shards, str(out), report=report, wall=over)
+        merge(tmp_path / "d", shards, output, over)
         found = json.loads((tmp_path / "r.json").read_text())
         assert [found[name] for name in ("command", "shards", "started")] == ["search", 2, "2026-01-01"]
         assert (found["counts"]["reads"], found["seconds"]["wall"]) == (3, seconds)
     assert there == [True]
 
 
-@pytest.mark.parametrize("data", [b"body 3\n", b"body 2\n!", b"body 2", b""])
-def test_a_body_unlike_its_manifest_is_named(data, tmp_path):
+@pytest.mark.parametrize("data", [b"body 3\n", b"head\nbody 2\ntail\n!", b"head\nbody 2\ntail", b""])
+def test_an_output_unlike_its_manifest_is_named(data, tmp_path):
     shards = [made(tmp_path / "d", number) for number in (1, 2, 3)]
     path = tmp_path / "d" / name_of(2, 3)
-    (path / BODY).write_bytes(data)
-    with said(f"{path / BODY}: damaged; delete its folder and run shard 2 again"):
-        merge(tmp_path / "d", shards, str(tmp_path / "out"))
-    (path / BODY).unlink()
-    with said(f"{path / BODY}: No such file or directory; run shard 2 again"):
-        merge(tmp_path / "d", shards, str(tmp_path / "out"))
+    (path / OUTPUT).write_bytes(data)
+    with said(f"{path / OUTPUT}: damaged; delete its folder and run shard 2 again"):
+        merge(tmp_path / "d", shards, to(tmp_path / "out"))
+    (path / OUTPUT).unlink()
+    with said(f"{path / OUTPUT}: No such file or directory; run shard 2 again"):
+        merge(tmp_path / "d", shards, to(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """A container that lists the pieces."""
+class Lines(Container):
+    """A container whose file lists its pieces, as do those of shards."""
 
-    is_framed: ClassVar[bool] = True
+    @property
+    def part(self):
+        return self
 
     @contextmanager
     def opened(self, path, n_threads):
         found = []
-        yield SimpleNamespace(write=lambda piece: found.append(piece.decode()))
+        yield SimpleNamespace(write=lambda piece: found.append(piece.decode()) if piece else None)
         with open(path, "w") as file:
             json.dump(found, file)
 
+    def pieces(self, path):
+        with open(path) as file:
+            return [piece.encode() for piece in json.load(file)]
 
-def framed(*pieces) -> bytes:
-    return b"".join(len(piece).to_bytes(FRAME, "little") + piece for piece in pieces)
 
-
-def test_pieces_that_are_kept_apart_stay_whole(tmp_path, monkeypatch):
-    monkeypatch.setitem(run.CONTAINERS, "Pieces", __name__)
-    pieces = [[b"a", b"", LARGE, b"b" * 9], [], [b"c", LARGE]]
+def test_pieces_of_files_that_cannot_be_joined_stay_whole(tmp_path, monkeypatch):
+    monkeypatch.setitem(run.CONTAINERS, "Lines", __name__)
+    pieces = [["a", "0123" * 500_000, "b" * 9], [], ["c", "d"]]
     shards = [
-        made(tmp_path / "d", i, 3, {BODY: framed(*own)}, container=run.as_fields(Pieces()))
+        made(tmp_path / "d", i, 3, {OUTPUT: json.dumps(own).encode()}, container=run.as_fields(Lines()),
+             around=(0, 0))
         for i, own in enumerate(pieces, 1)
-    ]
-    merge(tmp_path / "d", shards, str(tmp_path / "out"))
-    expected = ["head\n", *(piece.decode() for own in pieces for piece in own), "tail\n"]
-    assert json.loads((tmp_path / "out").read_text()) == expected
-
-
-@pytest.mark.parametrize("rest", [b"\x01", framed(b"abc")[:-1], framed(b"")[:-1]])
-def test_an_incomplete_piece_is_damage(rest, tmp_path, monkeypatch):
-    monkeypatch.setitem(run.CONTAINERS, "Pieces", __name__)
-    shard = made(tmp_path / "d", 1, 1, {BODY: framed(b"a") + rest}, container=run.as_fields(Pieces()))
-    with said(f"{tmp_path / 'd' / name_of(1, 1) / BODY}: damaged; delete its folder and run shard 1 again"):
-        merge(tmp_path / "d", [shard], str(tmp_path / "out"))
+    ]  # fmt: skip
+    merge(tmp_path / "d", shards, to(tmp_path / "out"))
+    assert json.loads((tmp_path / "out").read_text()) == [piece for own in pieces for piece in own]
+    (tmp_path / "d" / name_of(3, 3) / OUTPUT).write_text('["c", "e"]')
+    with said(f"{tmp_path / 'd' / name_of(3, 3) / OUTPUT}: damaged; delete its folder and run shard 3 again"):
+        merge(tmp_path / "d", shards, to(tmp_path / "out"))
 
 
 def test_what_is_no_folder_of_shards_is_named(command, tmp_path):

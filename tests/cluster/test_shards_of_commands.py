@@ -294,7 +294,7 @@ def test_a_manifest_that_cannot_be_read_is_told(command, shards, tmp_path):
 
 @pytest.mark.parametrize("how", ["changed", "shorter", "longer", "gone"])
 def test_a_damaged_body_is_told(how, command, shards, tmp_path):
-    path = tmp_path / "out.d" / "0002-of-0002" / "body"
+    path = tmp_path / "out.d" / "0002-of-0002" / "output"
     data = path.read_bytes()
     assert data
     path.write_bytes(
@@ -307,7 +307,7 @@ def test_a_damaged_body_is_told(how, command, shards, tmp_path):
 
 @pytest.mark.parametrize("option", ["-o", "--counts"])
 def test_shards_are_not_written_over(option, command, shards, tmp_path):
-    body = tmp_path / "out.d" / "0002-of-0002" / "body"
+    body = tmp_path / "out.d" / "0002-of-0002" / "output"
     before = body.read_bytes()
     done = command("merge", tmp_path / "out.d", option, body)
     assert done.code == 2
@@ -316,7 +316,7 @@ def test_shards_are_not_written_over(option, command, shards, tmp_path):
 
 
 def test_a_finished_shard_is_not_done_again(command, shards, tmp_path):
-    body = tmp_path / "out.d" / "0002-of-0002" / "body"
+    body = tmp_path / "out.d" / "0002-of-0002" / "output"
     before = body.stat().st_mtime_ns
     done = command(*shards, "--shard", "2/2")
     assert done.code == 0
@@ -386,7 +386,7 @@ def test_names_of_outputs_that_merge_writes_do_not_matter(command, shards, tmp_p
     assert (done.code, done.err.endswith("is done already; nothing to do\n")) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["counts.tsv", "facts.json", "un", "body"])
+@pytest.mark.parametrize("name", ["counts.tsv", "report.json", "un", "output"])
 def test_a_shard_that_lacks_a_file_is_done_again(name, command, shards, tmp_path):
     folder = tmp_path / "out.d"
     shutil.rmtree(folder)
@@ -403,7 +403,7 @@ def test_a_shard_that_lacks_a_file_is_done_again(name, command, shards, tmp_path
     done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
     assert (done.code, "run shard 2 again" in done.err) == (1, True)
     assert "done already" not in command(*shards, "--shard", "2/2", *more).err
-    assert name == "facts.json" or (folder / "0002-of-0002" / name).read_bytes() == data
+    assert name == "report.json" or (folder / "0002-of-0002" / name).read_bytes() == data
     assert command("merge", folder, "-o", tmp_path / "all.sam", *more).code == 0
 
 
@@ -520,7 +520,7 @@ def test_a_killed_shard_leaves_nothing_and_can_be_done_again(index_of, inputs, t
         *[inputs / "reads.fq"] * 8, "--shard", "1/1", "-o", tmp_path / "out.d",
     ]  # fmt: skip
     process = subprocess.Popen(arguments)
-    while not list(tmp_path.glob("out.d/.0001-of-0001.*/body")):
+    while not list(tmp_path.glob("out.d/.0001-of-0001.*/output")):
         time.sleep(0.005)
         assert process.poll() is None
     process.send_signal(signal.SIGKILL)

@@ -85,7 +85,7 @@ def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder
     assert done.code == 0, done.err
 
 
-def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
+def test_what_is_reused_is_of_one_shard_and_not_used_again_after_an_error():
     kept, made = cache_for("a run"), []
     assert cache_for("a run") is kept
 
@@ -93,12 +93,12 @@ def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
         made.append(object())
         return made[-1]
 
-    with kept.lent("key", make) as one, kept.lent("key", make) as other:
+    with kept.reused("key", make) as one, kept.reused("key", make) as other:
         assert one is not other
     again = made[0]
-    with pytest.raises(InputError), kept.lent("key", make):  # that one, which was given back last
+    with pytest.raises(InputError), kept.reused("key", make):  # that one, which was given back last
         raise InputError("x.fq", "", "damaged")
-    with kept.lent("key", make) as left, kept.lent("key", make) as third:
+    with kept.reused("key", make) as left, kept.reused("key", make) as third:
         assert left is not again
         assert third is made[2]
     assert cache_for("another").shared("key", make) is made[3]

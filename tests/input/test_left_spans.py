@@ -13,6 +13,7 @@ from fmx.index import fm_index
 from fmx.input import PairedFiles, pair_spans, read_range, spans
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
+from fmx.output.run import Run
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
@@ -66,6 +67,6 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     del held[:]
     monkeypatch.setattr(Source, "__init__", made)
     with pytest.raises(InputError, match="bases but"):
-        workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True))
+        workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True), Run())
     assert any(isinstance(each, Source) for each in held)
     assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in held)

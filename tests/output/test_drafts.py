@@ -197,13 +197,14 @@ import contextlib, itertools, os, signal, sys
 from fmx.index.disk import writer
 from fmx.jobs import shard
 from fmx.machines.progress import Wall
+from fmx.output.search_output import SearchOutput
 from fmx.system import files, process
 signal.signal(signal.SIGINT, signal.default_int_handler)
 opened = {
     "file": lambda: files.DraftFile("x"),
     "folder": lambda: files.DraftFolder("x"),
     "index": lambda: writer.IndexWriter("x"),
-    "shard": lambda: shard.ShardRun(".", (1, 2), {}, Wall()).opened(b""),
+    "shard": lambda: shard.ShardRun(".", (1, 2), {}, Wall()).opened(SearchOutput()),
 }[sys.argv[1]]()
 watched = [module.__file__ for module in (contextlib, files, shard, writer)]
 def work():

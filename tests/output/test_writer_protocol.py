@@ -10,7 +10,8 @@ import pytest
 from fmx.index.fasta import read_fasta
 from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
-from fmx.output import FORMATS, Sink, kinds_of, module_of
+from fmx.machines.progress import Writable
+from fmx.output import FORMATS, kinds_of, module_of
 from fmx.output.formats import matrix
 from fmx.output.hits import BatchWriter, Buffers, HitWriter, RecordWriter, Writers
 from fmx.output.mate_writer import MateWriter
@@ -61,7 +62,7 @@ def test_writers_around_others_have_what_these_have(reference):
     for around in (MateWriter(writer), Writers({"reads": writer})):
         used = set(protocols.missing(RecordWriter, around))
         assert used <= {"allow", "format", "split", "owns"}, used  # allowed before; of() gives the others
-    assert protocols.missing(Sink, matrix.MatrixPieces([])) == []
+    assert protocols.missing(Writable, matrix.MatrixPieces([])) == []
 
 
 HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"

@@ -63,10 +63,11 @@ def command(given: SimpleNamespace) -> None:
     from ...guides.outputs import CountOutput
     from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
-    from ...jobs.run import say_shards
+    from ...jobs.messages import say_shards
     from ...machines.progress import Progress
+    from ...output.container import PLAIN
     from ...output.formats.bam import Samtools
-    from ...output.run import PLAIN, as_fields, tables_of
+    from ...output.run import as_fields
     from ..dispatch import check_places, format_of, kind_of
     from ..outputs import kinds_of_reads, outputs_of
 
@@ -117,8 +118,7 @@ def command(given: SimpleNamespace) -> None:
     if command == "count":
         add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
     else:
-        tables, reads = tables_of(places), places.reads.takers()
-        merge(given.folder, found, given.output, tables, places.report, reads)
+        merge(given.folder, found, places)
     say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing time")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ...input import alignments
 from ...input.streams import STANDARD, descriptor_of, is_special, named_output
 from ...system.files import DraftFolder, sync_names, sync_tree
 from .. import put
+from ..container import Container
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,
@@ -277,7 +278,7 @@ def is_needed(output: "RecordOutput") -> bool:
 
 
 @dataclass(frozen=True)
-class Samtools:
+class Samtools(Container):
     """``kind`` sam, bam or cram; sorted, with an ``index`` of this suffix next to it, or in input order.
 
     ``fasta``: the reference for CRAM; without one, CRAM stores the bases of reads.
@@ -286,7 +287,6 @@ class Samtools:
     kind: str
     index: str | None
     fasta: str | None
-    is_framed: ClassVar[bool] = False
 
     def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
         """Open a file for SAM or BAM, compressed or not.  Raises OutputError."""

@@ -11,7 +11,7 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ...errors import UnsupportedError
 from ...index.reference import blocks_by_group, place_of
 from ...input.streams import whole_output
 from .. import put
+from ..container import Container
 from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:
@@ -113,12 +114,15 @@ def _name(batch: "ReadBatch", r: int) -> bytes:
 
 
 @dataclass(frozen=True)
-class SparseMatrix:
+class SparseMatrix(Container):
     """An npz file of Rows, with the names of ``groups``."""
 
     groups: Sequence[str]
     is_presence: bool
-    is_framed: ClassVar[bool] = True
+
+    @property
+    def part(self) -> "SparseMatrix":
+        return self
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[MatrixPieces]":
@@ -147,6 +151,12 @@ class SparseMatrix:
             groups=np.array(self.groups, str),
         )
 
+    def pieces(self, path: str) -> Iterator[bytes]:
+        with np.load(path, allow_pickle=False) as arrays:
+            names = "".join(f"{name}\n" for name in arrays["patterns"].tolist()).encode("latin-1")
+            indices, data = arrays["indices"].astype(np.int32), arrays["data"].astype(np.int64)
+            yield Rows(names, np.diff(arrays["indptr"]), indices, data).packed()
+
 
 class MatrixPieces(NamedTuple):
     """Collects pieces in ``held``."""
@@ -168,7 +178,7 @@ def container(reference: "Reference", output: "RecordOutput") -> SparseMatrix:
 
 
 @dataclass(frozen=True)
-class SquareMatrix:
+class SquareMatrix(Container):
     """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
     sequences, equal with ``is_half``.
 
@@ -181,7 +191,10 @@ class SquareMatrix:
     queries: Sequence[str]
     targets: Sequence[str]
     is_half: bool
-    is_framed: ClassVar[bool] = True
+
+    @property
+    def part(self) -> "SquareRows":
+        return SquareRows(self.values)
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[_Square]":
@@ -206,6 +219,33 @@ class SquareMatrix:
         for name, row in zip(self.queries, values.tolist(), strict=True):
             cells = (str(x) for x in row) if values.dtype.kind == "i" else (f"{x:.6f}" for x in row)
             file.write(f"{name} {' '.join(cells)}\n".encode())
+
+
+@dataclass(frozen=True)
+class SquareRows(Container):
+    """Some rows of a SquareMatrix: an npz file with an array of values for each piece, named FIRST-END."""
+
+    values: str
+
+    @contextmanager
+    def opened(self, path: str, n_threads: int) -> "Iterator[MatrixPieces]":
+        """Collect the pieces."""
+        with whole_output(path) as file:
+            pieces = MatrixPieces([])
+            yield pieces
+            rows = {
+                "{}-{}".format(*np.frombuffer(piece, np.int64, 2)): np.frombuffer(
+                    piece, dtype_of(self.values), offset=16
+                )
+                for piece in pieces.held
+            }
+            np.savez(file, allow_pickle=False, **rows)
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        with np.load(path, allow_pickle=False) as rows:
+            for name, values in rows.items():
+                first, end = name.split("-")
+                yield square_piece((int(first), int(end)), values.tobytes())
 
 
 def dtype_of(values: str) -> np.dtype:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from ...errors import OutputError, installed
 from ...input.streams import whole_output
 from ..columns import BinaryHits, columns_of, renumbered
+from ..container import Container
 from ..hits import HitWriter
 from ..records import contigs_of
 from .tsv import HITS, NEAR
@@ -61,9 +62,14 @@ def _table_of(schema: Any, contigs: Sequence[str], records: np.ndarray) -> bytes
     columns = {"pattern": names, **{name: pyarrow.array(fields[name].astype(np.int64)) for name in numbers}}
     columns["contig"] = _dictionary(fields["contig"].copy(), contigs)
     columns["strand"] = pyarrow.DictionaryArray.from_arrays(fields["strand"].copy(), _STRANDS)
+    return _stream(pyarrow.table(columns, schema))
+
+
+def _stream(table: Any) -> bytes:
+    """Return a table as an Arrow stream."""
     out = pyarrow.BufferOutputStream()
-    with ipc.new_stream(out, schema) as stream:
-        stream.write_table(pyarrow.table(columns, schema))
+    with ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
     return out.getvalue().to_pybytes()
 
 
@@ -77,11 +83,14 @@ def _dictionary(numbers: np.ndarray, strings: Sequence[str]) -> Any:
 
 
 @dataclass(frozen=True)
-class ParquetTable:
+class ParquetTable(Container):
     """A table with these columns, from pieces of ``_table_of``."""
 
     columns: Sequence[str]
-    is_framed: ClassVar[bool] = True
+
+    @property
+    def part(self) -> "ParquetTable":
+        return self
 
     @contextmanager
     def opened(self, path: str, n_threads: int) -> "Iterator[_Rows]":
@@ -94,6 +103,16 @@ class ParquetTable:
             rows = _Rows(writer)
             yield rows
             rows.end()
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        schema = _schema(self.columns)
+        with pq.ParquetFile(path, read_dictionary=["contig"]) as file:
+            for i in range(file.num_row_groups):
+                rows = file.read_row_group(i)
+                is_minus = rows["strand"].to_numpy() == "-"
+                strand = pyarrow.DictionaryArray.from_arrays(is_minus.astype(np.int8), _STRANDS)
+                rows = rows.set_column(rows.column_names.index("strand"), "strand", strand)
+                yield _stream(rows.cast(schema))
 
 
 def container(output: "RecordOutput") -> ParquetTable:
