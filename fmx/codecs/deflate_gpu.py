@@ -1,46 +1,583 @@
-"""BGZF blocks on a GPU, from tokens and their codes to final bytes; a warp writes a section at a time.
+"""Deflate bytes on a GPU to BGZF blocks: tokens by LZ77, Huffman codes of each block, then its bits."""
 
-    coded     head | header of deflate | tokens of section 0 | ... | end of block | CRC-32, number of bytes
-    stored    head | 1, n, ~n          | bytes of section 0  | ...                | CRC-32, number of bytes
-
-A warp appends 32 values at a time: prefix sums give the position of each, and their bits are combined in
-shared memory.  A 32-bit word may belong to two sections or two blocks; it is combined in place, atomically.
-"""
-
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..compiler.cuda import int32, permute_bytes
+from ..compiler.primitives import bits_from32
 from ..compiler.warp import (
     UINT32,
     WARP,
     add_across,
+    any_lane,
+    atomic_add,
     atomic_or,
+    ballot,
+    bytes_from,
     cuda,
     device,
+    first_bit,
+    four_from,
     kernel,
+    n_bits,
     sync_block,
     sync_warp,
     take,
+    take_across,
     thread_in_block,
 )  # fmt: skip
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
-from . import huffman_gpu, lz77_gpu
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
-from .crc32_gpu import ADVANCE, LOW
-from .huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS, ORDER
-from .huffman_gpu import CHECK, HEAD_BITS, N_CODES, N_LENGTHS, BlockCodes, codes_kernel, extra_bits
-from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, PlainBytes, Tokens
+from .crc32_gpu import ADVANCE, LOW, crc32_of_warp, power, product
+from .huffman import END_OF_BLOCK, MOST_BITS, N_DISTANCES, N_LITERALS, ORDER
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
     from ..machines.gpu_session import GpuStream
 
-N_THREADS = 256
+# LZ77 by a warp: repeats in a block of bytes, found by a table of hashed places without chains.
+#
+# Each lane looks at four adjacent places of a window: for a run of one byte, and for a copy of what follows
+# the last place with the same hash of five bytes.  A lane compares _SURE bytes; the warp compares the rest of
+# a longer copy.
+
+WINDOW = 4 * WARP
+HASH_BITS = 10
+REACH, LONGEST_COPY, LEAST = 32768, 258, 4  # bytes: RFC 1951 allows copies of three, which gain nothing here
+DISTANCE, LENGTH = (1 << 16) - 1, 16  # of a copy found: mask of the distance, and first bit of the length
+_SURE = 8
+
+
+@device
+def place_of_hash(low, next_byte, table):
+    """Return the index, in the places at ``table``, of five bytes: ``low``, and the lowest of
+    ``next_byte``."""
+    mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
+    return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
+
+
+@device
+def hashes(words, at, table):
+    """Return place_of_hash of the four places from ``at`` on, a multiple of 4."""
+    i = np.uint32(at) >> np.uint32(2)
+    w0, w1 = words[i], words[np.uint32(i + np.uint32(1))]
+    return (
+        place_of_hash(w0, w1, table),
+        place_of_hash(permute_bytes(w0, w1, np.uint32(0x4321)), w1 >> np.uint32(8), table),
+        place_of_hash(permute_bytes(w0, w1, np.uint32(0x5432)), w1 >> np.uint32(16), table),
+        place_of_hash(permute_bytes(w0, w1, np.uint32(0x6543)), w1 >> np.uint32(24), table),
+    )
+
+
+@device
+def keep(places, at, h0, h1, h2, h3):
+    """Store the last place of each hash in ``places`` (uint16); a lane has ``at`` and the next three places.
+
+    When several lanes write the same entry, it is unknown which is last, so lanes that lost to an earlier
+    place write again.
+    """
+    sync_warp()  # others have read the old entries
+    one, two, three = np.int32(at + 1), np.int32(at + 2), np.int32(at + 3)
+    lost0 = lost1 = lost2 = lost3 = is_lost = True
+    while is_lost:
+        if lost0:
+            places[h0] = at
+        if lost1:
+            places[h1] = one
+        if lost2:
+            places[h2] = two
+        if lost3:
+            places[h3] = three
+        sync_warp()
+        lost0, lost1 = np.int32(places[h0]) < at, np.int32(places[h1]) < one
+        lost2, lost3 = np.int32(places[h2]) < two, np.int32(places[h3]) < three
+        is_lost = any_lane(lost0 or lost1 or lost2 or lost3)
+
+
+@device
+def _alike(low, high):
+    """Return how many of eight bytes are equal, from the differences of each four; 0 below LEAST."""
+    n = np.int32(LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
+    return n if low == 0 else np.int32(0)
+
+
+@device
+def _best(words, at, before, low, high, run, room):
+    """Return the longest copy to ``at`` of at most ``room`` bytes: length << LENGTH | distance, or 0.
+
+    ``before``: the last place with this hash.  ``low``, ``high``: eight bytes from ``at`` on; ``run``: how
+    many of them equal those one place earlier.
+    """
+    length, distance, away = run, np.int32(1), np.int32(at - before)
+    i, begin = np.uint32(before) >> np.uint32(2), four_from(before)
+    middle = words[np.uint32(i + np.uint32(1))]
+    if away > 0 and away <= REACH and permute_bytes(words[i], middle, begin) == low:
+        other_high = permute_bytes(middle, words[np.uint32(i + np.uint32(2))], begin)
+        found = _alike(np.uint32(0), np.uint32(other_high ^ high))
+        if found > length:
+            length, distance = found, away
+    length = np.int32(min(length, room))
+    return np.int32(length << LENGTH | distance) if length >= LEAST else np.int32(0)
+
+
+@device
+def best_of_four(words, at, p0, p1, p2, p3, stop):
+    """Return the longest copies to the four places from ``at`` on, a multiple of 4, up to ``stop``: for each
+    length << LENGTH | distance, or 0.  ``p0`` to ``p3``: the last places with their hashes."""
+    i, one = np.uint32(at) >> np.uint32(2), np.uint32(0x4321)
+    two, three = np.uint32(0x5432), np.uint32(0x6543)
+    w0, w1, w2 = words[i], words[np.uint32(i + np.uint32(1))], words[np.uint32(i + np.uint32(2))]
+    last = words[np.uint32(max(at - 4, 0)) >> np.uint32(2)]
+    last = last if at > 0 else np.uint32(~w0 << np.uint32(24))  # nothing comes before the first
+    x0 = np.uint32(w0 ^ permute_bytes(last, w0, three))
+    x1 = np.uint32(w1 ^ permute_bytes(w0, w1, three))
+    x2 = np.uint32(w2 ^ permute_bytes(w1, w2, three))
+    room = np.int32(stop - at)
+    b0 = _best(words, at, p0, w0, w1, _alike(x0, x1), room)
+    low, high = permute_bytes(w0, w1, one), permute_bytes(w1, w2, one)
+    y0, y1 = permute_bytes(x0, x1, one), permute_bytes(x1, x2, one)
+    b1 = _best(words, np.int32(at + 1), p1, low, high, _alike(y0, y1), np.int32(room - 1))
+    low, high = permute_bytes(w0, w1, two), permute_bytes(w1, w2, two)
+    y0, y1 = permute_bytes(x0, x1, two), permute_bytes(x1, x2, two)
+    b2 = _best(words, np.int32(at + 2), p2, low, high, _alike(y0, y1), np.int32(room - 2))
+    low, high = permute_bytes(w0, w1, three), permute_bytes(w1, w2, three)
+    y0, y1 = permute_bytes(x0, x1, three), permute_bytes(x1, x2, three)
+    b3 = _best(words, np.int32(at + 3), p3, low, high, _alike(y0, y1), np.int32(room - 3))
+    return b0, b1, b2, b3
+
+
+@device
+def lengthened(words, at, length, distance, stop, lane):
+    """Extend the copy to ``at`` that best_of_four found, as far as possible; return its length."""
+    most = np.int32(min(LONGEST_COPY, stop - at))
+    is_open = length == _SURE
+    while is_open and length < most:
+        here = np.int32(at + length + 4 * lane)
+        differs = np.uint32(bytes_from(words, here) ^ bytes_from(words, np.int32(here - distance)))
+        lanes = ballot(differs != 0)
+        if lanes != 0:
+            first = first_bit(lanes)
+            length = np.int32(length + 4 * first + (first_bit(take(differs, first)) >> 3))
+            is_open = False
+        else:
+            length = np.int32(length + WINDOW)
+    return np.int32(min(length, most))
+
+
+# Bytes to tokens of deflate on a GPU: literals, and copies of earlier bytes (RFC 1951, section 3.2.5).
+#
+# A block of threads holds a block of bytes in shared memory.  A warp takes sections of it, and goes through
+# the windows of a section: it finds the repeats of its places, then chooses tokens from left to right, each
+# the longest copy there unless the next place has a longer one.  Copies come from any earlier place and end
+# within their section, so no warp waits for another, and the tokens do not depend on the order of execution.
+#
+# token     bit 0    5            10         15           28
+# literal   byte                                          0
+# copy      length | extra bits | distance | extra bits | 1       length and distance by their codes
+
+TOKEN_THREADS, SECTION = 512, 4096  # of a block; bytes
+N_SECTIONS, N_COUNTS, COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
+UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
+_BEFORE = 1024  # bytes before a section whose places its warp enters in the table
+# Words of shared memory: the bytes and padding, a table of places for each warp, counts.
+_TABLES = (BLOCK + LONGEST_COPY + WINDOW >> 2) + 4
+_COUNTS = _TABLES + (TOKEN_THREADS // WARP << (HASH_BITS - 1))
+SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
+
+
+class PlainBytes(NamedTuple):
+    """Data to compress, on the device: ``data`` uint8[n]; ``words`` is a uint32 view of it.
+
+    Block b is BLOCK bytes from ``b * BLOCK`` on; the last block is the remainder.
+    """
+
+    data: np.ndarray
+    words: np.ndarray
+
+
+class Tokens(NamedTuple):
+    """The tokens of n blocks.
+
+    Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]`` (int32) of the ``tokens`` uint32
+    from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if surrounded by zeros.  ``counts`` uint32[n *
+    N_COUNTS]: how often each literal or length, then each distance, occurs in a block.
+    """
+
+    tokens: np.ndarray
+    n_tokens: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+
+
+@partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
+def tokens_kernel(plain, first, advance, made):
+    """Write the Tokens of blocks from ``first`` on to ``made``, by TOKEN_THREADS each, with SHARED bytes.
+
+    ``advance``: ADVANCE of crc32_gpu.py.
+    """
+    own, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
+    words = cuda.shared.array(0, UINT32)
+    places = cuda.shared.array(0, UINT16)
+    begin = (first + block) * BLOCK
+    n = np.int32(min(plain.data.size - begin, BLOCK))
+    for i in range(own, _TABLES, n_threads):
+        words[i] = _word(plain, begin, n, i)
+    for i in range(own, advance.size, n_threads):
+        words[_TABLES + i] = advance[i]
+    for i in range(own, N_COUNTS, n_threads):
+        words[_COUNTS + i] = 0
+    sync_block()
+    warp, lane, n_warps = own // WARP, np.int32(own % WARP), n_threads // WARP
+    for s in range(warp, N_SECTIONS, n_warps):
+        size = min(max(n - s * SECTION, 0), SECTION)
+        table, before = words[_TABLES : _TABLES + advance.size], LOW if s == 0 else 0
+        check = crc32_of_warp(words, s * SECTION, size, lane, table, before)
+        if lane == 0:
+            made.sums[block * N_SECTIONS + s] = check
+    sync_block()  # the table of places overwrites that of the CRC
+    for s in range(warp, N_SECTIONS, n_warps):
+        i, start = block * N_SECTIONS + s, np.int32(s * SECTION)
+        stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << HASH_BITS))
+        n_tokens, own_tokens = np.int32(0), made.tokens[i * SECTION : (i + 1) * SECTION]
+        if start < stop:
+            _begin(words, places, at, start, lane)
+            n_tokens = _write_tokens(words, places, at, start, stop, own_tokens, lane)
+        if lane == 0:
+            made.n_tokens[i] = n_tokens
+    sync_block()
+    for i in range(own, N_COUNTS, n_threads):
+        made.counts[block * N_COUNTS + i] = words[_COUNTS + i] + np.uint32(1 if i == END_OF_BLOCK else 0)
+
+
+@device
+def _word(plain, begin, n, i):
+    """Return the i-th word of a block of n bytes, followed by zeros."""
+    word = 0
+    if 4 * i + 4 <= n:
+        word = np.int64(plain.words[(begin >> 2) + i])
+    else:
+        for j in range(4 * i, n):
+            word |= np.int64(plain.data[begin + j]) << (8 * (j - 4 * i))
+    return np.uint32(word)
+
+
+@device
+def _begin(words, places, table, start, lane):
+    """Enter the places before a section that begins at ``start`` in its table."""
+    for i in range(lane, 1 << HASH_BITS, WARP):
+        places[np.uint32(table + i)] = 0
+    for window in range(max(start - _BEFORE, 0), start, WINDOW):
+        at = np.int32(window + 4 * lane)
+        h0, h1, h2, h3 = hashes(words, at, table)
+        keep(places, at, h0, h1, h2, h3)
+    sync_warp()
+
+
+@device
+def _write_tokens(words, places, table, start, stop, tokens, lane):
+    """Write the tokens of bytes ``start`` to ``stop`` to ``tokens`` and count them; return their number."""
+    n, done, all_four = np.int32(0), start, np.uint32(15)
+    for window in range(start, stop, np.int32(WINDOW)):
+        at = np.int32(window + 4 * lane)
+        h0, h1, h2, h3 = hashes(words, at, table)
+        p0, p1, p2, p3 = places[h0], places[h1], places[h2], places[h3]
+        b0, b1, b2, b3 = best_of_four(words, at, np.int32(p0), np.int32(p1), np.int32(p2), np.int32(p3), stop)
+        keep(places, at, h0, h1, h2, h3)
+        b4 = np.int32(take(b0, (lane + 1) & 31))
+        starts = _starts(b0, b1, b2, b3, b4 if lane < WARP - 1 else np.int32(0))
+        # Bits of the lane's four places that begin no token, because earlier ones reach over them.
+        open_at = bits_from32(np.int32(done - at))
+        taken = np.uint32((~open_at | bits_from32(np.int32(stop - at))) & all_four)
+        copy, is_open = (np.int32(0), np.int32(0)), True
+        while is_open:
+            ahead = np.uint32(starts & open_at)
+            lanes = ballot(ahead != 0)
+            is_open = lanes != 0
+            if is_open:
+                first, j = first_bit(lanes), first_bit(ahead)
+                found = b0 if j == 0 else b1 if j == 1 else b2 if j == 2 else b3
+                told = np.int32(take(np.int32(found << 2 | j & 3), first))
+                distance, length = np.int32(told >> 2 & DISTANCE), np.int32(told >> (2 + LENGTH))
+                begin = np.int32(window + 4 * first + (told & 3))
+                length = lengthened(words, begin, length, distance, stop, lane)
+                done = np.int32(begin + length)
+                if lane == first:
+                    copy = _copy_token(length, distance), j
+                open_at = bits_from32(np.int32(done - at))
+                taken = np.uint32(taken | (bits_from32(np.int32(begin - at)) & ~open_at & all_four))
+        n = _put_tokens(words, at, taken, copy, tokens, n, lane)
+    return n
+
+
+@device
+def _starts(b0, b1, b2, b3, b4):
+    """Return bits for the first four places that have a copy, unless the next place has a longer one."""
+    n0, n1, n2, n3, n4 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH, b4 >> LENGTH
+    one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
+    two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
+    three = np.uint32(4) if n2 > 0 and n2 >= n3 else np.uint32(0)
+    four = np.uint32(8) if n3 > 0 and n3 >= n4 else np.uint32(0)
+    return np.uint32(one | two | three | four)
+
+
+@device
+def _copy_token(length, distance):
+    """Return the token of a copy (int32)."""
+    n, d = np.int32(length - 3), np.int32(distance - 1)
+    bits = np.int32(max(29 - cuda.clz(np.int32(n | 1)), 0))
+    code, extra = np.int32((bits << 2) + (n >> bits)), np.int32(n & ((1 << bits) - 1))
+    if length == LONGEST_COPY:
+        code, extra = np.int32(28), np.int32(0)
+    more = np.int32(max(30 - cuda.clz(np.int32(d | 1)), 0))
+    far, rest = np.int32((more << 1) + (d >> more)), np.int32(d & ((1 << more) - 1))
+    return np.int32(COPY | rest << 15 | far << 10 | extra << 5 | code)
+
+
+@device
+def _put_tokens(words, at, taken, found, tokens, n, lane):
+    """Write each lane's tokens of its four places from ``at`` on, after ``n`` others; return the new number.
+
+    They are literals where nothing is ``taken`` (bits), and a ``found`` copy, as (token, place), or (0, 0).
+    """
+    copy, place = found
+    own = np.int32(4 - n_bits(taken) + (1 if copy != 0 else 0))
+    low, middle, high = ballot(own & 1 != 0), ballot(own & 2 != 0), ballot(own & 4 != 0)
+    before = np.uint32(~bits_from32(lane))
+    i = np.int32(n + n_bits(low & before) + 2 * n_bits(middle & before) + 4 * n_bits(high & before))
+    word = words[np.uint32(at) >> np.uint32(2)]
+    for j in range(4):
+        if copy != 0 and place == j:
+            tokens[np.uint32(i)] = copy
+            i = np.int32(i + 1)
+        if np.uint32(taken >> np.uint32(j) & np.uint32(1)) == 0:
+            literal = np.uint32(word >> np.uint32(8 * j) & np.uint32(255))
+            tokens[np.uint32(i)] = literal
+            i = np.int32(i + 1)
+            atomic_add(words, np.uint32(_COUNTS + literal), np.uint32(1))
+    if copy != 0:
+        atomic_add(words, np.uint32(_COUNTS + END_OF_BLOCK + 1 + (copy & 31)), np.uint32(1))
+        atomic_add(words, np.uint32(_COUNTS + N_LITERALS + (copy >> 10 & 31)), np.uint32(1))
+    return np.int32(n + n_bits(low) + 2 * n_bits(middle) + 4 * n_bits(high))
+
+
+# Huffman codes on a GPU, from the counts of each literal, length and distance in a block.
+#
+# Code lengths: rank the symbols by count; join nodes from two queues, of symbols and of joined nodes (van
+# Leeuwen, 1976), by one thread; compute the depth of each symbol; where it exceeds the limit of deflate,
+# lengthen the codes of the next deepest symbols to make room.  Rare symbols get the longest codes.
+
+CODE_THREADS = 128
+N_LENGTHS, SHORT = 19, 7  # symbols of the code of lengths, and most bits of each
+N_SYMBOLS = N_COUNTS + N_LENGTHS  # literals and lengths, distances, lengths of their codes
+CHECK, HEAD_BITS, N_CODES = N_SYMBOLS, N_SYMBOLS + 1, N_SYMBOLS + 2
+FIXED_BITS = 17 + 3 * N_LENGTHS  # of the header of a dynamic block, before the lengths
+_N_NODES, _N_OF, _NONE = 2 * N_LITERALS, MOST_BITS + 1, (1 << 31) - 1
+
+
+class BlockCodes(NamedTuple):
+    """The codes of n blocks.  ``codes`` uint32[n * N_CODES]: for each literal or length, each distance, and
+    each length of these codes, the bits as written, and their number << 16; 0 if it does not occur.  At
+    CHECK: the CRC-32.  At HEAD_BITS: bits before the first token; all codes of a stored block are 0.
+
+    ``stops`` int64[n + 1]: bytes of the BGZF blocks, then their prefix sums.
+    """
+
+    codes: np.ndarray
+    stops: np.ndarray
+
+
+class _CodeRoom(NamedTuple):
+    """Shared memory, int32.  ``counts`` of all symbols; ``lengths`` of their codes.
+
+    For the symbols of one code that occur, in order: ``order``, their numbers; ``weights``, their counts and
+    then those of joined nodes; ``parents``, the node that each was joined to; ``n_of``: codes of each length.
+    """
+
+    counts: np.ndarray
+    lengths: np.ndarray
+    order: np.ndarray
+    weights: np.ndarray
+    parents: np.ndarray
+    n_of: np.ndarray
+
+
+@kernel
+def codes_kernel(tokens, n_bytes, made):
+    """Compute the BlockCodes of blocks, ``n_bytes`` in total, by CODE_THREADS each.
+
+    One thread joins the nodes and repairs the lengths.
+    """
+    own, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
+    counts = cuda.shared.array(N_SYMBOLS, int32)
+    lengths = cuda.shared.array(N_SYMBOLS, int32)
+    order = cuda.shared.array(N_LITERALS, int32)
+    weights = cuda.shared.array(_N_NODES, int32)
+    parents = cuda.shared.array(_N_NODES, int32)
+    n_of = cuda.shared.array(_N_OF, int32)
+    bits = cuda.shared.array(2, int32)  # of what comes before the tokens, and of the tokens
+    room = _CodeRoom(counts, lengths, order, weights, parents, n_of)
+    n, codes = min(n_bytes - b * BLOCK, BLOCK), made.codes[b * N_CODES : (b + 1) * N_CODES]
+    for i in range(own, N_SYMBOLS, n_threads):
+        counts[i] = tokens.counts[b * N_COUNTS + i] if i < N_COUNTS else 0
+    if own < 2:
+        bits[own] = 8 * HEAD + FIXED_BITS if own == 0 else 0
+    if own >= n_threads - WARP:
+        check = _joined(tokens.sums, b, n, own % WARP)
+        if own == n_threads - 1:
+            codes[CHECK] = check
+    sync_block()
+    for code in range(3):
+        first = 0 if code == 0 else N_LITERALS if code == 1 else N_COUNTS
+        stop = N_LITERALS if code == 0 else N_COUNTS if code == 1 else N_SYMBOLS
+        if code == 2:
+            for i in range(own, N_COUNTS, n_threads):
+                atomic_add(counts, N_COUNTS + lengths[i], np.int32(1))
+            sync_block()
+        _measure(room, first, stop, SHORT if code == 2 else MOST_BITS, own)
+        for i in range(first + own, stop, n_threads):
+            codes[i] = _code(room, first, i)
+        sync_block()
+    for i in range(own, N_SYMBOLS, n_threads):
+        atomic_add(bits, 0 if i >= N_COUNTS else 1, np.int32(counts[i] * (lengths[i] + extra_bits(i))))
+    sync_block()
+    head, stored = np.int64(bits[0]), HEAD + STORED + n
+    size = head + bits[1] + 7 >> 3
+    if size >= stored:
+        for i in range(own, N_COUNTS, n_threads):
+            codes[i] = 0
+        head, size = 8 * (HEAD + STORED), stored
+    if own == 0:
+        codes[HEAD_BITS], made.stops[b] = head, size + TAIL
+
+
+@device
+def extra_bits(i):
+    """Return the bits after the code of symbol i: literals and lengths, then distances, then code lengths."""
+    more = 0
+    if i > END_OF_BLOCK + 8 and i < N_LITERALS - 1:
+        more = (i - END_OF_BLOCK - 5) >> 2
+    elif i >= N_LITERALS + 2 and i < N_COUNTS:
+        more = ((i - N_LITERALS) >> 1) - 1
+    return np.int32(more)
+
+
+@device
+def _joined(sums, b, n, lane):
+    """Return in each lane of a warp the CRC-32 of block b of n bytes, from those of its sections."""
+    after, found = max(n - (lane + 1) * SECTION, 0), 0
+    if lane < N_SECTIONS:
+        found = product(np.int64(sums[b * N_SECTIONS + lane]), power(after))
+    for reach in (1, 2, 4, 8, 16):
+        found ^= take_across(found, reach)
+    return found ^ LOW
+
+
+@device
+def _measure(room, first, stop, most, own):
+    """Fill ``lengths`` of symbols ``first`` to ``stop``, at most ``most`` bits each, and ``n_of``."""
+    counts, n_used, n_threads = room.counts, 0, np.int64(cuda.blockDim.x)
+    for i in range(first, stop):
+        n_used += 1 if counts[i] > 0 else 0
+    for i in range(first + own, stop, n_threads):
+        this, rank = counts[i], 0
+        for j in range(first, stop):
+            other = counts[j]
+            rank += 1 if other > 0 and (other < this or (other == this and j < i)) else 0
+        if this > 0:
+            room.order[rank], room.weights[rank] = i, this
+        room.lengths[i] = 0
+    if own <= MOST_BITS:
+        room.n_of[own] = 0
+    sync_block()
+    if own == 0:
+        _join(room.weights, room.parents, n_used)
+    sync_block()
+    for leaf in range(own, n_used, n_threads):
+        depth, at = 0, leaf
+        while at < 2 * n_used - 2:
+            depth, at = depth + 1, np.int64(room.parents[at])
+        atomic_add(room.n_of, min(max(depth, 1), most), np.int32(1))
+    sync_block()
+    if own == 0:
+        _make_room(room.n_of, most)
+    sync_block()
+    for leaf in range(own, n_used, n_threads):
+        bits, longer = most, room.n_of[most]
+        while longer <= leaf:
+            bits -= 1
+            longer += room.n_of[bits]
+        room.lengths[room.order[leaf]] = bits
+    sync_block()
+
+
+@device
+def _join(weights, parents, n):
+    """Join the two nodes of least weight until one is left.
+
+    Sets ``parents`` of n symbols in order, and of the joined nodes after them.
+    """
+    leaf, node, none = 0, n, np.int32(_NONE)
+    of_leaf, of_node = weights[0], none  # next symbol; next joined node
+    for made in range(n, 2 * n - 1):
+        total = np.int32(0)
+        for _ in range(2):
+            if of_leaf <= of_node:
+                total, parents[leaf], leaf = np.int32(total + of_leaf), made, leaf + 1
+                of_leaf = weights[leaf] if leaf < n else none
+            else:
+                total, parents[node], node = np.int32(total + of_node), made, node + 1
+                of_node = weights[node] if node < made else none
+        weights[made] = total
+        of_node = total if node == made else of_node
+
+
+@device
+def _make_room(n_of, most):
+    """Make code lengths fit the code space again after some were cut to ``most`` bits (as in miniz)."""
+    taken = 0
+    for bits in range(1, most + 1):
+        taken += n_of[bits] << (most - bits)
+    for _ in range(taken - (1 << most)):
+        n_of[most] -= 1
+        bits = most - 1
+        while n_of[bits] == 0:
+            bits -= 1
+        n_of[bits] -= 1
+        n_of[bits + 1] += 2
+
+
+@device
+def _code(room, first, i):
+    """Return the canonical code of symbol i, of those from ``first`` on (RFC 1951, 3.2.2).
+
+    The result has its bits, the first one lowest, and their number << 16.
+    """
+    bits, value, mirrored = room.lengths[i], np.int32(0), np.int32(0)
+    if bits > 0:
+        for shorter in range(1, bits):
+            value = np.int32((value + room.n_of[shorter]) << 1)
+        for j in range(first, i):
+            value = np.int32(value + (1 if room.lengths[j] == bits else 0))
+        for _ in range(bits):
+            mirrored, value = np.int32(mirrored << 1 | value & 1), np.int32(value >> 1)
+    return mirrored | bits << 16
+
+
+# BGZF blocks on a GPU, from tokens and their codes to final bytes; a warp writes a section at a time.
+#
+#     coded     head | header of deflate | tokens of section 0 | ... | end of block | CRC-32, number of bytes
+#     stored    head | 1, n, ~n          | bytes of section 0  | ...                | CRC-32, number of bytes
+#
+# A warp appends 32 values at a time: prefix sums give the position of each, and their bits are combined in
+# shared memory.  A 32-bit word may belong to two sections or two blocks; it is combined in place, atomically.
+
+BIT_THREADS = 256
 _STAGE = 64  # words in which a warp combines 32 * 48 bits with those before them
-_N_STAGED = N_THREADS // WARP * _STAGE
+_N_STAGED = BIT_THREADS // WARP * _STAGE
 _DYNAMIC = 5 | (N_LITERALS - 257) << 3 | (N_DISTANCES - 1) << 8 | (N_LENGTHS - 4) << 13  # the last block
 _HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of everything before the tokens
 
@@ -55,7 +592,7 @@ class End(NamedTuple):
 
 @kernel
 def bits_kernel(plain, first, tokens, made, same, out, done):
-    """Write the blocks from ``first`` on, by N_THREADS each, to ``out`` uint32, which holds zeros there.
+    """Write the blocks from ``first`` on, by BIT_THREADS each, to ``out`` uint32, which holds zeros there.
 
     ``made``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER of
     bgzf.py, then ORDER of huffman.py.
@@ -107,7 +644,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
                 value, bits = np.uint64(plain.data[begin + start + j]), np.int32(8)
             elif j < n_values:
                 value, bits = _coded(codes, tokens.tokens[i * SECTION + j])
-            end = _put(stage, out, end, value, bits, lane)
+            end = _put_bits(stage, out, end, value, bits, lane)
         if lane == 0 and end.used > 0:
             atomic_or(out, end.i, end.word)
 
@@ -132,7 +669,7 @@ def _coded(codes, token):
 
 
 @device
-def _put(stage, out, end, value, bits, lane):
+def _put_bits(stage, out, end, value, bits, lane):
     """Append each lane's ``value`` of ``bits`` bits, in lane order, at an End; return the new End.
 
     ``stage`` uint32[_STAGE]: zeros on entry and on return.
@@ -214,17 +751,17 @@ def _tail(codes, used, n, lane):
 # The steps from bytes on a GPU to BGZF blocks there.
 #
 # data      | 65,280 bytes | 65,280 bytes | ...      AT_ONCE blocks at a time
-# tokens    | literals and copies | ...               lz77_gpu.py; also the CRC-32
-# codes     | of Huffman | ...                       huffman_gpu.py; they determine the size of each block
-# blocks    |head stream tail|head stream tail|      deflate_gpu.py
+# tokens    | literals and copies | ...               tokens_kernel; also the CRC-32
+# codes     | of Huffman | ...                       codes_kernel; they determine the size of each block
+# blocks    |head stream tail|head stream tail|      bits_kernel
 
 AT_ONCE = 768  # blocks; each needs another 0.3 MB
-_N_THREADS = lz77_gpu.N_THREADS, huffman_gpu.N_THREADS, N_THREADS
+_N_THREADS = TOKEN_THREADS, CODE_THREADS, BIT_THREADS
 
 
 def refusal() -> str:
     """Return why this thread's GPU cannot deflate, or an empty string."""
-    has, needs = gpu.shared_bytes(), lz77_gpu.SHARED
+    has, needs = gpu.shared_bytes(), SHARED
     if has >= needs:
         return ""
     return f"a block of threads of this GPU has {has} bytes of shared memory, but {needs} are needed"
@@ -254,8 +791,8 @@ class GpuDeflater:
             n = min(size, n_blocks - first)
             tokens, codes = self._room(stream, n)
             for_tokens, for_codes, for_bits = map(gpu.block_size, _N_THREADS)
-            how = n, for_tokens, stream.handle, lz77_gpu.SHARED
-            lz77_gpu.tokens_kernel[how](plain, first, self._advance, tokens)
+            how = n, for_tokens, stream.handle, SHARED
+            tokens_kernel[how](plain, first, self._advance, tokens)
             codes_kernel[n, for_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
             add_up(stream, codes.stops, n, report, slot)
             same = self._same

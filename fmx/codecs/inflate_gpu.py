@@ -1,9 +1,8 @@
 """Inflate BGZF blocks on a GPU, one warp per block; all data are checked.
 
 For each deflate block, lane 0 reads the code lengths with the function of the CPU (huffman.py), the warp
-fills the code tables in shared memory (code_tables_gpu.py), and each lane decodes a part of the tokens
-(tokens_gpu.py).  A stream that is unsound, or has another length or CRC-32, is noted in a report; it never
-reads or writes outside its range.
+fills the code tables in shared memory, and each lane decodes a part of the tokens.  A stream that is
+unsound, or has another length or CRC-32, is noted in a report; it never reads or writes outside its range.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,28 +11,442 @@ import numpy as np
 
 from ..compiler.cuda import int32, uint8
 from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import bits_from32
 from ..compiler.warp import (
     UINT32,
     WARP,
+    any_lane,
+    atomic_add,
+    ballot,
     cuda,
+    device,
+    first_bit,
     kernel,
+    n_bits,
+    reversed_bits,
     sync_block,
     sync_warp,
+    take,
     thread_in_block,
     thread_index,
-)
+)  # fmt: skip
 from ..machines import gpu
 from . import huffman
 from .bgzf import LONGEST, TAIL, word
-from .code_tables_gpu import DISTANCE_BITS, LITERAL_BITS, BlockTables, CodeTable, take_codes
 from .crc32_gpu import ADVANCE, LOW, crc32_of_warp
-from .huffman import HuffmanCode
-from .tokens_gpu import N_COPIES, Listing, TokenStream, write_tokens
+from .huffman import (
+    END_OF_BLOCK,
+    HELD,
+    INVALID,
+    KIND,
+    LITERALS,
+    LONG,
+    MORE,
+    MOST_BITS,
+    VALUE,
+    HuffmanCode,
+    is_sound,
+    read_lengths,
+    take_fixed_lengths,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
     from ..machines.gpu_session import GpuStream
+
+# Tables of Huffman codes on a GPU, filled by a warp, and the next token of deflate for each lane.
+#
+# A table has the entries of huffman.py, each with one literal: with two, lanes that begin at different tokens
+# would not come to the same ones.
+
+LITERAL_BITS, DISTANCE_BITS = 10, 8  # of the tables' index
+
+
+class CodeTable(NamedTuple):
+    """A canonical code: ``lengths`` uint8[n], bits of each symbol's code; ``table`` int32[1 << bits].
+
+    For each number of bits, int32[16]: ``n_of``, its symbols; ``first``, its lowest code; ``begins``, where
+    its symbols begin in ``symbols`` int16[n], which are in code order.  ``entry`` int64[n]: the table entry
+    of each symbol, without the bits taken.
+    """
+
+    lengths: np.ndarray
+    table: np.ndarray
+    n_of: np.ndarray
+    first: np.ndarray
+    begins: np.ndarray
+    symbols: np.ndarray
+    entry: np.ndarray
+
+
+class BlockTables(NamedTuple):
+    """The codes of a block, with the fields of huffman.Codes, which read_lengths fills."""
+
+    literals: CodeTable
+    distances: CodeTable
+    lengths: HuffmanCode
+    order: np.ndarray
+    both: np.ndarray
+
+
+class Bits(NamedTuple):
+    """The next ``n`` bits of a stream, at least 32, in ``held`` (uint64), lowest first.
+
+    ``ahead`` is the word after them, number ``i`` of the stream, loaded before it is needed.
+    """
+
+    held: np.uint64
+    n: np.int32
+    i: np.uint32
+    ahead: np.uint32
+
+
+@device
+def take_codes(data, bit, kind, codes, lane):
+    """Fill the tables of a block of a kind by a warp; return the bit where its tokens begin, or -1.
+
+    ``codes``: BlockTables.
+    """
+    begin = np.int32(-1)
+    if lane == 0 and kind == 2:
+        begin = np.int32(read_lengths(data, np.int64(bit), codes))
+    elif lane == 0 and kind == 1:
+        take_fixed_lengths(codes)
+        begin = np.int32(bit)
+    begin = np.int32(take(begin, 0))
+    sync_warp()
+    if begin < 0 or codes.literals.lengths[END_OF_BLOCK] == 0:
+        return np.int32(-1)
+    literals, distances = _unused(codes.literals, lane), _unused(codes.distances, lane)
+    if not (is_sound(codes.literals, literals) and is_sound(codes.distances, distances)):
+        return np.int32(-1)
+    _fill(codes.literals, LITERAL_BITS, lane)
+    _fill(codes.distances, DISTANCE_BITS, lane)
+    return begin
+
+
+@device
+def _unused(code, lane):
+    """Count ``n_of``; return the unused code space in units of 2^-15, negative if oversubscribed."""
+    if lane <= MOST_BITS:
+        code.n_of[lane] = 0
+    sync_warp()
+    for symbol in range(lane, code.lengths.size, WARP):
+        atomic_add(code.n_of, np.int64(code.lengths[symbol]), np.int32(1))
+    sync_warp()
+    left = np.int64(1)
+    for bits in range(1, MOST_BITS + 1):
+        if left >= 0:
+            left = 2 * left - code.n_of[bits]
+    return left
+
+
+@device
+def _fill(code, bits, lane):
+    """Fill the ``table`` of a code, which is indexed by ``bits`` bits, and what longer codes need."""
+    table, first, index = code.table, np.int32(0), np.int32(0)
+    for i in range(lane, table.size, WARP):
+        table[i] = INVALID << KIND
+    sync_warp()
+    for length in range(1, MOST_BITS + 1):
+        n, first = np.int32(code.n_of[length]), np.int32(first << 1)
+        if lane == 0:
+            code.first[length], code.begins[length] = first, index
+        before = np.int32(0)
+        for symbol in range(lane, code.lengths.size if n > 0 else 0, WARP):
+            is_own = code.lengths[symbol] == length
+            lanes = ballot(is_own)
+            if is_own:
+                rank = np.int32(before + n_bits(lanes & np.int64(~bits_from32(np.int32(lane)))))
+                code.symbols[index + rank] = symbol
+                value = np.uint32(reversed_bits(np.uint32(first + rank)) >> np.uint32(32 - length))
+                if length <= bits:
+                    entry = np.int32(code.entry[symbol] | length)
+                    for i in range(value, table.size, 1 << length):
+                        table[i] = entry
+                else:
+                    table[value & np.uint32(table.size - 1)] = LONG << KIND
+            before = np.int32(before + n_bits(lanes))
+        first, index = np.int32(first + n), np.int32(index + n)
+    sync_warp()
+
+
+@device
+def _looked_up(code, held, bits):
+    """Return the entry (uint32) of the code at the lowest bits of ``held``; ``bits``: of the table's
+    index."""
+    entry = np.uint32(code.table[held & np.uint64((1 << bits) - 1)])
+    if entry >> np.uint32(KIND) == LONG:
+        entry, mirrored = np.uint32(INVALID << KIND), reversed_bits(np.uint32(held & np.uint64(LOW)))
+        length = np.int32(bits + 1)
+        while length <= MOST_BITS:
+            rank = np.int32(np.int32(mirrored >> np.uint32(32 - length)) - code.first[length])
+            if rank < code.n_of[length]:
+                symbol = code.symbols[np.int32(code.begins[length] + rank)]
+                entry, length = np.uint32(code.entry[symbol] | length), np.int32(MOST_BITS)
+            length = np.int32(length + 1)
+    return entry
+
+
+@device
+def bits_at(words, bit):
+    """Return the Bits from ``bit`` on; three words of ``words`` (uint32) are read."""
+    i = np.uint32(bit) >> np.uint32(5)
+    after = np.uint32(i + np.uint32(1))
+    bits = Bits(np.uint64(words[i]), np.int32(32), after, words[after])
+    return _without(words, bits, np.int32(bit & 31))
+
+
+@device
+def _without(words, bits, n):
+    """Return the Bits after n of them, at most 32."""
+    held, left, i, ahead = np.uint64(bits.held >> np.uint64(n)), np.int32(bits.n - n), bits.i, bits.ahead
+    if left < 32:
+        held |= np.uint64(ahead) << np.uint64(left)
+        left, i = np.int32(left + 32), np.uint32(i + np.uint32(1))
+        ahead = words[i]
+    return Bits(held, left, i, ahead)
+
+
+@device
+def next_token(words, bits, codes):
+    """Return (Bits after the next token, its kind, its bits, its bytes, its literal or distance).
+
+    ``kind``: LITERALS for one literal, VALUE for a copy, END, or INVALID.
+    """
+    entry = _looked_up(codes.literals, bits.held, LITERAL_BITS)
+    kind, n_taken = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))
+    n, what = _fields(entry)  # literals: their number, 1; length: its extra bits
+    if kind != VALUE:
+        return _without(words, bits, n_taken), kind, n_taken, n, what
+    length = np.int32(what + np.int32(bits.held >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
+    n_first = np.int32(n_taken + n)
+    bits = _without(words, bits, n_first)
+    entry = _looked_up(codes.distances, bits.held, DISTANCE_BITS)
+    n_taken = np.int32(entry & np.uint32(31))
+    n, distance = _fields(entry)
+    distance = np.int32(distance + np.int32(bits.held >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
+    if entry >> np.uint32(KIND) != VALUE:
+        kind = np.uint32(INVALID)
+    n_second = np.int32(n_taken + n)
+    return _without(words, bits, n_second), kind, np.int32(n_first + n_second), length, distance
+
+
+@device
+def _fields(entry):
+    return (
+        np.int32(entry >> np.uint32(MORE) & np.uint32(15)),
+        np.int32(entry >> np.uint32(HELD) & np.uint32((1 << KIND - HELD) - 1)),
+    )
+
+
+# Tokens of deflate to bytes by a warp: each lane decodes a section of the stream.
+#
+#     scan      where tokens begin is known for the first lane only.  The others begin some bits early: after
+#               a few tokens, wrong ones give way to right ones.  A lane whose first token does not begin
+#               where the section before ends decodes again, until all agree.
+#     write     prefix sums of bytes determine where each lane's output goes: literals are written, copies
+#               listed.
+#     copy      32 copies at a time, in order.  Lanes share their bytes, 128 at a time: each byte is traced to
+#               one before these, so that no lane waits for another.
+#
+# After Weissenborn and Schmidt (2018), Massively parallel Huffman decoding on GPUs, and Sitaridi et al.
+# (2016), Massively-parallel lossless data decompression.
+
+SECTION, LEAST, EARLY = 512, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
+N_COPIES = 1216  # at a time: a section has up to SECTION / 2 + 1, usually 25
+_LENGTH = 9  # bits of a listed copy's length
+
+
+class TokenStream(NamedTuple):
+    """The tokens of a block in ``words`` uint32, which reach to bit ``end``; ``codes``: BlockTables."""
+
+    words: np.ndarray
+    end: np.int32
+    codes: BlockTables
+
+
+class Listing(NamedTuple):
+    """Copies in output order, in shared memory.
+
+    ``places`` uint16[N_COPIES]: where their output begins; ``copies`` int32[N_COPIES]: distance << 9 |
+    length.  Of a group of 32, int32[32]: ``offsets``, bytes of those before; ``begins``, their places;
+    ``group``, their copies.
+    """
+
+    places: np.ndarray
+    copies: np.ndarray
+    offsets: np.ndarray
+    begins: np.ndarray
+    group: np.ndarray
+
+
+@device
+def write_tokens(stream, bit, own, n, listing, lane):
+    """Write the bytes of a block's tokens, from ``bit`` of a TokenStream on, to ``own[n]`` and after.
+
+    Returns the (bit, n) after them; bit -1 if they are unsound.
+    """
+    kind, end = np.uint32(VALUE), stream.end
+    while kind <= LITERALS:
+        size = np.int32(min(max((end - bit + WARP - 1) >> 5, LEAST), SECTION))
+        begin = np.int32(bit + lane * size)
+        limit, early = np.int32(min(begin + size, end)), np.int32(max(begin - EARLY, bit))
+        start = stop = n_bytes = n_copies = np.int32(0)
+        last, is_wrong = np.int32(WARP - 1), True
+        while any_lane(is_wrong):
+            if is_wrong:
+                start, stop, kind, n_bytes, n_copies = _scan(stream, early, begin, limit)
+            begin = early = np.int32(take(stop, max(lane - 1, 0)))
+            ends = ballot(kind > LITERALS)
+            last = np.int32(first_bit(ends)) if ends != 0 else np.int32(WARP - 1)
+            is_wrong = 0 < lane <= last and start != begin
+        if lane > last:
+            n_bytes = n_copies = np.int32(0)
+        n_bytes_up_to, n_copies_up_to = _sums(n_bytes, lane), _sums(n_copies, lane)
+        beyond = ballot(n_copies_up_to > N_COPIES)
+        if beyond != 0:
+            last = np.int32(first_bit(beyond) - 1)
+        kind, n_all = np.uint32(take(np.int32(kind), last)), np.int32(take(n_bytes_up_to, last))
+        if kind == INVALID or n + n_all > own.size:
+            return np.int32(-1), n
+        is_sound = True
+        if lane <= last:
+            at, i = np.int32(n + n_bytes_up_to - n_bytes), np.int32(n_copies_up_to - n_copies)
+            is_sound = _write(stream, start, stop, own, at, listing, i)
+        if any_lane(not is_sound):
+            return np.int32(-1), n
+        sync_warp()
+        _copy(own, listing, np.int32(take(n_copies_up_to, last)), lane)
+        bit, n = np.int32(take(stop, last)), np.int32(n + n_all)
+    return bit, n
+
+
+@device
+def _scan(stream, early, begin, limit):
+    """Decode from bit ``early`` on up to ``limit``; count from the first token at ``begin`` or after.
+
+    Returns (where this token begins, where the last one ends, its kind, number of bytes, number of copies).
+    """
+    words, end, codes = stream
+    at, start, n_bytes, n_copies = np.int32(min(early, end)), np.int32(-1), np.int32(0), np.int32(0)
+    bits, kind = bits_at(words, at), np.uint32(VALUE)
+    if begin >= end:  # the stream ends without the end of the block
+        start, kind = begin, np.uint32(INVALID)
+    while at < limit and kind <= LITERALS:
+        if start < 0 and at >= begin:
+            start, n_bytes, n_copies = at, np.int32(0), np.int32(0)
+        bits, kind, n_taken, n, _ = next_token(words, bits, codes)
+        at, n_bytes = np.int32(at + n_taken), np.int32(n_bytes + n)
+        n_copies = np.int32(n_copies + (1 if kind == VALUE else 0))
+    return at if start < 0 else start, at, kind, n_bytes, n_copies
+
+
+@device
+def _write(stream, start, stop, own, n, listing, i):
+    """Write the literals of a section to ``own[n]`` and after, and its copies to the list from ``i`` on.
+
+    Returns False if a distance is too long.
+    """
+    at, bits, is_sound = start, bits_at(stream.words, start), True
+    while at < stop:
+        bits, kind, n_taken, n_more, what = next_token(stream.words, bits, stream.codes)
+        if kind == LITERALS:
+            own[np.uint32(n)] = np.uint8(what)
+        elif kind == VALUE:
+            is_sound = is_sound and what <= n
+            listing.places[np.uint32(i)] = n
+            listing.copies[np.uint32(i)] = what << _LENGTH | n_more
+            i = np.int32(i + 1)
+        at, n = np.int32(at + n_taken), np.int32(n + n_more)
+    return is_sound
+
+
+@device
+def _copy(own, listing, n_copies, lane):
+    """Do the first ``n_copies`` copies of a list; all other bytes up to the last copy are there."""
+    for first in range(0, n_copies, WARP):
+        begin, copy = np.int32(LONGEST), np.int32(1 << _LENGTH)  # no copy: behind all, of no bytes
+        if first + lane < n_copies:
+            begin, copy = np.int32(listing.places[first + lane]), np.int32(listing.copies[first + lane])
+        size = np.int32(copy & ((1 << _LENGTH) - 1))
+        up_to = _sums(size, lane)
+        listing.offsets[lane] = up_to - size
+        listing.begins[lane] = begin
+        listing.group[lane] = copy
+        sync_warp()
+        most = np.int32(np.int32(take(up_to, WARP - 1)) - 1)
+        for start in range(0, most + 1, 4 * WARP):  # each lane four bytes, so that their loads overlap
+            k0, at0 = _place(listing, np.int32(min(start + lane, most)))
+            k1, at1 = _place(listing, np.int32(min(start + lane + WARP, most)))
+            k2, at2 = _place(listing, np.int32(min(start + lane + 2 * WARP, most)))
+            k3, at3 = _place(listing, np.int32(min(start + lane + 3 * WARP, most)))
+            from0, from1 = _source(listing, k0, at0), _source(listing, k1, at1)
+            from2, from3 = _source(listing, k2, at2), _source(listing, k3, at3)
+            lowest = np.int32(take(at0, 0))
+            is_open = max(max(from0, from1), max(from2, from3)) >= lowest
+            while is_open:
+                from0, is_open0 = _traced(listing, from0, lowest)
+                from1, is_open1 = _traced(listing, from1, lowest)
+                from2, is_open2 = _traced(listing, from2, lowest)
+                from3, is_open3 = _traced(listing, from3, lowest)
+                is_open = is_open0 or is_open1 or is_open2 or is_open3
+            byte0, byte1 = own[np.uint32(from0)], own[np.uint32(from1)]
+            byte2, byte3 = own[np.uint32(from2)], own[np.uint32(from3)]
+            own[np.uint32(at0)], own[np.uint32(at1)] = byte0, byte1
+            own[np.uint32(at2)], own[np.uint32(at3)] = byte2, byte3
+            sync_warp()
+
+
+@device
+def _place(listing, i):
+    """Return (number of the copy, place) of byte i of a group of copies."""
+    k = _last_up_to(listing.offsets, i)
+    return k, np.int32(listing.begins[k] + i - listing.offsets[k])
+
+
+@device
+def _source(listing, k, place):
+    """Return the place that copy k of the group takes the byte at ``place`` from: before the copy begins."""
+    begin, distance = listing.begins[k], np.uint32(listing.group[k] >> _LENGTH)
+    ahead = np.uint32(place - begin)
+    if ahead >= distance:
+        ahead = np.uint32(ahead % distance)
+    return np.int32(begin - np.int32(distance) + np.int32(ahead))
+
+
+@device
+def _traced(listing, source, lowest):
+    """Return (the source of a byte's source, whether that may have one, too).
+
+    The source remains if it is before ``lowest``, or a literal.
+    """
+    k = _last_up_to(listing.begins, source)
+    length = np.int32(listing.group[k] & ((1 << _LENGTH) - 1))
+    before = _source(listing, k, source)
+    is_copied = source >= lowest and np.int32(source - listing.begins[k]) < length
+    return before if is_copied else source, is_copied and before >= lowest
+
+
+@device
+def _last_up_to(numbers, value):
+    """Return the last of 32 ascending numbers that is at most ``value``; the first if none is."""
+    k = np.uint32(0)
+    for step in (16, 8, 4, 2, 1):
+        middle = np.uint32(k + np.uint32(step))
+        k = middle if numbers[middle] <= value else k
+    return k
+
+
+@device
+def _sums(value, lane):
+    """Return the sum of the numbers (int32) of a lane and those before it."""
+    for reach in (1, 2, 4, 8, 16):
+        before = np.int32(take(value, max(lane - reach, 0)))
+        value = np.int32(value + (before if lane >= reach else np.int32(0)))
+    return value
+
 
 SLACK = 1024  # readable bytes after the blocks: more than the longest header of deflate
 _N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS

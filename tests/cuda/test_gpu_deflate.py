@@ -10,14 +10,14 @@ import pytest
 from conftest import SIMULATED
 from texts import random_letters
 
-from fmx.codecs import bgzf, deflate_gpu, huffman_gpu, lz77_gpu
+from fmx.codecs import bgzf, deflate_gpu
 from fmx.codecs.bgzf import BGZF_END
 from fmx.codecs.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import KernelReport
 from fmx.machines.gpu_session import GpuSession
 
-BLOCK, SECTION = (300, 128) if SIMULATED else (bgzf.BLOCK, lz77_gpu.SECTION)
+BLOCK, SECTION = (300, 128) if SIMULATED else (bgzf.BLOCK, deflate_gpu.SECTION)
 LETTERS = random_letters(BLOCK, "deflate").encode()
 RANDOM = np.random.default_rng(8).integers(0, 256, BLOCK, np.uint8).tobytes()
 RECORDS = b"".join(b"r%05d\0ACGTTGCA\0IIII%c" % (i * 7919 % 10**5, i % 251) for i in range(BLOCK // 20))
@@ -38,9 +38,8 @@ DATA = {  # and what share of it blocks are, at most
 @pytest.fixture
 def device(monkeypatch):
     if SIMULATED:
-        for module in (lz77_gpu, huffman_gpu, deflate_gpu, deflate_gpu):
-            monkeypatch.setattr(module, "SECTION", SECTION, raising=False)
-            monkeypatch.setattr(module, "BLOCK", BLOCK)
+        monkeypatch.setattr(deflate_gpu, "SECTION", SECTION)
+        monkeypatch.setattr(deflate_gpu, "BLOCK", BLOCK)
     session = GpuSession()
     return session.run(deflate_gpu.GpuDeflater), session.stream(timed=False)
 
@@ -97,18 +96,18 @@ def lengths_of(counts) -> list:
     tokens, codes = deflate_gpu.GpuDeflater._room(stream, 1)
     gpu.copy(counts.astype(np.uint32), tokens.counts, stream.handle)
     gpu.fill_zero(tokens.sums, stream.handle)
-    huffman_gpu.codes_kernel[1, gpu.block_size(huffman_gpu.N_THREADS), stream.handle](
+    deflate_gpu.codes_kernel[1, gpu.block_size(deflate_gpu.CODE_THREADS), stream.handle](
         tokens, bgzf.BLOCK, codes
     )
-    found = stream.here("codes", huffman_gpu.N_CODES, np.uint32)
+    found = stream.here("codes", deflate_gpu.N_CODES, np.uint32)
     stream.receive([codes.codes], [found])
     stream.wait()
-    ends = [N_LITERALS, N_LITERALS + N_DISTANCES, huffman_gpu.N_SYMBOLS]
+    ends = [N_LITERALS, N_LITERALS + N_DISTANCES, deflate_gpu.N_SYMBOLS]
     return np.split(found.astype(np.int64) >> 16, ends)[:3]
 
 
 def test_codes_are_as_long_as_deflate_allows_and_whole():
-    counts, used = np.zeros(lz77_gpu.N_COUNTS, np.int64), 7 * np.arange(17)
+    counts, used = np.zeros(deflate_gpu.N_COUNTS, np.int64), 7 * np.arange(17)
     counts[used] = 2 ** np.arange(17)  # without a limit, their codes are of up to 17 bits
     counts[256] = counts[N_LITERALS + 3] = 1
     letters, distances, of_lengths = lengths_of(counts)

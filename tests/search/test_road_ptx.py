@@ -15,7 +15,7 @@ from fmx.output.formats import bam, bed, paf, sam, tsv
 from fmx.search.hits import Hits, SARows
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
-from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
+from fmx.codecs import deflate_gpu, inflate_gpu
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
@@ -45,13 +45,16 @@ FORMS = {
     "columns": columns.BinaryHits(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
-PLAIN, TOKENS = lz77_gpu.PlainBytes(BYTES, ROWS), lz77_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
-CODED = huffman_gpu.BlockCodes(ROWS, NUMBERS)
+PLAIN, TOKENS = (
+    deflate_gpu.PlainBytes(BYTES, ROWS),
+    deflate_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS),
+)
+CODED = deflate_gpu.BlockCodes(ROWS, NUMBERS)
 KERNELS = {
     "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
     "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
-    "tokens": (lz77_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
-    "codes": (huffman_gpu.codes_kernel, (TOKENS, 1, CODED)),
+    "tokens": (deflate_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
+    "codes": (deflate_gpu.codes_kernel, (TOKENS, 1, CODED)),
     "bits": (deflate_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
     "newlines": (reads_gpu.count_ends_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
