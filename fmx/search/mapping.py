@@ -81,8 +81,6 @@ class MapOptions:
     sizes: RunSizes = field(default_factory=RunSizes)
 
     def __post_init__(self) -> None:
-        if self.near:  # more threads would wait for Python's lock, which each holds for 3 to 10 % of its time
-            object.__setattr__(self, "n_threads", min(self.n_threads, chunks.FEW))
         object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
 
     def cannot_occur(self) -> str:

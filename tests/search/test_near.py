@@ -156,12 +156,6 @@ def test_reads_with_enough_hits_are_not_sought_again(limit, index_of, monkeypatc
     assert ask(index, reads, few, drawn) == ask(index, reads, Near(2), drawn)
 
 
-def test_near_matches_use_as_many_threads_as_python_allows():
-    for near, n, expected in ((Near(1), 48, 16), (Near(1), 3, 3), (None, 48, 48)):
-        assert MapOptions(near=near, n_threads=n).n_threads == expected
-    assert MapOptions(near=Near(1), n_threads=48).chunk_size == MapOptions(n_threads=16).chunk_size
-
-
 def change(read, i) -> str:
     """The read with another base at i."""
     return read[:i] + "ACGT"[("ACGT".index(read[i]) + 1) % 4] + read[i + 1 :]
