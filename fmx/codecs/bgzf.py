@@ -115,17 +115,6 @@ def word(data, at):
     )  # fmt: skip
 
 
-@inlined
-def _length(data, at):
-    """Return the length of the block with a header at ``at`` if its first field is BC and long enough, else
-    0."""
-    is_usual = word(data, at) == 0x04088B1F and data[at + 12] == ord("B") and data[at + 13] == ord("C")
-    is_usual = is_usual and data[at + 14] == 2 and data[at + 15] == 0
-    length = 1 + np.int64(data[at + 16]) + 256 * np.int64(data[at + 17])
-    least = 12 + np.int64(data[at + 10]) + 256 * np.int64(data[at + 11]) + TAIL
-    return length if is_usual and length >= max(least, HEAD + TAIL) else 0
-
-
 @compiled
 def _follow(pread, descriptor, start, stop, around, ends, sizes):
     """Store ends and uncompressed sizes of blocks from ``start`` on; return how many, at most as many as fit.
@@ -137,16 +126,18 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
     if call_c(pread, descriptor, here + TAIL, HEAD, start) != HEAD:
         return 0
     while n < ends.size and start < stop:
-        length = _length(around, TAIL)
-        if length == 0:
+        first, second = word(around, TAIL), word(around, TAIL + 12)  # usual: the first field is BC
+        length = 1 + np.int64(around[TAIL + 16]) + 256 * np.int64(around[TAIL + 17])
+        least = 12 + np.int64(around[TAIL + 10]) + 256 * np.int64(around[TAIL + 11]) + TAIL
+        if first != 0x04088B1F or second != 0x00024342 or length < max(least, HEAD + TAIL):
             return n
         start += length
-        found = call_c(pread, descriptor, here, TAIL + HEAD, start - TAIL)
-        if found < TAIL or start > stop or word(around, 4) > LONGEST:
+        n_read = call_c(pread, descriptor, here, TAIL + HEAD, start - TAIL)
+        if n_read < TAIL or start > stop or word(around, 4) > LONGEST:
             return n
         ends[n], sizes[n] = start, word(around, 4)
         n += 1
-        for i in range(found, TAIL + HEAD):
+        for i in range(n_read, TAIL + HEAD):
             around[i] = 0
     return n
 
@@ -163,9 +154,7 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
 
 BLOCK = 0xFF00  # uncompressed bytes of a block, the usual size
 STORED = 5  # bytes added to a block that does not shrink
-HEADER = np.frombuffer(
-    bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8
-)  # of a block, without its length
+HEADER = np.frombuffer(bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8)  # without a length
 _STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has; what level 1 needs
 _LEVEL = 1
 _LOW = (1 << 32) - 1
@@ -198,53 +187,45 @@ _TRIED = np.arange(600).astype(np.uint8)
 @functools.cache
 def deflater() -> Isal:
     """Return isal after checking that zlib reads a block it deflated.  Raises FmxError."""
-    found, out = isal(), np.empty(LONGEST, np.uint8)
-    n = _deflate(found, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
+    functions, out = isal(), np.empty(LONGEST, np.uint8)
+    n = _deflate(functions, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
     with contextlib.suppress(OSError, EOFError, zlib.error):
         if n > 0 and gzip.decompress(out[:n].tobytes()) == _TRIED.tobytes():
-            return found
+            return functions
     raise FmxError(_OTHER)
 
 
 @functools.cache
 def inflater() -> Isal:
     """Return isal after checking that it inflates a block that zlib deflated.  Raises FmxError."""
-    found, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
+    functions, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
     body = zlib.compress(data, wbits=-zlib.MAX_WBITS)
     tail = struct.pack("<II", zlib.crc32(data), len(data))
     size = struct.pack("<H", HEAD + len(body) + TAIL - 1)
     packed = np.array(bytearray(HEADER[:16].tobytes() + size + body + tail), np.uint8)
-    given = packed, np.array([packed.size]), view, np.empty(_STRUCT, np.int64), np.empty(0, np.uint8), 0
-    if not _inflate(found, *given) or view.tobytes() != data:
+    stops, state, spare = np.array([packed.size]), np.empty(_STRUCT, np.int64), np.empty(0, np.uint8)
+    if not _inflate(functions, packed, stops, view, state, spare, 0) or view.tobytes() != data:
         raise FmxError(_OTHER)
-    return found
+    return functions
 
 
-class _DeflateRoom:
-    """Buffers of one thread for deflating, reused because the kernel clears each page of a new array."""
-
-    def __init__(self) -> None:
-        self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
-        self.buffer = np.empty(_BUFFER, np.int64)
-
-
-_rooms: deque = deque()  # those that no thread uses
+_unused: deque = deque()  # buffers, reused because the system's kernel clears each page of a new array
 
 
 def deflate(data: np.ndarray) -> bytes:
     """Compress ``data`` (uint8[n]) to BGZF blocks, without the end marker."""
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
     try:
-        own = _rooms.pop()
+        out, stream, buffer = _unused.pop()
     except IndexError:
-        own = _DeflateRoom()
-    if own.out.size < room:
-        own.out = np.empty(room, np.uint8)
-    n = _deflate(deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)
+        out, stream, buffer = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64)
+    if out.size < room:
+        out = np.empty(room, np.uint8)
+    n = _deflate(deflater(), data, out[:room], stream, buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of isal")
-    blocks = own.out[:n].tobytes()  # a copy, so that a waiting result takes no more memory than needed
-    _rooms.append(own)
+    blocks = out[:n].tobytes()  # a copy, so that a waiting result takes no more memory than needed
+    _unused.append((out, stream, buffer))
     return blocks
 
 
@@ -271,8 +252,7 @@ def _crc32(isal, data, i, n):
 
 @compiled
 def _deflate(isal, data, out, stream, buffer, head):
-    """Deflate ``data`` to blocks in ``out``; return the bytes, or -1.  ``stream``, ``buffer`` int64:
-    isal's."""
+    """Deflate ``data`` to blocks in ``out``; return the bytes, or -1.  ``stream``, ``buffer``: isal's."""
     here, at = address_of(stream, 0), 0
     call_c(isal.init_deflate, here, 0, 0, 0)
     stream[5] = _LEVEL | np.int64(8 * buffer.size) << 32

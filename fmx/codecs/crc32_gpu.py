@@ -31,22 +31,22 @@ ADVANCE = np.concatenate([_tables(4 * WARP), _tables(4)])  # for steps of crc32_
 @inlined
 def product(a, b):
     """Multiply two polynomials."""
-    found = 0
+    result = 0
     for i in range(32):
-        found ^= b if (a >> (31 - i)) & 1 else 0
+        result ^= b if (a >> (31 - i)) & 1 else 0
         b = (b >> 1) ^ (POLYNOMIAL if b & 1 else 0)
-    return found
+    return result
 
 
 @inlined
 def power(n):
     """Return x^(8 n)."""
-    found, square = ONE, X8
+    result, square = ONE, X8
     while n > 0:
         if n & 1:
-            found = product(square, found)
+            result = product(square, result)
         square, n = product(square, square), n >> 1
-    return found
+    return result
 
 
 @device
@@ -57,8 +57,8 @@ def _advanced(table, at, x):
 
 
 @device
-def crc32_of_warp(words, at, n, lane, table, found):
-    """Return in each lane the CRC-32 ``found`` of earlier bytes, advanced over n bytes of ``words`` (uint32).
+def crc32_of_warp(words, at, n, lane, table, crc):
+    """Return in each lane the CRC-32 ``crc`` of earlier bytes, advanced over n bytes of ``words`` (uint32).
 
     ``at``: byte where they begin; ``table`` uint32: ADVANCE.  RFC 1952 starts with LOW and inverts the
     result.
@@ -68,16 +68,16 @@ def crc32_of_warp(words, at, n, lane, table, found):
     """
     n_rounds, stop = n // (4 * WARP), at + n
     if n_rounds > 0:
-        own = np.int64(bytes_from(words, at + 4 * lane)) ^ (found if lane == 0 else 0)
+        part = np.int64(bytes_from(words, at + 4 * lane)) ^ (crc if lane == 0 else 0)
         for i in range(1, n_rounds):
-            own = _advanced(table, 0, own) ^ np.int64(bytes_from(words, at + 4 * WARP * i + 4 * lane))
-        found = 0
+            part = _advanced(table, 0, part) ^ np.int64(bytes_from(words, at + 4 * WARP * i + 4 * lane))
+        crc = 0
         for i in range(WARP):
-            found = _advanced(table, 1024, found ^ take(own, i))
+            crc = _advanced(table, 1024, crc ^ take(part, i))
         at += 4 * WARP * n_rounds
     while at + 4 <= stop:
-        found, at = _advanced(table, 1024, found ^ np.int64(bytes_from(words, at))), at + 4
+        crc, at = _advanced(table, 1024, crc ^ np.int64(bytes_from(words, at))), at + 4
     while at < stop:
         byte = np.int64(words[at >> 2]) >> (8 * (at & 3)) & 255
-        found, at = np.int64(table[1792 + ((found ^ byte) & 255)]) ^ found >> 8, at + 1
-    return found
+        crc, at = np.int64(table[1792 + ((crc ^ byte) & 255)]) ^ crc >> 8, at + 1
+    return crc

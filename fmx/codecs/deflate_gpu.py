@@ -54,8 +54,7 @@ _SURE = 8
 
 @device
 def place_of_hash(low, next_byte, table):
-    """Return the index, in the places at ``table``, of five bytes: ``low``, and the lowest of
-    ``next_byte``."""
+    """Return the index, in the places at ``table``, of five bytes: ``low`` and the first of ``next_byte``."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
     return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
 
@@ -117,9 +116,9 @@ def _best(words, at, before, low, high, run, room):
     middle = words[np.uint32(i + np.uint32(1))]
     if away > 0 and away <= REACH and permute_bytes(words[i], middle, begin) == low:
         other_high = permute_bytes(middle, words[np.uint32(i + np.uint32(2))], begin)
-        found = _alike(np.uint32(0), np.uint32(other_high ^ high))
-        if found > length:
-            length, distance = found, away
+        n_alike = _alike(np.uint32(0), np.uint32(other_high ^ high))
+        if n_alike > length:
+            length, distance = n_alike, away
     length = np.int32(min(length, room))
     return np.int32(length << LENGTH | distance) if length >= LEAST else np.int32(0)
 
@@ -214,59 +213,53 @@ class Tokens(NamedTuple):
 
 
 @partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
-def tokens_kernel(plain, first, advance, made):
-    """Write the Tokens of blocks from ``first`` on to ``made``, by TOKEN_THREADS each, with SHARED bytes.
+def tokens_kernel(plain, first, advance, out):
+    """Write the Tokens of blocks from ``first`` on to ``out``, by TOKEN_THREADS each, with SHARED bytes.
 
     ``advance``: ADVANCE of crc32_gpu.py.
     """
-    own, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
+    thread, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     words = cuda.shared.array(0, UINT32)
     places = cuda.shared.array(0, UINT16)
     begin = (first + block) * BLOCK
     n = np.int32(min(plain.data.size - begin, BLOCK))
-    for i in range(own, _TABLES, n_threads):
-        words[i] = _word(plain, begin, n, i)
-    for i in range(own, advance.size, n_threads):
+    for i in range(thread, _TABLES, n_threads):  # zeros follow the bytes
+        word = 0
+        if 4 * i + 4 <= n:
+            word = np.int64(plain.words[(begin >> 2) + i])
+        else:
+            for j in range(4 * i, n):
+                word |= np.int64(plain.data[begin + j]) << (8 * (j - 4 * i))
+        words[i] = np.uint32(word)
+    for i in range(thread, advance.size, n_threads):
         words[_TABLES + i] = advance[i]
-    for i in range(own, N_COUNTS, n_threads):
+    for i in range(thread, N_COUNTS, n_threads):
         words[_COUNTS + i] = 0
     sync_block()
-    warp, lane, n_warps = own // WARP, np.int32(own % WARP), n_threads // WARP
+    warp, lane, n_warps = thread // WARP, np.int32(thread % WARP), n_threads // WARP
     for s in range(warp, N_SECTIONS, n_warps):
         size = min(max(n - s * SECTION, 0), SECTION)
         table, before = words[_TABLES : _TABLES + advance.size], LOW if s == 0 else 0
         check = crc32_of_warp(words, s * SECTION, size, lane, table, before)
         if lane == 0:
-            made.sums[block * N_SECTIONS + s] = check
+            out.sums[block * N_SECTIONS + s] = check
     sync_block()  # the table of places overwrites that of the CRC
     for s in range(warp, N_SECTIONS, n_warps):
         i, start = block * N_SECTIONS + s, np.int32(s * SECTION)
         stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << HASH_BITS))
-        n_tokens, own_tokens = np.int32(0), made.tokens[i * SECTION : (i + 1) * SECTION]
+        n_tokens, tokens = np.int32(0), out.tokens[i * SECTION : (i + 1) * SECTION]
         if start < stop:
-            _begin(words, places, at, start, lane)
-            n_tokens = _write_tokens(words, places, at, start, stop, own_tokens, lane)
+            _enter_places_before(words, places, at, start, lane)
+            n_tokens = _write_tokens(words, places, at, start, stop, tokens, lane)
         if lane == 0:
-            made.n_tokens[i] = n_tokens
+            out.n_tokens[i] = n_tokens
     sync_block()
-    for i in range(own, N_COUNTS, n_threads):
-        made.counts[block * N_COUNTS + i] = words[_COUNTS + i] + np.uint32(1 if i == END_OF_BLOCK else 0)
+    for i in range(thread, N_COUNTS, n_threads):
+        out.counts[block * N_COUNTS + i] = words[_COUNTS + i] + np.uint32(1 if i == END_OF_BLOCK else 0)
 
 
 @device
-def _word(plain, begin, n, i):
-    """Return the i-th word of a block of n bytes, followed by zeros."""
-    word = 0
-    if 4 * i + 4 <= n:
-        word = np.int64(plain.words[(begin >> 2) + i])
-    else:
-        for j in range(4 * i, n):
-            word |= np.int64(plain.data[begin + j]) << (8 * (j - 4 * i))
-    return np.uint32(word)
-
-
-@device
-def _begin(words, places, table, start, lane):
+def _enter_places_before(words, places, table, start, lane):
     """Enter the places before a section that begins at ``start`` in its table."""
     for i in range(lane, 1 << HASH_BITS, WARP):
         places[np.uint32(table + i)] = 0
@@ -288,7 +281,14 @@ def _write_tokens(words, places, table, start, stop, tokens, lane):
         b0, b1, b2, b3 = best_of_four(words, at, np.int32(p0), np.int32(p1), np.int32(p2), np.int32(p3), stop)
         keep(places, at, h0, h1, h2, h3)
         b4 = np.int32(take(b0, (lane + 1) & 31))
-        starts = _starts(b0, b1, b2, b3, b4 if lane < WARP - 1 else np.int32(0))
+        # Bits for the four places that have a copy, unless the next place has a longer one.
+        n0, n1, n2, n3 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH
+        n4 = b4 >> LENGTH if lane < WARP - 1 else np.int32(0)
+        one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
+        two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
+        three = np.uint32(4) if n2 > 0 and n2 >= n3 else np.uint32(0)
+        four = np.uint32(8) if n3 > 0 and n3 >= n4 else np.uint32(0)
+        starts = np.uint32(one | two | three | four)
         # Bits of the lane's four places that begin no token, because earlier ones reach over them.
         open_at = bits_from32(np.int32(done - at))
         taken = np.uint32((~open_at | bits_from32(np.int32(stop - at))) & all_four)
@@ -299,10 +299,10 @@ def _write_tokens(words, places, table, start, stop, tokens, lane):
             is_open = lanes != 0
             if is_open:
                 first, j = first_bit(lanes), first_bit(ahead)
-                found = b0 if j == 0 else b1 if j == 1 else b2 if j == 2 else b3
-                told = np.int32(take(np.int32(found << 2 | j & 3), first))
-                distance, length = np.int32(told >> 2 & DISTANCE), np.int32(told >> (2 + LENGTH))
-                begin = np.int32(window + 4 * first + (told & 3))
+                best = b0 if j == 0 else b1 if j == 1 else b2 if j == 2 else b3
+                best = np.int32(take(np.int32(best << 2 | j & 3), first))
+                distance, length = np.int32(best >> 2 & DISTANCE), np.int32(best >> (2 + LENGTH))
+                begin = np.int32(window + 4 * first + (best & 3))
                 length = lengthened(words, begin, length, distance, stop, lane)
                 done = np.int32(begin + length)
                 if lane == first:
@@ -311,17 +311,6 @@ def _write_tokens(words, places, table, start, stop, tokens, lane):
                 taken = np.uint32(taken | (bits_from32(np.int32(begin - at)) & ~open_at & all_four))
         n = _put_tokens(words, at, taken, copy, tokens, n, lane)
     return n
-
-
-@device
-def _starts(b0, b1, b2, b3, b4):
-    """Return bits for the first four places that have a copy, unless the next place has a longer one."""
-    n0, n1, n2, n3, n4 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH, b4 >> LENGTH
-    one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
-    two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
-    three = np.uint32(4) if n2 > 0 and n2 >= n3 else np.uint32(0)
-    four = np.uint32(8) if n3 > 0 and n3 >= n4 else np.uint32(0)
-    return np.uint32(one | two | three | four)
 
 
 @device
@@ -338,14 +327,14 @@ def _copy_token(length, distance):
 
 
 @device
-def _put_tokens(words, at, taken, found, tokens, n, lane):
+def _put_tokens(words, at, taken, copy_at, tokens, n, lane):
     """Write each lane's tokens of its four places from ``at`` on, after ``n`` others; return the new number.
 
-    They are literals where nothing is ``taken`` (bits), and a ``found`` copy, as (token, place), or (0, 0).
+    They are literals where nothing is ``taken`` (bits), and a copy, as (token, place), or (0, 0).
     """
-    copy, place = found
-    own = np.int32(4 - n_bits(taken) + (1 if copy != 0 else 0))
-    low, middle, high = ballot(own & 1 != 0), ballot(own & 2 != 0), ballot(own & 4 != 0)
+    copy, place = copy_at
+    n_tokens = np.int32(4 - n_bits(taken) + (1 if copy != 0 else 0))
+    low, middle, high = ballot(n_tokens & 1 != 0), ballot(n_tokens & 2 != 0), ballot(n_tokens & 4 != 0)
     before = np.uint32(~bits_from32(lane))
     i = np.int32(n + n_bits(low & before) + 2 * n_bits(middle & before) + 4 * n_bits(high & before))
     word = words[np.uint32(at) >> np.uint32(2)]
@@ -390,68 +379,100 @@ class BlockCodes(NamedTuple):
     stops: np.ndarray
 
 
-class _CodeRoom(NamedTuple):
-    """Shared memory, int32.  ``counts`` of all symbols; ``lengths`` of their codes.
-
-    For the symbols of one code that occur, in order: ``order``, their numbers; ``weights``, their counts and
-    then those of joined nodes; ``parents``, the node that each was joined to; ``n_of``: codes of each length.
-    """
-
-    counts: np.ndarray
-    lengths: np.ndarray
-    order: np.ndarray
-    weights: np.ndarray
-    parents: np.ndarray
-    n_of: np.ndarray
-
-
 @kernel
-def codes_kernel(tokens, n_bytes, made):
+def codes_kernel(tokens, n_bytes, out):
     """Compute the BlockCodes of blocks, ``n_bytes`` in total, by CODE_THREADS each.
 
     One thread joins the nodes and repairs the lengths.
     """
-    own, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
-    counts = cuda.shared.array(N_SYMBOLS, int32)
-    lengths = cuda.shared.array(N_SYMBOLS, int32)
-    order = cuda.shared.array(N_LITERALS, int32)
-    weights = cuda.shared.array(_N_NODES, int32)
-    parents = cuda.shared.array(_N_NODES, int32)
-    n_of = cuda.shared.array(_N_OF, int32)
+    thread, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
+    counts = cuda.shared.array(N_SYMBOLS, int32)  # of all symbols
+    lengths = cuda.shared.array(N_SYMBOLS, int32)  # of their codes
+    order = cuda.shared.array(N_LITERALS, int32)  # the symbols of one code that occur, in order
+    weights = cuda.shared.array(_N_NODES, int32)  # their counts, then those of joined nodes
+    parents = cuda.shared.array(_N_NODES, int32)  # the node that each was joined to
+    n_of = cuda.shared.array(_N_OF, int32)  # codes of each length
     bits = cuda.shared.array(2, int32)  # of what comes before the tokens, and of the tokens
-    room = _CodeRoom(counts, lengths, order, weights, parents, n_of)
-    n, codes = min(n_bytes - b * BLOCK, BLOCK), made.codes[b * N_CODES : (b + 1) * N_CODES]
-    for i in range(own, N_SYMBOLS, n_threads):
+    n, codes = min(n_bytes - b * BLOCK, BLOCK), out.codes[b * N_CODES : (b + 1) * N_CODES]
+    for i in range(thread, N_SYMBOLS, n_threads):
         counts[i] = tokens.counts[b * N_COUNTS + i] if i < N_COUNTS else 0
-    if own < 2:
-        bits[own] = 8 * HEAD + FIXED_BITS if own == 0 else 0
-    if own >= n_threads - WARP:
-        check = _joined(tokens.sums, b, n, own % WARP)
-        if own == n_threads - 1:
-            codes[CHECK] = check
+    if thread < 2:
+        bits[thread] = 8 * HEAD + FIXED_BITS if thread == 0 else 0
+    if thread >= n_threads - WARP:  # the CRC-32 of the block, from those of its sections
+        lane, check = thread % WARP, 0
+        if lane < N_SECTIONS:
+            n_after = max(n - (lane + 1) * SECTION, 0)
+            check = product(np.int64(tokens.sums[b * N_SECTIONS + lane]), power(n_after))
+        for reach in (1, 2, 4, 8, 16):
+            check ^= take_across(check, reach)
+        if thread == n_threads - 1:
+            codes[CHECK] = check ^ LOW
     sync_block()
     for code in range(3):
         first = 0 if code == 0 else N_LITERALS if code == 1 else N_COUNTS
         stop = N_LITERALS if code == 0 else N_COUNTS if code == 1 else N_SYMBOLS
         if code == 2:
-            for i in range(own, N_COUNTS, n_threads):
+            for i in range(thread, N_COUNTS, n_threads):
                 atomic_add(counts, N_COUNTS + lengths[i], np.int32(1))
             sync_block()
-        _measure(room, first, stop, SHORT if code == 2 else MOST_BITS, own)
-        for i in range(first + own, stop, n_threads):
-            codes[i] = _code(room, first, i)
+        # The lengths of the codes of symbols ``first`` to ``stop``, at most ``most`` bits each.
+        most = SHORT if code == 2 else MOST_BITS
+        n_used = 0
+        for i in range(first, stop):
+            n_used += 1 if counts[i] > 0 else 0
+        for i in range(first + thread, stop, n_threads):
+            this, rank = counts[i], 0
+            for j in range(first, stop):
+                other = counts[j]
+                rank += 1 if other > 0 and (other < this or (other == this and j < i)) else 0
+            if this > 0:
+                order[rank], weights[rank] = i, this
+            lengths[i] = 0
+        if thread <= MOST_BITS:
+            n_of[thread] = 0
         sync_block()
-    for i in range(own, N_SYMBOLS, n_threads):
+        if thread == 0:
+            _join(weights, parents, n_used)
+        sync_block()
+        for leaf in range(thread, n_used, n_threads):
+            depth, node = 0, leaf
+            while node < 2 * n_used - 2:
+                depth, node = depth + 1, np.int64(parents[node])
+            atomic_add(n_of, min(max(depth, 1), most), np.int32(1))
+        sync_block()
+        if thread == 0:  # make lengths that were cut to ``most`` fit the code space again (as in miniz)
+            taken = 0
+            for length in range(1, most + 1):
+                taken += n_of[length] << (most - length)
+            for _ in range(taken - (1 << most)):
+                n_of[most] -= 1
+                length = most - 1
+                while n_of[length] == 0:
+                    length -= 1
+                n_of[length] -= 1
+                n_of[length + 1] += 2
+        sync_block()
+        for leaf in range(thread, n_used, n_threads):
+            width, longer = most, n_of[most]
+            while longer <= leaf:
+                width -= 1
+                longer += n_of[width]
+            lengths[order[leaf]] = width
+        sync_block()
+        for i in range(first + thread, stop, n_threads):
+            codes[i] = _code(lengths, n_of, first, i)
+        sync_block()
+    for i in range(thread, N_SYMBOLS, n_threads):
         atomic_add(bits, 0 if i >= N_COUNTS else 1, np.int32(counts[i] * (lengths[i] + extra_bits(i))))
     sync_block()
     head, stored = np.int64(bits[0]), HEAD + STORED + n
     size = head + bits[1] + 7 >> 3
     if size >= stored:
-        for i in range(own, N_COUNTS, n_threads):
+        for i in range(thread, N_COUNTS, n_threads):
             codes[i] = 0
         head, size = 8 * (HEAD + STORED), stored
-    if own == 0:
-        codes[HEAD_BITS], made.stops[b] = head, size + TAIL
+    if thread == 0:
+        codes[HEAD_BITS], out.stops[b] = head, size + TAIL
 
 
 @device
@@ -466,55 +487,6 @@ def extra_bits(i):
 
 
 @device
-def _joined(sums, b, n, lane):
-    """Return in each lane of a warp the CRC-32 of block b of n bytes, from those of its sections."""
-    after, found = max(n - (lane + 1) * SECTION, 0), 0
-    if lane < N_SECTIONS:
-        found = product(np.int64(sums[b * N_SECTIONS + lane]), power(after))
-    for reach in (1, 2, 4, 8, 16):
-        found ^= take_across(found, reach)
-    return found ^ LOW
-
-
-@device
-def _measure(room, first, stop, most, own):
-    """Fill ``lengths`` of symbols ``first`` to ``stop``, at most ``most`` bits each, and ``n_of``."""
-    counts, n_used, n_threads = room.counts, 0, np.int64(cuda.blockDim.x)
-    for i in range(first, stop):
-        n_used += 1 if counts[i] > 0 else 0
-    for i in range(first + own, stop, n_threads):
-        this, rank = counts[i], 0
-        for j in range(first, stop):
-            other = counts[j]
-            rank += 1 if other > 0 and (other < this or (other == this and j < i)) else 0
-        if this > 0:
-            room.order[rank], room.weights[rank] = i, this
-        room.lengths[i] = 0
-    if own <= MOST_BITS:
-        room.n_of[own] = 0
-    sync_block()
-    if own == 0:
-        _join(room.weights, room.parents, n_used)
-    sync_block()
-    for leaf in range(own, n_used, n_threads):
-        depth, at = 0, leaf
-        while at < 2 * n_used - 2:
-            depth, at = depth + 1, np.int64(room.parents[at])
-        atomic_add(room.n_of, min(max(depth, 1), most), np.int32(1))
-    sync_block()
-    if own == 0:
-        _make_room(room.n_of, most)
-    sync_block()
-    for leaf in range(own, n_used, n_threads):
-        bits, longer = most, room.n_of[most]
-        while longer <= leaf:
-            bits -= 1
-            longer += room.n_of[bits]
-        room.lengths[room.order[leaf]] = bits
-    sync_block()
-
-
-@device
 def _join(weights, parents, n):
     """Join the two nodes of least weight until one is left.
 
@@ -522,46 +494,31 @@ def _join(weights, parents, n):
     """
     leaf, node, none = 0, n, np.int32(_NONE)
     of_leaf, of_node = weights[0], none  # next symbol; next joined node
-    for made in range(n, 2 * n - 1):
+    for parent in range(n, 2 * n - 1):
         total = np.int32(0)
         for _ in range(2):
             if of_leaf <= of_node:
-                total, parents[leaf], leaf = np.int32(total + of_leaf), made, leaf + 1
+                total, parents[leaf], leaf = np.int32(total + of_leaf), parent, leaf + 1
                 of_leaf = weights[leaf] if leaf < n else none
             else:
-                total, parents[node], node = np.int32(total + of_node), made, node + 1
-                of_node = weights[node] if node < made else none
-        weights[made] = total
-        of_node = total if node == made else of_node
+                total, parents[node], node = np.int32(total + of_node), parent, node + 1
+                of_node = weights[node] if node < parent else none
+        weights[parent] = total
+        of_node = total if node == parent else of_node
 
 
 @device
-def _make_room(n_of, most):
-    """Make code lengths fit the code space again after some were cut to ``most`` bits (as in miniz)."""
-    taken = 0
-    for bits in range(1, most + 1):
-        taken += n_of[bits] << (most - bits)
-    for _ in range(taken - (1 << most)):
-        n_of[most] -= 1
-        bits = most - 1
-        while n_of[bits] == 0:
-            bits -= 1
-        n_of[bits] -= 1
-        n_of[bits + 1] += 2
-
-
-@device
-def _code(room, first, i):
+def _code(lengths, n_of, first, i):
     """Return the canonical code of symbol i, of those from ``first`` on (RFC 1951, 3.2.2).
 
     The result has its bits, the first one lowest, and their number << 16.
     """
-    bits, value, mirrored = room.lengths[i], np.int32(0), np.int32(0)
+    bits, value, mirrored = lengths[i], np.int32(0), np.int32(0)
     if bits > 0:
         for shorter in range(1, bits):
-            value = np.int32((value + room.n_of[shorter]) << 1)
+            value = np.int32((value + n_of[shorter]) << 1)
         for j in range(first, i):
-            value = np.int32(value + (1 if room.lengths[j] == bits else 0))
+            value = np.int32(value + (1 if lengths[j] == bits else 0))
         for _ in range(bits):
             mirrored, value = np.int32(mirrored << 1 | value & 1), np.int32(value >> 1)
     return mirrored | bits << 16
@@ -591,24 +548,24 @@ class End(NamedTuple):
 
 
 @kernel
-def bits_kernel(plain, first, tokens, made, same, out, done):
+def bits_kernel(plain, first, tokens, block_codes, same, out, done):
     """Write the blocks from ``first`` on, by BIT_THREADS each, to ``out`` uint32, which holds zeros there.
 
-    ``made``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER of
-    bgzf.py, then ORDER of huffman.py.
+    ``block_codes``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER
+    of bgzf.py, then ORDER of huffman.py.
     """
-    own, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
+    thread, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
     codes = cuda.shared.array(N_CODES, UINT32)
     stages = cuda.shared.array(_N_STAGED, UINT32)
     sums = cuda.shared.array(N_SECTIONS, UINT32)
-    for i in range(own, N_CODES, n_threads):
-        codes[i] = made.codes[block * N_CODES + i]
-    for i in range(own, _N_STAGED, n_threads):
+    for i in range(thread, N_CODES, n_threads):
+        codes[i] = block_codes.codes[block * N_CODES + i]
+    for i in range(thread, _N_STAGED, n_threads):
         stages[i] = 0
     sync_block()
     begin, is_stored = (first + block) * BLOCK, codes[END_OF_BLOCK] == 0
     n = min(plain.data.size - begin, BLOCK)
-    warp, lane, n_warps = own // WARP, own % WARP, n_threads // WARP
+    warp, lane, n_warps = thread // WARP, thread % WARP, n_threads // WARP
     stage = stages[warp * _STAGE : (warp + 1) * _STAGE]
     # Bits of each section, from which the place of every later section follows.
     for s in range(warp, N_SECTIONS, n_warps):
@@ -626,7 +583,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
     # Write each section: before the first one the head, after the last one the tail; 32 values per turn.
     for s in range(warp, N_SECTIONS, n_warps):
         i, start, size = block * N_SECTIONS + s, s * SECTION, min(max(n - s * SECTION, 0), SECTION)
-        at = 8 * (done + made.stops[block]) + (np.int64(codes[HEAD_BITS]) if s > 0 else 0)
+        at = 8 * (done + block_codes.stops[block]) + (np.int64(codes[HEAD_BITS]) if s > 0 else 0)
         for j in range(s):
             at += np.int64(sums[j])
         n_head = 0 if s > 0 else 2 if is_stored else _HEAD_ROUNDS
@@ -636,7 +593,7 @@ def bits_kernel(plain, first, tokens, made, same, out, done):
         for turn in range(n_body + (1 if size > 0 and start + size == n else 0)):
             value, bits, j = np.uint64(0), np.int32(0), np.int32((turn - n_head) * WARP + lane)
             if turn < n_head:
-                length = made.stops[block + 1] - made.stops[block]
+                length = block_codes.stops[block + 1] - block_codes.stops[block]
                 value, bits = _head(codes, same, length, n, turn, lane)
             elif turn == n_body:
                 value, bits = _tail(codes, end.used, n, lane)
@@ -689,16 +646,16 @@ def _put_bits(stage, out, end, value, bits, lane):
     if np.int32(begin & 31) + bits > 64:
         atomic_or(stage, np.uint32(i + np.uint32(2)), np.uint32(value >> (np.uint64(64) - shift)))
     sync_warp()
-    n_full, own, upper = np.int32(behind >> 5), np.uint32(lane), np.uint32(lane + WARP)
-    if own < n_full and lane == 0:
-        atomic_or(out, end.i, np.uint32(stage[own] | end.word))  # shared with the section or block before
-    elif own < n_full:
-        out[np.uint32(end.i + own)] = stage[own]
+    n_full, lower, upper = np.int32(behind >> 5), np.uint32(lane), np.uint32(lane + WARP)
+    if lower < n_full and lane == 0:
+        atomic_or(out, end.i, np.uint32(stage[lower] | end.word))  # shared with the section or block before
+    elif lower < n_full:
+        out[np.uint32(end.i + lower)] = stage[lower]
     if upper < n_full:
         out[np.uint32(end.i + upper)] = stage[upper]
     rest = np.uint32(stage[np.uint32(n_full)] | (end.word if n_full == 0 else np.uint32(0)))
     sync_warp()
-    stage[own] = stage[upper] = np.uint32(0)
+    stage[lower] = stage[upper] = np.uint32(0)
     sync_warp()
     return End(np.uint32(end.i + np.uint32(n_full)), np.int32(behind & 31), rest)
 
@@ -756,7 +713,6 @@ def _tail(codes, used, n, lane):
 # blocks    |head stream tail|head stream tail|      bits_kernel
 
 AT_ONCE = 768  # blocks; each needs another 0.3 MB
-_N_THREADS = TOKEN_THREADS, CODE_THREADS, BIT_THREADS
 
 
 def refusal() -> str:
@@ -790,13 +746,11 @@ class GpuDeflater:
             stream.begin("deflate")
             n = min(size, n_blocks - first)
             tokens, codes = self._room(stream, n)
-            for_tokens, for_codes, for_bits = map(gpu.block_size, _N_THREADS)
-            how = n, for_tokens, stream.handle, SHARED
-            tokens_kernel[how](plain, first, self._advance, tokens)
-            codes_kernel[n, for_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
+            on_tokens, on_codes, on_bits = map(gpu.block_size, (TOKEN_THREADS, CODE_THREADS, BIT_THREADS))
+            tokens_kernel[n, on_tokens, stream.handle, SHARED](plain, first, self._advance, tokens)
+            codes_kernel[n, on_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
             add_up(stream, codes.stops, n, report, slot)
-            same = self._same
-            bits_kernel[n, for_bits, stream.handle](plain, first, tokens, codes, same, words, done)
+            bits_kernel[n, on_bits, stream.handle](plain, first, tokens, codes, self._same, words, done)
             report.read()
             done += report[slot]
         return out[:done]
@@ -804,11 +758,11 @@ class GpuDeflater:
     @staticmethod
     def _room(stream: "GpuStream", n: int) -> tuple[Tokens, BlockCodes]:
         """Return buffers for the Tokens and BlockCodes of n blocks."""
-        there = stream.there
+        buffer = stream.there
         tokens = Tokens(
-            there("tokens", n * N_SECTIONS * SECTION, np.uint32),
-            there("numbers of tokens", n * N_SECTIONS, np.int32),
-            there("sums", n * N_SECTIONS, np.uint32),
-            there("counts", n * N_COUNTS, np.uint32),
+            buffer("tokens", n * N_SECTIONS * SECTION, np.uint32),
+            buffer("numbers of tokens", n * N_SECTIONS, np.int32),
+            buffer("sums", n * N_SECTIONS, np.uint32),
+            buffer("counts", n * N_COUNTS, np.uint32),
         )
-        return tokens, BlockCodes(there("codes", n * N_CODES, np.uint32), there("stops", n + 1, np.int64))
+        return tokens, BlockCodes(buffer("codes", n * N_CODES, np.uint32), buffer("stops", n + 1, np.int64))

@@ -18,7 +18,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import load_little_endian
 
 LITERAL_BITS, DISTANCE_BITS = 11, 10
-MORE, HELD, KIND = 5, 9, 26  # bit where each field begins
+MORE, FIELD, KIND = 5, 9, 26  # bit where each field begins
 VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
 N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
 MOST_BITS = 15
@@ -63,21 +63,19 @@ class Codes(NamedTuple):
 
 
 def _make_code(n: int, bits: int, entry: np.ndarray) -> HuffmanCode:
-    counts = np.zeros(16, np.int64)
-    return HuffmanCode(
-        np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), counts, np.zeros(n, np.int64), entry
-    )
+    lengths, table, symbols = np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), np.zeros(n, np.int64)
+    return HuffmanCode(lengths, table, np.zeros(16, np.int64), symbols, entry)
 
 
 def make_codes() -> Codes:
     """Allocate codes that one thread fills for one block after another."""
-    lengths = VALUE << KIND | _LENGTH << HELD | _LENGTH_BITS << MORE
-    literals = np.concatenate([LITERALS << KIND | np.arange(256) << HELD | 1 << MORE, [END << KIND], lengths])
-    distances = VALUE << KIND | _DISTANCE << HELD | _DISTANCE_BITS << MORE
+    lengths = VALUE << KIND | _LENGTH << FIELD | _LENGTH_BITS << MORE
+    letters, no_symbols = LITERALS << KIND | np.arange(256) << FIELD | 1 << MORE, [INVALID << KIND] * 2
+    distances = VALUE << KIND | _DISTANCE << FIELD | _DISTANCE_BITS << MORE
     return Codes(
-        _make_code(288, LITERAL_BITS, np.append(literals, [INVALID << KIND] * 2)),
-        _make_code(32, DISTANCE_BITS, np.append(distances, [INVALID << KIND] * 2)),
-        _make_code(19, 7, np.arange(19) << HELD),
+        _make_code(288, LITERAL_BITS, np.concatenate([letters, [END << KIND], lengths, no_symbols])),
+        _make_code(32, DISTANCE_BITS, np.append(distances, no_symbols)),
+        _make_code(19, 7, np.arange(19) << FIELD),
         ORDER, np.zeros(288 + 32, np.uint8),
     )  # fmt: skip
 
@@ -142,23 +140,6 @@ def walk(code, word):
     return INVALID << KIND
 
 
-@inlined
-def join_literals(table, bits):
-    """Combine two literals in an entry of a ``table`` of ``bits`` bits if both codes fit.
-
-    Goes from the last entry to the first, because entries that are looked up must still have one literal.
-    """
-    for i in range(table.size - 1, -1, -1):
-        entry = table[i]
-        if entry >> KIND == LITERALS:
-            first = entry & 31
-            second = table[i >> first]
-            taken = first + (second & 31)
-            if second >> KIND == LITERALS and taken <= bits:
-                literals = (entry >> HELD & 255) | (second >> HELD & 255) << 8
-                table[i] = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | taken)
-
-
 # The header of a deflate block (RFC 1951, section 3.2.7): reading its codes, and finding a block.
 
 
@@ -191,7 +172,7 @@ def read_lengths(data, bit, codes):
         entry = code.table[word & 127]
         if entry >> KIND == INVALID:
             return -1
-        bits, symbol = entry & 31, entry >> HELD
+        bits, symbol = entry & 31, entry >> FIELD
         times = 1
         if symbol < 16:
             before = symbol
@@ -219,25 +200,26 @@ def read_lengths(data, bit, codes):
 
 
 @inlined
-def are_sound(codes):
-    """Count the lengths and return whether they form valid codes."""
-    literals, distances = codes.literals, codes.distances
-    if literals.lengths[END_OF_BLOCK] == 0:
-        return False
-    if not is_sound(literals, count_lengths(literals)):
-        return False
-    return is_sound(distances, count_lengths(distances))
-
-
-@inlined
 def take_codes(codes):
     """Fill the tables of a block from its code lengths; return False if they form no valid codes."""
-    if not are_sound(codes):
+    literals, distances, table = codes.literals, codes.distances, codes.literals.table
+    if literals.lengths[END_OF_BLOCK] == 0 or not is_sound(literals, count_lengths(literals)):
         return False
-    literals, distances = codes.literals, codes.distances
+    if not is_sound(distances, count_lengths(distances)):
+        return False
     fill(literals, LITERAL_BITS)
-    join_literals(literals.table, LITERAL_BITS)
     fill(distances, DISTANCE_BITS)
+    # Combine two literals in an entry if both codes fit, from the last entry to the first, because entries
+    # that are looked up must still have one literal.
+    for i in range(table.size - 1, -1, -1):
+        entry = table[i]
+        if entry >> KIND == LITERALS:
+            first = entry & 31
+            second = table[i >> first]
+            taken = first + (second & 31)
+            if second >> KIND == LITERALS and taken <= LITERAL_BITS:
+                symbols = (entry >> FIELD & 255) | (second >> FIELD & 255) << 8
+                table[i] = np.int32(LITERALS << KIND | symbols << FIELD | 2 << MORE | taken)
     return True
 
 

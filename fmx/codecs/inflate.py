@@ -16,7 +16,7 @@ from ..compiler.functions import compiled, inlined
 from . import huffman
 from .huffman import (
     END,
-    HELD,
+    FIELD,
     KIND,
     LITERALS,
     LONG,
@@ -99,7 +99,7 @@ def _coded_block(data, last, codes, run, state):
         word = peek(data, bit)
         entry, taken = literal_table[word & (1 << huffman.LITERAL_BITS) - 1], 0
         while entry >> KIND == LITERALS and taken < 33:
-            out[at], out[at + 1] = entry >> HELD & 255, entry >> (HELD + 8) & 255
+            out[at], out[at + 1] = entry >> FIELD & 255, entry >> (FIELD + 8) & 255
             at += entry >> MORE & 15
             taken += entry & 31
             entry = literal_table[(word >> taken) & (1 << huffman.LITERAL_BITS) - 1]
@@ -115,14 +115,14 @@ def _coded_block(data, last, codes, run, state):
         if kind != VALUE:
             bit += bits
             if kind == LITERALS:
-                out[at] = entry >> HELD & 255
+                out[at] = entry >> FIELD & 255
                 at += 1
                 continue
             status = REACHED if kind == END else FAULT
             break
         # A copy: length with its extra bits, then distance with its extra bits.
         more = entry >> MORE & 15
-        length = (entry >> HELD) + ((word >> bits) & (1 << more) - 1)
+        length = (entry >> FIELD) + ((word >> bits) & (1 << more) - 1)
         bits += more
         entry = distance_table[(word >> bits) & (1 << huffman.DISTANCE_BITS) - 1]
         if entry >> KIND == LONG:
@@ -131,7 +131,7 @@ def _coded_block(data, last, codes, run, state):
             status = FAULT
             break
         bits, more = bits + (entry & 31), entry >> MORE & 15
-        distance = (entry >> HELD) + ((word >> bits) & (1 << more) - 1)
+        distance = (entry >> FIELD) + ((word >> bits) & (1 << more) - 1)
         if distance > at - member:
             status = FAULT
             break

@@ -36,7 +36,7 @@ from .bgzf import LONGEST, TAIL, word
 from .crc32_gpu import ADVANCE, LOW, crc32_of_warp
 from .huffman import (
     END_OF_BLOCK,
-    HELD,
+    FIELD,
     INVALID,
     KIND,
     LITERALS,
@@ -91,12 +91,12 @@ class BlockTables(NamedTuple):
 
 
 class Bits(NamedTuple):
-    """The next ``n`` bits of a stream, at least 32, in ``held`` (uint64), lowest first.
+    """The next ``n`` bits of a stream, at least 32, in ``word`` (uint64), lowest first.
 
     ``ahead`` is the word after them, number ``i`` of the stream, loaded before it is needed.
     """
 
-    held: np.uint64
+    word: np.uint64
     n: np.int32
     i: np.uint32
     ahead: np.uint32
@@ -155,9 +155,9 @@ def _fill(code, bits, lane):
             code.first[length], code.begins[length] = first, index
         before = np.int32(0)
         for symbol in range(lane, code.lengths.size if n > 0 else 0, WARP):
-            is_own = code.lengths[symbol] == length
-            lanes = ballot(is_own)
-            if is_own:
+            has_length = code.lengths[symbol] == length
+            lanes = ballot(has_length)
+            if has_length:
                 rank = np.int32(before + n_bits(lanes & np.int64(~bits_from32(np.int32(lane)))))
                 code.symbols[index + rank] = symbol
                 value = np.uint32(reversed_bits(np.uint32(first + rank)) >> np.uint32(32 - length))
@@ -173,12 +173,11 @@ def _fill(code, bits, lane):
 
 
 @device
-def _looked_up(code, held, bits):
-    """Return the entry (uint32) of the code at the lowest bits of ``held``; ``bits``: of the table's
-    index."""
-    entry = np.uint32(code.table[held & np.uint64((1 << bits) - 1)])
+def _looked_up(code, word, bits):
+    """Return the entry (uint32) of the code at the lowest bits of a word; ``bits``: of the table's index."""
+    entry = np.uint32(code.table[word & np.uint64((1 << bits) - 1)])
     if entry >> np.uint32(KIND) == LONG:
-        entry, mirrored = np.uint32(INVALID << KIND), reversed_bits(np.uint32(held & np.uint64(LOW)))
+        entry, mirrored = np.uint32(INVALID << KIND), reversed_bits(np.uint32(word & np.uint64(LOW)))
         length = np.int32(bits + 1)
         while length <= MOST_BITS:
             rank = np.int32(np.int32(mirrored >> np.uint32(32 - length)) - code.first[length])
@@ -201,12 +200,12 @@ def bits_at(words, bit):
 @device
 def _without(words, bits, n):
     """Return the Bits after n of them, at most 32."""
-    held, left, i, ahead = np.uint64(bits.held >> np.uint64(n)), np.int32(bits.n - n), bits.i, bits.ahead
+    word, left, i, ahead = np.uint64(bits.word >> np.uint64(n)), np.int32(bits.n - n), bits.i, bits.ahead
     if left < 32:
-        held |= np.uint64(ahead) << np.uint64(left)
+        word |= np.uint64(ahead) << np.uint64(left)
         left, i = np.int32(left + 32), np.uint32(i + np.uint32(1))
         ahead = words[i]
-    return Bits(held, left, i, ahead)
+    return Bits(word, left, i, ahead)
 
 
 @device
@@ -215,18 +214,18 @@ def next_token(words, bits, codes):
 
     ``kind``: LITERALS for one literal, VALUE for a copy, END, or INVALID.
     """
-    entry = _looked_up(codes.literals, bits.held, LITERAL_BITS)
+    entry = _looked_up(codes.literals, bits.word, LITERAL_BITS)
     kind, n_taken = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))
     n, what = _fields(entry)  # literals: their number, 1; length: its extra bits
     if kind != VALUE:
         return _without(words, bits, n_taken), kind, n_taken, n, what
-    length = np.int32(what + np.int32(bits.held >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
+    length = np.int32(what + np.int32(bits.word >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
     n_first = np.int32(n_taken + n)
     bits = _without(words, bits, n_first)
-    entry = _looked_up(codes.distances, bits.held, DISTANCE_BITS)
+    entry = _looked_up(codes.distances, bits.word, DISTANCE_BITS)
     n_taken = np.int32(entry & np.uint32(31))
     n, distance = _fields(entry)
-    distance = np.int32(distance + np.int32(bits.held >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
+    distance = np.int32(distance + np.int32(bits.word >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
     if entry >> np.uint32(KIND) != VALUE:
         kind = np.uint32(INVALID)
     n_second = np.int32(n_taken + n)
@@ -237,7 +236,7 @@ def next_token(words, bits, codes):
 def _fields(entry):
     return (
         np.int32(entry >> np.uint32(MORE) & np.uint32(15)),
-        np.int32(entry >> np.uint32(HELD) & np.uint32((1 << KIND - HELD) - 1)),
+        np.int32(entry >> np.uint32(FIELD) & np.uint32((1 << KIND - FIELD) - 1)),
     )
 
 
@@ -283,8 +282,8 @@ class Listing(NamedTuple):
 
 
 @device
-def write_tokens(stream, bit, own, n, listing, lane):
-    """Write the bytes of a block's tokens, from ``bit`` of a TokenStream on, to ``own[n]`` and after.
+def write_tokens(stream, bit, out, n, listing, lane):
+    """Write the bytes of a block's tokens, from ``bit`` of a TokenStream on, to ``out[n]`` and after.
 
     Returns the (bit, n) after them; bit -1 if they are unsound.
     """
@@ -309,16 +308,16 @@ def write_tokens(stream, bit, own, n, listing, lane):
         if beyond != 0:
             last = np.int32(first_bit(beyond) - 1)
         kind, n_all = np.uint32(take(np.int32(kind), last)), np.int32(take(n_bytes_up_to, last))
-        if kind == INVALID or n + n_all > own.size:
+        if kind == INVALID or n + n_all > out.size:
             return np.int32(-1), n
         is_sound = True
         if lane <= last:
             at, i = np.int32(n + n_bytes_up_to - n_bytes), np.int32(n_copies_up_to - n_copies)
-            is_sound = _write(stream, start, stop, own, at, listing, i)
+            is_sound = _write(stream, start, stop, out, at, listing, i)
         if any_lane(not is_sound):
             return np.int32(-1), n
         sync_warp()
-        _copy(own, listing, np.int32(take(n_copies_up_to, last)), lane)
+        _copy(out, listing, np.int32(take(n_copies_up_to, last)), lane)
         bit, n = np.int32(take(stop, last)), np.int32(n + n_all)
     return bit, n
 
@@ -344,8 +343,8 @@ def _scan(stream, early, begin, limit):
 
 
 @device
-def _write(stream, start, stop, own, n, listing, i):
-    """Write the literals of a section to ``own[n]`` and after, and its copies to the list from ``i`` on.
+def _write(stream, start, stop, out, n, listing, i):
+    """Write the literals of a section to ``out[n]`` and after, and its copies to the list from ``i`` on.
 
     Returns False if a distance is too long.
     """
@@ -353,7 +352,7 @@ def _write(stream, start, stop, own, n, listing, i):
     while at < stop:
         bits, kind, n_taken, n_more, what = next_token(stream.words, bits, stream.codes)
         if kind == LITERALS:
-            own[np.uint32(n)] = np.uint8(what)
+            out[np.uint32(n)] = np.uint8(what)
         elif kind == VALUE:
             is_sound = is_sound and what <= n
             listing.places[np.uint32(i)] = n
@@ -364,7 +363,7 @@ def _write(stream, start, stop, own, n, listing, i):
 
 
 @device
-def _copy(own, listing, n_copies, lane):
+def _copy(out, listing, n_copies, lane):
     """Do the first ``n_copies`` copies of a list; all other bytes up to the last copy are there."""
     for first in range(0, n_copies, WARP):
         begin, copy = np.int32(LONGEST), np.int32(1 << _LENGTH)  # no copy: behind all, of no bytes
@@ -392,10 +391,10 @@ def _copy(own, listing, n_copies, lane):
                 from2, is_open2 = _traced(listing, from2, lowest)
                 from3, is_open3 = _traced(listing, from3, lowest)
                 is_open = is_open0 or is_open1 or is_open2 or is_open3
-            byte0, byte1 = own[np.uint32(from0)], own[np.uint32(from1)]
-            byte2, byte3 = own[np.uint32(from2)], own[np.uint32(from3)]
-            own[np.uint32(at0)], own[np.uint32(at1)] = byte0, byte1
-            own[np.uint32(at2)], own[np.uint32(at3)] = byte2, byte3
+            byte0, byte1 = out[np.uint32(from0)], out[np.uint32(from1)]
+            byte2, byte3 = out[np.uint32(from2)], out[np.uint32(from3)]
+            out[np.uint32(at0)], out[np.uint32(at1)] = byte0, byte1
+            out[np.uint32(at2)], out[np.uint32(at3)] = byte2, byte3
             sync_warp()
 
 
@@ -490,7 +489,7 @@ class Inflater:
     """Inflates BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
-        self._same, self._table = gpu.take(entries()), gpu.take(ADVANCE)
+        self._same, self._advance = gpu.take(entries()), gpu.take(ADVANCE)
 
     def inflate(
         self, stream: "GpuStream", packed: np.ndarray, stops: np.ndarray, report: "KernelReport", slot: int
@@ -501,21 +500,21 @@ class Inflater:
         ``report[slot]`` becomes 1 if any block is damaged.  Returns None if a header is unusual or a size
         impossible.
         """
-        n_blocks, there = stops.size, stream.there
+        n_blocks = stops.size
         table = stream.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
         n = _tabulate(packed, stops, table.reshape(5, n_blocks))
         if n < 0:
             return None
         stream.begin("copy in")
-        data = gpu.copy(packed, there("packed", packed.size, np.uint8), stream.handle)
-        rows = gpu.copy(table, there("blocks", table.size, np.int64), stream.handle)
+        data = gpu.copy(packed, stream.there("packed", packed.size, np.uint8), stream.handle)
+        rows = gpu.copy(table, stream.there("blocks", table.size, np.int64), stream.handle)
         columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
-        held, out = Packed(data, gpu.words_of(data), *columns), there("data", n + _BEHIND, np.uint8)
+        blocks, out = Packed(data, gpu.words_of(data), *columns), stream.there("data", n + _BEHIND, np.uint8)
         stream.begin("inflate")
-        n_threads, block = WARP * n_blocks, gpu.block_size(_TO_CHECK)
-        stream.launch(inflate_kernel, n_threads, WARP, held, self._same, out, report.there, slot)
-        words, table = gpu.words_of(out), self._table
-        stream.launch(check_kernel, n_threads, block, held, words, table, report.there, slot)
+        n_threads, results = WARP * n_blocks, (report.there, slot)
+        stream.launch(inflate_kernel, n_threads, WARP, blocks, self._same, out, *results)
+        words, size = gpu.words_of(out), gpu.block_size(_TO_CHECK)
+        stream.launch(check_kernel, n_threads, size, blocks, words, self._advance, *results)
         return out, n
 
 
@@ -555,39 +554,42 @@ def inflate_kernel(packed, same, out, report, slot):
     first, listing = packed.begins[b] >> 2, Listing(places, copies, offsets, begins, group)
     words, data = packed.words[first:], packed.data[4 * first :]
     bit, end = np.int32(8 * (packed.begins[b] & 3)), np.int32(8 * (packed.ends[b] - 4 * first))
-    own, at, is_last, is_sound = out[packed.at[b] : packed.at[b] + packed.sizes[b]], np.int32(0), False, True
+    out, at, is_last, is_sound = out[packed.at[b] : packed.at[b] + packed.sizes[b]], np.int32(0), False, True
     while is_sound and not is_last:
         head = _peek(words, bit)
         is_last, kind, bit = head & 1 == 1, np.int32(head >> 1 & 3), np.int32(bit + 3)
         if kind == 0:
-            start, n = _stored(words, bit, end, own.size - at)
-            for i in range(lane, n, WARP):
-                own[at + i] = data[start + i]
-            is_sound, at, bit = n >= 0, np.int32(at + n), np.int32(8 * (start + n))
+            start = ((np.int64(bit) + 7) >> 3) + 4
+            sizes = _peek(words, 8 * (start - 4))
+            n = sizes & 0xFFFF
+            is_sound = n ^ sizes >> 16 == 0xFFFF and 8 * (start + n) <= end and n <= out.size - at
+            for i in range(lane, n if is_sound else 0, WARP):
+                out[at + i] = data[start + i]
+            at, bit = np.int32(at + n), np.int32(8 * (start + n))
         else:
             sync_warp()  # all lanes have finished with the tables of the block before
             bit = take_codes(data, bit, kind, codes, lane)
             if 0 <= bit < end:
-                bit, at = write_tokens(TokenStream(words, end, codes), bit, own, at, listing, lane)
+                bit, at = write_tokens(TokenStream(words, end, codes), bit, out, at, listing, lane)
             is_sound = 0 <= bit <= end
-    if lane == 0 and not (is_sound and at == own.size and (bit + 7) >> 3 == end >> 3):
+    if lane == 0 and not (is_sound and at == out.size and (bit + 7) >> 3 == end >> 3):
         report[slot] = 1
 
 
 @kernel
-def check_kernel(packed, words, table, report, slot):
+def check_kernel(packed, words, advance, report, slot):
     """Set ``report[slot]`` to 1 if the CRC-32 of any block's output differs; one warp per block.
 
-    ``words`` uint32: the output, and one word more; ``table``: ADVANCE of crc32_gpu.py.
+    ``words`` uint32: the output, and one word more; ``advance``: ADVANCE of crc32_gpu.py.
     """
     lane, b = thread_in_block() % WARP, thread_index() // WARP
-    own = cuda.shared.array(_N_ADVANCE, UINT32)
+    table = cuda.shared.array(_N_ADVANCE, UINT32)
     for i in range(thread_in_block(), _N_ADVANCE, np.int64(cuda.blockDim.x)):
-        own[i] = table[i]
+        table[i] = advance[i]
     sync_block()
     if b < packed.at.size:
-        found = crc32_of_warp(words, packed.at[b], packed.sizes[b], lane, own, LOW)
-        if lane == 0 and found ^ LOW != packed.sums[b]:
+        check = crc32_of_warp(words, packed.at[b], packed.sizes[b], lane, table, LOW)
+        if lane == 0 and check ^ LOW != packed.sums[b]:
             report[slot] = 1
 
 
@@ -615,14 +617,3 @@ def _peek(words, bit):
     i, shift = bit >> 5, np.uint64(bit & 31)
     both = np.uint64(words[i]) | np.uint64(words[i + 1]) << np.uint64(32)
     return np.int64(both >> shift & np.uint64(LOW))
-
-
-@inlined
-def _stored(words, bit, end, room):
-    """Return (byte where the stored bytes begin, their number), or -1 bytes if impossible."""
-    first = (np.int64(bit) + 7) >> 3
-    word = _peek(words, 8 * first)
-    n, check = word & 0xFFFF, word >> 16
-    if n ^ check != 0xFFFF or 8 * (first + 4 + n) > end or n > room:
-        n = -1
-    return first + 4, n

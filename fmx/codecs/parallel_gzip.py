@@ -11,6 +11,7 @@ range reports it.  If the guess was wrong, the range is inflated again from the 
 If anything is unusual or damaged, igzip reads on from there as a stream (``Ranges.rest``).
 """
 
+import sys
 import threading
 import zlib
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ MOST = 8  # a range may hold at most this multiple of the expected bytes
 _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 
 
-class Told(NamedTuple):
+class RangeStart(NamedTuple):
     """What a range passes to the next: the bit of the file where that begins, or -1 if igzip reads on.
 
     ``meaning`` uint8[MARKER + WINDOW]: the byte of each symbol, from the ``n_known`` bytes before; ``total``:
@@ -63,9 +64,6 @@ class _Room(threading.local):
         self.codes, self.out = make_codes(), np.empty(0, np.uint16)
         self.ends, self.n_ends = np.empty((inflate.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
 
-    def run(self) -> inflate.InflatedRun:
-        return inflate.InflatedRun(self.out, self.ends, self.n_ends)
-
 
 _room = _Room()
 
@@ -88,24 +86,21 @@ class Ranges:
 
     def __init__(self, file: "RegularFile", start: int, step: int, size: int) -> None:
         self._file, self._start, self._step, self._size = file, start, step, size
-        self._told = settled(Told(8 * start, _no_meaning(), 0, 0))
+        self._context = settled(RangeStart(8 * start, _no_meaning(), 0, 0))
 
     def readers(self) -> "Iterator[tuple[Range, None, int]]":
         """Yield (Range, None, its end in the file) for each range."""
-        sums = settled(Sum(0, 0))
+        total = settled(Sum(0, 0))
         for start in range(self._start, self._file.size, self._step):
-            told, more_told, more_sums = self._told, Future[Any](), Future[Any]()
+            contexts, sums = (self._context, Future[Any]()), (total, Future[Any]())
             stop = min(start + self._step, self._file.size)
-            futures = (told, more_told), (sums, more_sums)
-            yield Range(self._file, (start, stop), self._size, *futures), None, stop
-            self._told, sums = more_told, more_sums
+            yield Range(self._file, (start, stop), self._size, contexts, sums), None, stop
+            self._context, total = contexts[1], sums[1]
 
     def rest(self) -> GzipStream | None:
         """Return a stream of what the Ranges left for igzip; None if nothing is left."""
-        told = self._told.result()
-        if told is None or told.bit >= 0:
-            return None
-        return _from(self._file, told.total)
+        context = self._context.result()
+        return _from(self._file, context.total) if context and context.bit < 0 else None
 
 
 def _no_meaning() -> np.ndarray:
@@ -114,7 +109,7 @@ def _no_meaning() -> np.ndarray:
 
 
 def _from(file: "RegularFile", n: int) -> GzipStream:
-    """Return a stream of a gzip file from byte n on."""
+    """Return a stream of a gzip file from byte n on, or from its end.  Raises InputError."""
     stream, buffer = GzipStream(file.path, PlainRange(file, 0)), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
         n -= done
@@ -124,61 +119,62 @@ def _from(file: "RegularFile", n: int) -> GzipStream:
 class Range:
     """A reader of the blocks that begin in bytes start to stop of a gzip file, and of all after them.
 
-    ``told`` and ``sums``: Futures of Told and Sum, from the previous range and for the next.
+    ``contexts`` and ``sums``: Futures of RangeStart and Sum, from the previous range and for the next.
     """
 
     def __init__(
-        self,
-        file: "RegularFile",
-        span: tuple[int, int],
-        size: int,
-        told: tuple[Future, Future],
-        sums: tuple[Future, Future],
-    ) -> None:
+        self, file: "RegularFile", span: tuple[int, int], size: int,
+        contexts: tuple[Future, Future], sums: tuple[Future, Future],
+    ) -> None:  # fmt: skip
         self._file, (self._start, self._stop), self._size = file, span, size
-        self._is_last = self._stop == file.size
-        (self._told, self._behind), (self._sums, self._sums_behind) = told, sums
-        self._before: Any = None  # the Told of the previous range, once known
+        (self._previous, self._next), (self._sum, self._next_sum) = contexts, sums
+        self._context: Any = None  # of the previous range, once known
         self._rest: Any = None
-        self._n, self._given, self._is_begun = 0, 0, False
+        self._n, self._n_read, self._is_begun = 0, 0, False
 
     def begin(self) -> int:
         """Inflate the blocks and return the number of bytes.  Raises InputError."""
         try:
             return self._begin()
         except BaseException:
-            settle(self._behind)
-            settle(self._sums_behind)
+            settle(self._next)
+            settle(self._next_sum)
             raise
 
     def _begin(self) -> int:
-        found = None if self._told.done() else self._guess()
-        told = self._before = self._told.result()
-        if told is None:
-            raise InputError(self._file.path, "", "the part before could not be read")
-        if told.bit < 0 or told.bit >= 8 * self._stop:
-            return self._pass_on(told)
-        if found != told.bit:
-            self._inflate(told.bit, told)
+        bit = None if self._previous.done() else self._guess()
+        context = self._context = self._result(self._previous)
+        if context.bit < 0 or context.bit >= 8 * self._stop:
+            return self._pass_on(context)
+        if bit != context.bit:
+            self._inflate(context.bit, context)
         if self._status not in (REACHED, ENDED):
-            return self._pass_on(told._replace(bit=-1))
+            return self._pass_on(context._replace(bit=-1))
         n = self._state.n - WINDOW
         self._ends = _room.ends[: _room.n_ends[0]].copy()
-        n_known = min(WINDOW, told.n_known + n)
+        n_known = min(WINDOW, context.n_known + n)
         if len(self._ends):
             n_known = min(WINDOW, self._state.n - int(self._ends[-1, 0]))
         meaning, stop = _no_meaning(), self._state.n
         if not self._resolve(stop - n_known, meaning[meaning.size - n_known :]):
-            return self._pass_on(told._replace(bit=-1))
-        self._behind.set_result(Told(8 * self._base + self._state.bit, meaning, n_known, told.total + n))
+            return self._pass_on(context._replace(bit=-1))
+        self._next.set_result(
+            RangeStart(8 * self._base + self._state.bit, meaning, n_known, context.total + n)
+        )
         self._n = n
         return n
 
-    def _pass_on(self, told: Told) -> int:
+    def _result(self, future: Future) -> Any:
+        """Wait for what the previous range passes on.  Raises InputError."""
+        if (result := future.result()) is None:
+            raise InputError(self._file.path, "", "the part before could not be read")
+        return result
+
+    def _pass_on(self, context: RangeStart) -> int:
         """Hold no bytes and pass on what the previous range reported."""
         self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
-        self._behind.set_result(told)
-        self._sums_behind.set_result(self._sums.result())
+        self._next.set_result(context)
+        self._next_sum.set_result(self._sum.result())
         return 0
 
     def _guess(self) -> int | None:
@@ -186,30 +182,36 @@ class Range:
         bit = 8 * self._start - 1
         while True:
             self._load(self._start)
-            own = 8 * (self._stop - self._start)
-            found = find_block(self._input.data, bit + 1 - 8 * self._start, own, _room.codes)
-            if found < 0:
+            start, stop = bit + 1 - 8 * self._start, 8 * (self._stop - self._start)
+            block = find_block(self._input.data, start, stop, _room.codes)
+            if block < 0:
                 return None
-            bit = 8 * self._start + found
+            bit = 8 * self._start + block
             self._inflate(bit, None)
             if self._state.n > WINDOW or self._status in (REACHED, ENDED):
                 return bit
 
-    def _inflate(self, bit: int, told: Told | None) -> None:
-        """Inflate from a bit of the file, with the preceding bytes known (``told``) or not."""
+    def _inflate(self, bit: int, context: RangeStart | None) -> None:
+        """Inflate from a bit of the file, with the preceding bytes known (``context``) or not."""
         if _room.out.size < WINDOW + 2 * self._size + SLACK:
             _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
-        _room.out[:WINDOW] = told.meaning[MARKER:] if told else _MARKERS
+        _room.out[:WINDOW] = context.meaning[MARKER:] if context else _MARKERS
         _room.n_ends[0] = 0
         self._load(bit >> 3)
-        self._state = State(bit & 7, WINDOW, WINDOW - told.n_known if told else 0)
-        self._advance(8 * self._stop + self._is_last)  # the last range must end with the file
+        self._state = State(bit & 7, WINDOW, WINDOW - context.n_known if context else 0)
+        self._advance(
+            8 * self._stop + (self._stop == self._file.size)
+        )  # the last range must end with the file
 
     def _advance(self, stop: int) -> None:
         """Inflate blocks until one begins at bit ``stop`` of the file or later."""
         while True:
             self._status, self._state = inflate.inflate_blocks(
-                self._input, stop - 8 * self._base, _room.codes, _room.run(), self._state
+                self._input,
+                stop - 8 * self._base,
+                _room.codes,
+                inflate.InflatedRun(_room.out, _room.ends, _room.n_ends),
+                self._state,
             )
             if self._status == NEEDS_INPUT and self._input.last < self._input.end:
                 self._load(self._base, 2 * self._input.data.size)
@@ -232,56 +234,50 @@ class Range:
     def _resolve(self, start: int, view: np.ndarray) -> bool:
         """Write the symbols from index ``start`` on to ``view``; return False if they copy unknown bytes."""
         symbols = _room.out[start : start + view.size]
-        return inflate.resolve(symbols, self._before.meaning, self._before.n_known, view)
+        return inflate.resolve(symbols, self._context.meaning, self._context.n_known, view)
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), first with the range's bytes or more, fewer at the end.  Raises
-        InputError."""
+        """Fill ``view`` (uint8), first with the range's bytes or more.  Raises InputError."""
         done = 0
         if not self._is_begun:
-            done, self._given, self._is_begun = self._n, self._n, True
+            done, self._n_read, self._is_begun = self._n, self._n, True
             try:
                 if not self._resolve(WINDOW, view[:done]):
-                    self._tell_why()
+                    self._raise_error()
                 self._check_sums(view[:done])
             except BaseException:
-                settle(self._sums_behind)
+                settle(self._next_sum)
                 raise
         while done < view.size:
-            n = min(view.size - done, self._state.n - WINDOW - self._given)
+            n = min(view.size - done, self._state.n - WINDOW - self._n_read)
             if n > 0:
-                if not self._resolve(WINDOW + self._given, view[done : done + n]):
-                    self._tell_why()
-                self._given, done = self._given + n, done + n
+                if not self._resolve(WINDOW + self._n_read, view[done : done + n]):
+                    self._raise_error()
+                self._n_read, done = self._n_read + n, done + n
             elif self._status == REACHED:
                 self._advance(8 * self._base + self._state.bit + 1)
             elif self._status == ENDED:
                 break
             else:
-                self._rest = self._rest or _from(self._file, self._before.total + self._given)
+                self._rest = self._rest or _from(self._file, self._context.total + self._n_read)
                 return done + self._rest.readinto(view[done:])
         return done
 
     def _check_sums(self, data: np.ndarray) -> None:
         """Check the sums of members that end in the range; pass the last member's to the next range."""
-        before, start = self._sums.result(), 0
-        if before is None:
-            raise InputError(self._file.path, "", "the part before could not be read")
+        before, start = self._result(self._sum), 0
         for end, expected, size in self._ends.tolist():
             before = _add(before, data[start : end - WINDOW])
             if (before.crc, before.n & 0xFFFFFFFF) != (expected, size):
-                self._tell_why()
+                self._raise_error()
             before, start = Sum(0, 0), end - WINDOW
-        self._sums_behind.set_result(_add(before, data[start:]))
+        self._next_sum.set_result(_add(before, data[start:]))
 
-    def _tell_why(self) -> None:
+    def _raise_error(self) -> None:
         """Raise the error that igzip reports."""
-        stream, buffer = GzipStream(self._file.path, PlainRange(self._file, 0)), np.empty(1 << 20, np.uint8)
-        while stream.readinto(buffer):
-            pass
-        raise InputError(
-            self._file.path, "gzip stream", "truncated or damaged (CRC-32); copy or download it again"
-        )
+        _from(self._file, sys.maxsize)
+        what = "truncated or damaged (CRC-32); copy or download it again"
+        raise InputError(self._file.path, "gzip stream", what)
 
 
 def _add(before: Sum, data: np.ndarray) -> Sum:

@@ -4,9 +4,10 @@ To add a format, add a line to KINDS.
 """
 
 import io
+import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO, NamedTuple
@@ -121,15 +122,10 @@ class BgzfBlocks:
         packed = np.empty(self.stops[-1] - self.start, np.uint8)
         packed = packed[: self.file.read(packed, self.start)]
         stops = np.array(self.stops) - self.start
-        if packed.size < stops[-1] or not inflate(packed, stops, self.skip, view):
-            self._tell_why(packed)
-
-    def _tell_why(self, packed: np.ndarray) -> None:
-        """Raise the error that a stream of these blocks raises."""
-        with (
-            named_gzip(self.file.path),
-            igzip.GzipFile(fileobj=io.BytesIO(packed.tobytes()), mode="rb") as inside,
-        ):
+        if packed.size == stops[-1] and inflate(packed, stops, self.skip, view):
+            return
+        data = io.BytesIO(packed.tobytes())  # a stream of these blocks raises the error
+        with named_gzip(self.file.path), igzip.GzipFile(fileobj=data, mode="rb") as inside:
             while inside.read(LONGEST):
                 pass
             raise EOFError("the length of a BGZF block differs from its header")
@@ -146,32 +142,28 @@ _AT_ONCE = 1 << 18  # compressed bytes
 
 
 class Kind(NamedTuple):
-    """``begins`` recognizes a file by its first 6 bytes; ``padding``: bytes that may follow a stream."""
+    """``begins`` matches the first bytes of a file; ``padding``: bytes that may follow a stream."""
 
     name: str
-    begins: Callable[[bytes], bool]
+    begins: bytes
     module: str
     decompressor: str
     error: str
     padding: bytes = b""
 
 
-def _begins_zstd(head: bytes) -> bool:
-    """Return whether a frame begins here, possibly one to skip (RFC 8878, section 3.1)."""
-    return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F)
-
-
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 KINDS = (
-    Kind("zstd", _begins_zstd, _ZSTD, "ZstdDecompressor", "ZstdError"),
-    Kind("xz", lambda head: head == b"\xfd7zXZ\0", "lzma", "LZMADecompressor", "LZMAError", b"\0"),
-    Kind("bzip2", lambda head: head[:3] == b"BZh", "bz2", "BZ2Decompressor", "OSError"),
+    # The second pattern is a frame to skip (RFC 8878, section 3.1).
+    Kind("zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", _ZSTD, "ZstdDecompressor", "ZstdError"),
+    Kind("xz", rb"\xfd7zXZ\0", "lzma", "LZMADecompressor", "LZMAError", b"\0"),
+    Kind("bzip2", b"BZh", "bz2", "BZ2Decompressor", "OSError"),
 )
 
 
 def kind_of(head: bytes) -> Kind | None:
     """Return the Kind of a file that begins with these bytes; None if it is none of KINDS."""
-    return next((kind for kind in KINDS if kind.begins(head[:6])), None)
+    return next((kind for kind in KINDS if re.match(kind.begins, head)), None)
 
 
 class CompressedStream:
@@ -191,17 +183,17 @@ class CompressedStream:
                 if self._stream is None and not self._begin():
                     return 0
                 packed = self._read() if self._stream.needs_input else b""
-                found = self._stream.decompress(packed, len(view))
-                if not (found or packed or self._stream.eof):
+                data = self._stream.decompress(packed, len(view))
+                if not (data or packed or self._stream.eof):
                     raise EOFError("the file ends within a stream")
             except (EOFError, self._error) as error:
                 what = f"truncated or damaged ({error}); copy or download it again"
                 raise InputError(self._path, f"{self._kind.name} stream", what) from error
             if self._stream.eof:
                 self._ahead, self._stream = self._stream.unused_data, None
-            if found:
-                view[: len(found)] = found
-                return len(found)
+            if data:
+                view[: len(data)] = data
+                return len(data)
 
     def _read(self) -> bytes:
         """Return the next bytes of the file; none at its end."""
