@@ -17,44 +17,61 @@ from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
 from ..jobs import Cache, Job, Resources
 from ..jobs.run import Part, run
-from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
-from ..options import device_of, find_indexes, plain
+from ..options import find_indexes, plain
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice
-    from ..jobs.mem import MemJob
-    from ..jobs.search import SearchJob
 
 
-def do(given: SimpleNamespace, *jobs: Job, n_gpus: int | None = 1) -> None:
-    """Run jobs one after the other, here, as one shard or on a cluster, by the options in ``given``.
+def do(
+    given: SimpleNamespace, outputs: dict, *jobs: Job,
+    tables: Sequence[str] = (), check: Callable[[str, int], Any] | None = begins_fastq, n_gpus: int = 1,
+) -> None:  # fmt: skip
+    """Check the inputs and ``outputs`` of jobs (as check_places does), then run them one after the other, by
+    the options: here, as one shard or on a cluster.
 
-    ``n_gpus``: default number of GPUs; None: all.  Raises UsageError, FmxError.
+    ``tables``: other inputs, such as sample sheets; ``n_gpus``: default number of GPUs.  Raises UsageError,
+    FmxError.
     """
+    inputs = [*(path for job in jobs for path in job.inputs), *([given.reference] if given.reference else ())]
+    first, *others = jobs[0].index_paths or (None,)
+    places = _without_shards(given, outputs) if given.shard else outputs
+    check_places(inputs, places, first, check)
+    check_places(tables, places, check=None)
+    for other in others:
+        check_places([], outputs, other)
     resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet, warns=True), Cache()
     for job in jobs:
-        if (why := job.why_alone()) and is_shared(given):
+        if (why := job.why_alone()) and (given.shard or given.scheduler or given.scheduler_file):
             raise click.UsageError(why)
         address = _address(given, job)
-        if not (address or given.scheduler_file):
-            part = None
-            if given.shard:
-                part = Part(given.shard[0], given.shard[1], str(job.output.path), options=_options(given))
+        if address or given.scheduler_file:
+            from ..cluster.shards import on_cluster
+
+            if not (place := shards_beside(job.output.places)):
+                raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
+            on_cluster(job, resources, progress, address, given.scheduler_file, place)
+        else:
+            number, count = given.shard or (1, 1)
+            part = Part(number, count, str(job.output.path), options=_options()) if given.shard else None
             run(job, resources, progress, part, cache)
-            continue
-        from ..cluster.shards import on_cluster
-
-        if not (place := shards_beside(job.output.places)):
-            raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
-        on_cluster(job, resources, progress, address, given.scheduler_file, place)
 
 
-def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
-    """Cores and GPUs from the options; ``n_gpus``: default number of GPUs, None: all.  Raises UsageError."""
-    device = device_of(given, n_gpus)
-    gpus = ALL_GPUS if device.n_gpus is None else device.n_gpus
-    return Resources(given.threads, device.engine, device.first, gpus, device.memory)
+def resources_of(given: SimpleNamespace, n_gpus: int = 1) -> Resources:
+    """Cores and GPUs from --threads, --engine, --device, --gpus and --gpu-memory.
+
+    ``n_gpus``: number of GPUs without --device and --gpus.  Raises UsageError for an option for GPUs with
+    --engine cpu.
+    """
+    of_gpus = {"--device": given.device, "--gpus": given.gpus, "--gpu-memory": given.gpu_memory}
+    for name, value in of_gpus.items():
+        if value is not None and given.engine == "cpu":
+            raise click.UsageError(
+                f"{name} has no effect with --engine cpu: use --engine cuda or auto, or omit {name}"
+            )
+    gpus = given.gpus or (n_gpus if given.device is None else 1)
+    return Resources(given.threads, given.engine, given.device or 0, gpus, given.gpu_memory)
 
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
@@ -69,28 +86,8 @@ def index_of(given: SimpleNamespace) -> IndexChoice:
     return IndexChoice(paths, given.layout, given.method, given.max_memory, given.verify)
 
 
-def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJob) -> None:
-    """Check the inputs and ``outputs`` (as for check_places) of jobs that share one index, then run them.
-
-    Raises UsageError, InputError, FmxError.
-    """
-    fasta = [given.reference] if given.reference else []
-    inputs, (first, *others) = [path for job in jobs for path in job.inputs], jobs[0].index.paths
-    check_places([*inputs, *fasta], places_of(given, outputs), first)
-    for other in others:
-        check_places([], outputs, other)
-    do(given, *jobs)
-
-
-def is_shared(given: SimpleNamespace) -> bool:
-    """Return whether only a shard is run, or shards on a cluster."""
-    return bool(given.shard or given.scheduler or given.scheduler_file)
-
-
-def places_of(given: SimpleNamespace, outputs: dict) -> dict:
-    """Return the ``outputs`` to pass to check_places: with --shard, -o is a folder.  Raises UsageError."""
-    if not given.shard:
-        return outputs
+def _without_shards(given: SimpleNamespace, outputs: dict) -> dict:
+    """Return the outputs of a shard: only -o, which is a folder.  Raises UsageError."""
     if given.output == "-":
         raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
     if suffix_of(given.output):
@@ -119,13 +116,14 @@ def shards_beside(places: Iterable[str | None]) -> str | None:
     return None
 
 
-def _options(given: SimpleNamespace) -> dict:
+def _options() -> dict:
     """Return {option: value} of the current command, as JSON types; a parsed value as the user wrote it."""
-    params, values = click.get_current_context().command.params, vars(given)
-    found = {each: values[each.name] for each in params if each.name in values and each.opts[0][0] == "-"}
+    context = click.get_current_context()
     return {
         each.opts[0]: each.type.written(value) if value and hasattr(each.type, "written") else plain(value)
-        for each, value in found.items()
+        for each in context.command.params
+        if each.opts[0][0] == "-" and each.name in context.params
+        for value in [context.params[each.name]]
     }
 
 

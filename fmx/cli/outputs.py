@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -68,25 +67,31 @@ def report_places(paths: Sequence[str]) -> dict:
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
-def report_of(paths: Sequence[str], *known: Any) -> Report | None:
-    """A Report into ``paths``, with the run described by about(*known) if given; None without paths."""
-    return Report(tuple(paths), about(*known) if known else {}) if paths else None
+def report_of(paths: Sequence[str], inputs: Sequence[str] | None = None) -> Report | None:
+    """A Report into ``paths``, which describes the run if its ``inputs`` are known; None without paths."""
+    return Report(tuple(paths), {} if inputs is None else about(inputs)) if paths else None
 
 
-def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
-    """Return the facts of a run that are known before its index is opened; ``files``: its inputs."""
+def about(inputs: Sequence[str]) -> dict:
+    """Return the facts of a run of the current command that are known before its index is opened."""
     import platform
 
+    context = click.get_current_context()
+    names = {
+        max(param.opts, key=len).lstrip("-"): param.name
+        for param in context.command.params
+        if param.opts[0][0] == "-" and param.name in context.params
+    }
     return {
         "fmx": __version__,
-        "command": command,
+        "command": context.info_name,
         "command_line": command_line(),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
-        "options": _options(command, given),
+        "options": {name: options.plain(context.params[field]) for name, field in names.items() if field},
         "inputs": [
             {"path": shown(str(path)), "bytes": os.path.getsize(path) if os.path.isfile(path) else None}
-            for path in files
+            for path in inputs
         ],
     }  # fmt: skip
 
@@ -111,13 +116,6 @@ def _processor() -> str:
             return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
     except OSError:
         return ""
-
-
-def _options(command: str, given: SimpleNamespace) -> dict:
-    """Return {name: value} of all options of a command."""
-    params = import_module(f".commands.{command}", __package__).command.params
-    names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
-    return {name: options.plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
 # Output options of fmx search.
@@ -215,11 +213,9 @@ def output_of(
     return output, partial(outputs_of, formats, kinds_of_reads(given.collapse))
 
 
-def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
+def with_report(job: "SearchJob") -> "SearchJob":
     """Return a job whose reports, if it has any, include the command line and its options."""
-    if not (report := job.output.report):
-        return job
-    report = report_of(report.paths, "search", given, job.inputs)
+    report = job.output.report and report_of(job.output.report.paths, job.inputs)
     return replace(job, output=replace(job.output, report=report))
 
 

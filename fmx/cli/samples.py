@@ -9,7 +9,6 @@ import click
 
 from ..errors import InputError
 from ..input.streams import STANDARD
-from .dispatch import check_places
 from .outputs import named_group, report_of
 
 if TYPE_CHECKING:
@@ -74,7 +73,6 @@ def jobs_of(
             for made in jobs
             for option, place in outputs_of(made.output).items()
         }
-    check_places([given.samples], outputs, check=None)
     return jobs, outputs
 
 

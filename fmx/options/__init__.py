@@ -12,7 +12,7 @@ import click
 
 from .. import limits
 from ..errors import IndexFileError, shown
-from ..machines.places import ALL_GPUS, Device
+from ..machines.places import ALL_GPUS
 from ..search.engines import CUDA
 from ..system.process import available_cores
 from .command import CLUSTER, GPU, Command, Decorator, command, former, group, rare, together  # noqa: F401
@@ -319,22 +319,6 @@ searching = together(
     ),
     group(GPU, engine, rare(only_gpu), gpu_memory), running,
 )  # fmt: skip
-
-
-def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
-    """Return the device of the options --engine, --device, --gpus and --gpu-memory.
-
-    ``n_gpus``: number of GPUs (None: all) without --device and --gpus.  Raises UsageError for one of
-    the last three with --engine cpu.
-    """
-    asked, first = given.gpus, given.device
-    for name, value in (("--device", first), ("--gpus", asked), ("--gpu-memory", given.gpu_memory)):
-        if value is not None and given.engine == "cpu":
-            raise click.UsageError(
-                f"{name} has no effect with --engine cpu: use --engine cuda or auto, or omit {name}"
-            )
-    n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
-    return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
 
 
 def plain(value: Any) -> Any:

@@ -189,7 +189,7 @@ def command(given: SimpleNamespace) -> None:
     from ...input.chunks import repeated
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
-    from ..dispatch import check_places, do, format_of, places_of
+    from ..dispatch import do, format_of
 
     kind, formats = format_of(given.kind, given.output, TABLES, "mageck")
     try:
@@ -206,23 +206,24 @@ def command(given: SimpleNamespace) -> None:
             "a slash separates the values of first and second mates: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = places_of(given, {"-o": (given.output, formats), **report_places(given.reports)})
-    check_places(paths, outputs, check=begins_reads)
-    check_places(given.libraries, outputs, check=begins_library)
-    check_places([sheet] if sheet else [], outputs, check=None)
+    outputs = {"-o": (given.output, formats), **report_places(given.reports)}
     places = [
         GuideWindow(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked
     ]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
     if given.reports or given.shard:  # fmx merge may write any report from shards
-        report = Report(given.reports, about("count", given, [*paths, *given.libraries]))
+        report = Report(given.reports, about([*paths, *given.libraries]))
     job = CountJob(
         tuple(samples), given.libraries, given.columns,
         CountOptions(tuple(places), given.mismatches, given.quality),
         CountOutput(given.output, kind, report),
     )  # fmt: skip
-    do(given, job)
+
+    def check(path: str, begin: int) -> object:
+        return (begins_reads if path in paths else begins_library)(path, begin)
+
+    do(given, outputs, job, tables=[sheet] if sheet else [], check=check)
     for sample in samples:
         if found := repeated(sample.first, "counted"):
             Progress(given.quiet, warns=True).warn(found)

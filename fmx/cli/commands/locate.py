@@ -32,7 +32,7 @@ def amplify(given: SimpleNamespace) -> None:
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
     from ...search.products import ProductOutput
-    from ..dispatch import check_places, do, format_of, index_of, named, places_of
+    from ..dispatch import do, format_of, index_of, named
 
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
@@ -44,9 +44,7 @@ def amplify(given: SimpleNamespace) -> None:
         index_of(given), given.pairs, MapOptions(SelectionPolicy(ALL), near=near),
         ProductOutput(given.output, kind, given.max_size or ProductOutput.most, given.absent),
     )  # fmt: skip
-    outputs = places_of(given, {"-o": (given.output, formats)})
-    check_places([given.pairs], outputs, job.index.paths[0], None)
-    do(given, job)
+    do(given, {"-o": (given.output, formats)}, job, check=None)
 
 
 # fmx locate: every occurrence of patterns.
@@ -147,7 +145,7 @@ def command(given: SimpleNamespace) -> None:
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
-    from ..dispatch import do_with_index, index_of, named
+    from ..dispatch import do, index_of, named
 
     kind, formats = _format(given)
     if given.absent and kind != "tsv":
@@ -169,7 +167,7 @@ def command(given: SimpleNamespace) -> None:
     wanted = MapOptions(SelectionPolicy(ALL), options.strands_of(given), near=near, noun="pattern")
     reads = ReadInput(given.patterns, literal=given.literal)
     job = LocateJob(index_of(given), reads, wanted, SearchOutput(records))
-    do_with_index(given, {"-o": (given.output, formats)}, job)
+    do(given, {"-o": (given.output, formats)}, job)
 
 
 def _format(given: SimpleNamespace) -> tuple:

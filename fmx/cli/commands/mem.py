@@ -75,7 +75,7 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("give only one of -b and -r")
     if given.maxmatch + given.mumreference + given.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
-    from ..dispatch import format_of
+    from ..dispatch import do, format_of
 
     kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
     layout = given.original, given.lengths, given.four_columns
@@ -87,7 +87,6 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ...mem.pipeline import MemOutput
-    from ..dispatch import do_with_index
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
@@ -95,6 +94,6 @@ def command(given: SimpleNamespace) -> None:
     job = MemJob(
         IndexChoice(find_indexes(given.index_paths), method=method, verify=given.verify), given.queries,
         MemOptions(given.least, strands, unique, algorithm=given.algorithm),
-        MemOutput(given.output, kind, *layout, report=report_of(given.reports, "mem", given, given.queries)),
+        MemOutput(given.output, kind, *layout, report=report_of(given.reports, given.queries)),
     )  # fmt: skip
-    do_with_index(given, {"-o": (given.output, formats), **report_places(given.reports)}, job)
+    do(given, {"-o": (given.output, formats), **report_places(given.reports)}, job)

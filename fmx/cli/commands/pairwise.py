@@ -84,7 +84,8 @@ def command(given: SimpleNamespace) -> None:
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
-    from ..dispatch import check_places, do, places_of
+    from ...machines.places import ALL_GPUS
+    from ..dispatch import do
 
     job = PairJob(
         tuple(path for path in (given.seqs, given.other) if path),
@@ -95,8 +96,7 @@ def command(given: SimpleNamespace) -> None:
         PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint),
     )  # fmt: skip
     outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
-    check_places(job.inputs, places_of(given, outputs), check=check_begin)
-    do(given, job, n_gpus=None)
+    do(given, outputs, job, check=check_begin, n_gpus=ALL_GPUS)
 
 
 def _format(given: SimpleNamespace) -> tuple:

@@ -284,7 +284,7 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.search import ReadInput, SearchJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
-    from ..dispatch import do_with_index, index_of
+    from ..dispatch import do, index_of
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(0 if output.kind == "nothing" else limit, given.at_most or ALL, seed)
@@ -296,6 +296,7 @@ def command(given: SimpleNamespace) -> None:
     wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
     job = SearchJob(index_of(given), reads, wanted, output)
     jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))
-    do_with_index(given, outputs, *(with_report(given, job) for job in jobs))
+    tables = [given.samples] if samples else []
+    do(given, outputs, *map(with_report, jobs), tables=tables)
     if not given.interleaved:
         warn_of_mates((each.reads for each in jobs), given.quiet)
