@@ -233,9 +233,9 @@ def make_writer(
 
     if not groups.of_files:
         return make(groups.name)
-    made = {name: make(name) for name in dict.fromkeys(groups.of_files)}
-    of_path = {path: made[name][0] for path, name in zip(paths, groups.of_files, strict=True)}
-    return Writers(of_path), made[groups.name][1]
+    writers = {name: make(name) for name in dict.fromkeys(groups.of_files)}
+    of_path = {path: writers[name][0] for path, name in zip(paths, groups.of_files, strict=True)}
+    return Writers(of_path), writers[groups.name][1]
 
 
 @settled
@@ -248,8 +248,8 @@ def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     meta = read_meta(path)
     if verify:
         verify_index(path, meta, n_threads)
-    held = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
-    sizes = {name: _layout_sizes(meta, name) for name in held}
+    names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
+    sizes = {name: _layout_sizes(meta, name) for name in names}
     total = sum(array["bytes"] for array in meta["arrays"].values())
     way, reason = plan.choose_way(meta)
     search = {"way": way, "reason": reason, "bytes": plan.ways_to_search(meta)}

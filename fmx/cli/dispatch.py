@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def do(
-    given: SimpleNamespace, outputs: dict, *jobs: Job,
+    args: SimpleNamespace, outputs: dict, *jobs: Job,
     tables: Sequence[str] = (), check: Callable[[str, int], Any] | None = begins_fastq, n_gpus: int = 1,
 ) -> None:  # fmt: skip
     """Check the inputs and ``outputs`` of jobs (as check_places does), then run them one after the other, by
@@ -34,71 +34,71 @@ def do(
     ``tables``: other inputs, such as sample sheets; ``n_gpus``: default number of GPUs.  Raises UsageError,
     FmxError.
     """
-    inputs = [*(path for job in jobs for path in job.inputs), *([given.reference] if given.reference else ())]
+    inputs = [*(path for job in jobs for path in job.inputs), *([args.reference] if args.reference else ())]
     first, *others = jobs[0].index_paths or (None,)
-    places = _without_shards(given, outputs) if given.shard else outputs
+    places = _without_shards(args, outputs) if args.shard else outputs
     check_places(inputs, places, first, check)
     check_places(tables, places, check=None)
     for other in others:
         check_places([], outputs, other)
-    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet, warns=True), Cache()
+    resources, progress, cache = resources_of(args, n_gpus), Progress(args.quiet, warns=True), Cache()
     for job in jobs:
-        if (why := job.why_alone()) and (given.shard or given.scheduler or given.scheduler_file):
+        if (why := job.why_alone()) and (args.shard or args.scheduler or args.scheduler_file):
             raise click.UsageError(why)
-        address = _address(given, job)
-        if address or given.scheduler_file:
+        address = _address(args, job)
+        if address or args.scheduler_file:
             from ..cluster.shards import on_cluster
 
             if not (place := shards_beside(job.output.places)):
                 raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
-            on_cluster(job, resources, progress, address, given.scheduler_file, place)
+            on_cluster(job, resources, progress, address, args.scheduler_file, place)
         else:
-            number, count = given.shard or (1, 1)
-            part = Part(number, count, str(job.output.path), options=_options()) if given.shard else None
+            number, count = args.shard or (1, 1)
+            part = Part(number, count, str(job.output.path), options=_options()) if args.shard else None
             run(job, resources, progress, part, cache)
 
 
-def resources_of(given: SimpleNamespace, n_gpus: int = 1) -> Resources:
+def resources_of(args: SimpleNamespace, n_gpus: int = 1) -> Resources:
     """Cores and GPUs from --threads, --engine, --device, --gpus and --gpu-memory.
 
     ``n_gpus``: number of GPUs without --device and --gpus.  Raises UsageError for an option for GPUs with
     --engine cpu.
     """
-    of_gpus = {"--device": given.device, "--gpus": given.gpus, "--gpu-memory": given.gpu_memory}
+    of_gpus = {"--device": args.device, "--gpus": args.gpus, "--gpu-memory": args.gpu_memory}
     for name, value in of_gpus.items():
-        if value is not None and given.engine == "cpu":
+        if value is not None and args.engine == "cpu":
             raise click.UsageError(
                 f"{name} has no effect with --engine cpu: use --engine cuda or auto, or omit {name}"
             )
-    gpus = given.gpus or (n_gpus if given.device is None else 1)
-    return Resources(given.threads, given.engine, given.device or 0, gpus, given.gpu_memory)
+    gpus = args.gpus or (n_gpus if args.device is None else 1)
+    return Resources(args.threads, args.engine, args.device or 0, gpus, args.gpu_memory)
 
 
-def index_of(given: SimpleNamespace) -> IndexChoice:
+def index_of(args: SimpleNamespace) -> IndexChoice:
     """Return the index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
     from ..jobs import IndexChoice
 
-    paths = find_indexes(given.index_paths)
-    if paths[1:] and given.max_memory:
+    paths = find_indexes(args.index_paths)
+    if paths[1:] and args.max_memory:
         raise click.UsageError(
             "--max-memory works with one index only: give one -x, or leave out --max-memory"
         )
-    return IndexChoice(paths, given.layout, given.method, given.max_memory, given.verify)
+    return IndexChoice(paths, args.layout, args.method, args.max_memory, args.verify)
 
 
-def _without_shards(given: SimpleNamespace, outputs: dict) -> dict:
+def _without_shards(args: SimpleNamespace, outputs: dict) -> dict:
     """Return the outputs of a shard: only -o, which is a folder.  Raises UsageError."""
-    if given.output == "-":
+    if args.output == "-":
         raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
-    if suffix_of(given.output):
+    if suffix_of(args.output):
         params = click.get_current_context().command.params
         (choices,) = (each.type for each in params if each.name == "kind")
         assert isinstance(choices, click.Choice)
-        kind, stem = given.kind or kind_of(given.output, choices.choices), given.output
+        kind, stem = args.kind or kind_of(args.output, choices.choices), args.output
         while suffix_of(stem):
             stem = os.path.splitext(stem)[0]
         raise click.UsageError(
-            f"-o {given.output}: with --shard, -o names a folder of shards, not a file: "
+            f"-o {args.output}: with --shard, -o names a folder of shards, not a file: "
             f"use -o {stem}.d{f' --format {kind}' if kind else ''}"
         )
     for option, (path, formats) in outputs.items():
@@ -127,18 +127,18 @@ def _options() -> dict:
     }
 
 
-def _address(given: SimpleNamespace, job: Job) -> str | None:
+def _address(args: SimpleNamespace, job: Job) -> str | None:
     """The scheduler's address, from the options or, if the job can be split, the environment; else None."""
-    if given.shard:
-        if given.scheduler or given.scheduler_file:
+    if args.shard:
+        if args.scheduler or args.scheduler_file:
             raise click.UsageError(
                 "give only one of --shard and --scheduler: a cluster run makes its own shards"
             )
         return None
-    if given.scheduler and given.scheduler_file:
+    if args.scheduler and args.scheduler_file:
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
-    if given.scheduler or given.scheduler_file:
-        return given.scheduler
+    if args.scheduler or args.scheduler_file:
+        return args.scheduler
     if not (address := os.environ.get("DASK_SCHEDULER_ADDRESS")):
         return None
     is_fit = not job.why_alone() and shards_beside(job.output.places) and job.inputs
@@ -222,10 +222,10 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     """
     if kind:
         return kind, named([kind])
-    found = kind_of(path, kinds)
-    if not (found or suffix_of(path)):
+    named_kind = kind_of(path, kinds)
+    if not (named_kind or suffix_of(path)):
         _check_unknown(path, named(kinds), usual)
-    return found or usual, named(kinds)
+    return named_kind or usual, named(kinds)
 
 
 def _check_unknown(path: str, formats: Sequence[str], usual: str) -> None:
@@ -252,8 +252,8 @@ def _check_unknown(path: str, formats: Sequence[str], usual: str) -> None:
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
     """Return the first of ``kinds`` that the suffix of an output names, or None."""
     suffix = suffix_of(path)
-    said = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
-    return next(said, None)
+    fitting = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
+    return next(fitting, None)
 
 
 def named(kinds: Iterable[str]) -> list[str]:
@@ -301,21 +301,21 @@ def _is_terminal(path: str) -> bool:
 def _identity(path: str | Path, descriptor: int) -> tuple | None:
     """What identifies a file, whether or not it exists yet; None for devices, pipes and unknown paths."""
     try:
-        found = os.fstat(descriptor) if str(path) == STANDARD else os.stat(path)
+        status = os.fstat(descriptor) if str(path) == STANDARD else os.stat(path)
     except FileNotFoundError:
         folder, name = os.path.split(os.path.realpath(path))
         parent = _identity(folder, descriptor)
         return parent and (*parent, os.fsencode(name))
     except OSError:
         return None
-    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
-        return found.st_dev, found.st_ino
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return status.st_dev, status.st_ino
     return None
 
 
 def _folders(path: str) -> list:
     """Return the identities of a path and of all folders above it."""
-    found = [os.path.realpath(path)]
-    while (parent := os.path.dirname(found[-1])) != found[-1]:
-        found.append(parent)
-    return [_identity(folder, 1) for folder in found]
+    folders = [os.path.realpath(path)]
+    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(parent)
+    return [_identity(folder, 1) for folder in folders]

@@ -60,7 +60,9 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches  # only for errors
 
-        known = {name: its for name, its in _ELSEWHERE.items() if its in names or its[0] == "-"}
+        known = {
+            name: meaning for name, meaning in _ELSEWHERE.items() if meaning in names or meaning[0] == "-"
+        }
         known |= dict(zip(names, names, strict=True))  # the names of this group come first
         meant = [word] if word in known else get_close_matches(word, known, 1)
         advice = (

@@ -53,9 +53,9 @@ def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[st
 
 def reporting(kinds: Sequence[str]) -> Callable:
     """--report, for a command that writes reports of these kinds."""
-    said = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
+    endings_in_words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
             "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
-    *most, last = [words for kind, words in said.items() if kind in kinds]
+    *most, last = [words for kind, words in endings_in_words.items() if kind in kinds]
     return click.option(
         "--report", "reports", type=ReportFile(kinds), multiple=True, metavar="FILE", callback=_one_of_each,
         help=f"Write a report to FILE, whose name ends with {', '.join(most)} or {last}; may be repeated.",
@@ -100,13 +100,13 @@ def _versions() -> dict:
     """Return {name: version} of the installed libraries."""
     from importlib import metadata
 
-    found = {}
+    versions = {}
     for name in _LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _processor() -> str:
@@ -180,7 +180,7 @@ writing = options.together(
 
 
 def output_of(
-    given: SimpleNamespace, has_mates: bool = False
+    args: SimpleNamespace, has_mates: bool = False
 ) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
     """(SearchOutput, a function that takes a SearchOutput and returns its outputs as for check_places).
 
@@ -190,27 +190,27 @@ def output_of(
     from .dispatch import format_of
 
     # Collapsed reads have no read groups.
-    files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)
-    groups = ReadGroups(*read_groups(given.rg, files))
-    kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
-    hits, kind, screen = _hits_and_screen(given, kind)
-    if given.sort and kind not in ("bam", "cram"):
+    files = () if args.collapse else (*args.reads, *args.mates1, *args.mates2)
+    groups = ReadGroups(*read_groups(args.rg, files))
+    kind, formats = format_of(args.kind, args.output, kinds_of("search"), "sam")
+    hits, kind, screen = _hits_and_screen(args, kind)
+    if args.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
-    if given.comments and (given.collapse or kind not in ("sam", "bam", "cram")):
+    if args.comments and (args.collapse or kind not in ("sam", "bam", "cram")):
         raise click.UsageError("-C needs SAM, BAM or CRAM output, without --collapse")
-    by_group = given.counts_by == "group"
-    if by_group and not given.counts:
+    by_group = args.counts_by == "group"
+    if by_group and not args.counts:
         raise click.UsageError("--counts-by group needs --counts FILE")
-    if given.reference:
-        _check_reference(given.reference)
-    tags = _tags(given.tags, given.nh, given.comments)
+    if args.reference:
+        _check_reference(args.reference)
+    tags = _tags(args.tags, args.nh, args.comments)
     records = RecordOutput(
-        hits, kind, not given.no_unmapped, tags, groups, given.sort, given.reference, given.mismatches
+        hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
     )
-    counts = CountsOutput(given.counts, by_group) if given.counts else None
-    reads = ReadsOutput(given.al, given.un, has_mates)
-    output = SearchOutput(records, counts, screen, reads, report_of(given.reports))
-    return output, partial(outputs_of, formats, kinds_of_reads(given.collapse))
+    counts = CountsOutput(args.counts, by_group) if args.counts else None
+    reads = ReadsOutput(args.al, args.un, has_mates)
+    output = SearchOutput(records, counts, screen, reads, report_of(args.reports))
+    return output, partial(outputs_of, formats, kinds_of_reads(args.collapse))
 
 
 def with_report(job: "SearchJob") -> "SearchJob":
@@ -233,35 +233,35 @@ def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dic
     reads, counts = output.reads, output.counts
     if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # check_places lets pipes repeat
         raise click.UsageError(f"--al and --un are both {reads.mapped}: choose two names")
-    found = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
-    found["--screen"] = output.screen, ["TSV"]
+    by_option = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
+    by_option["--screen"] = output.screen, ["TSV"]
     for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
         if path and reads.has_mates:
             places = zip(("first", "second"), of_mates(path), strict=True)
-            found |= {f"{option} ({mates} mates)": (place, kinds_of_reads) for mates, place in places}
+            by_option |= {f"{option} ({mates} mates)": (place, kinds_of_reads) for mates, place in places}
         else:
-            found[option] = path, kinds_of_reads
-    return found | report_places(output.report.paths if output.report else ())
+            by_option[option] = path, kinds_of_reads
+    return by_option | report_places(output.report.paths if output.report else ())
 
 
-def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
+def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
 
     Raises UsageError.
     """
-    if not (given.screen or given.index_paths[1:]):
-        return given.output, kind, None
+    if not (args.screen or args.index_paths[1:]):
+        return args.output, kind, None
     from ..input.streams import STANDARD
 
     source = click.get_current_context().get_parameter_source("output")
-    hits, screen = given.output, given.screen
-    is_named = source is not ParameterSource.DEFAULT and not given.shard  # there it is the folder of shards
-    if not (is_named or given.kind or given.sort):
-        if not screen and STANDARD in (given.counts, given.al, given.un):
+    hits, screen = args.output, args.screen
+    is_named = source is not ParameterSource.DEFAULT and not args.shard  # there it is the folder of shards
+    if not (is_named or args.kind or args.sort):
+        if not screen and STANDARD in (args.counts, args.al, args.un):
             raise click.UsageError(
                 "without -o, the table of --screen goes to standard output: give --screen FILE"
             )
-        hits, kind, screen = given.output if given.shard else None, "nothing", screen or STANDARD
+        hits, kind, screen = args.output if args.shard else None, "nothing", screen or STANDARD
     return hits, kind, screen
 
 
@@ -322,8 +322,8 @@ def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
     lines: dict = {}
     for path in filter(os.path.isfile, paths):
         with Source(path) as source:
-            found = source.alignments.read_groups() if source.alignments else []
-        for line in found:
+            groups = source.alignments.read_groups() if source.alignments else []
+        for line in groups:
             name = dict(field.split(":", 1) for field in line.split("\t")[1:])["ID"]
             if lines.setdefault(name, line) != line:
                 raise click.UsageError(

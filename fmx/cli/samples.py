@@ -21,7 +21,7 @@ PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
 def jobs_of(
-    given: SimpleNamespace,
+    args: SimpleNamespace,
     samples: list,
     job: "SearchJob",
     outputs_of: "Callable[[SearchOutput], dict]",
@@ -31,14 +31,14 @@ def jobs_of(
     ``job``: the job without samples; ``outputs_of``: gives the outputs of a SearchOutput.  Raises UsageError,
     InputError.
     """
-    if given.rg is not None:
+    if args.rg is not None:
         raise click.UsageError("--rg cannot be combined with --samples: use the sheet's column read_group")
-    grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
-    _check_groups(given.samples, [groups for _, groups in grouped])
+    grouped = [(sample, _groups(args.samples, sample)) for sample in samples]
+    _check_groups(args.samples, [groups for _, groups in grouped])
     places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
     each = [option for option, path in places.items() if PLACE in path]
     if not each:
-        if given.collapse:
+        if args.collapse:
             raise click.UsageError(
                 f"--collapse needs one output per sample: put {PLACE} into the names of the outputs"
             )
@@ -59,7 +59,7 @@ def jobs_of(
                 f"{missing[0]} would be overwritten by each sample: put {PLACE} into its name"
             )
         several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
-        if given.collapse and several:
+        if args.collapse and several:
             raise click.UsageError(f"--collapse: sample {several[0]} has several read groups; give it one")
         jobs = [
             replace(
@@ -69,25 +69,25 @@ def jobs_of(
             for one, groups in grouped
         ]  # fmt: skip
         outputs = {
-            f"{option} of {made.reads.sample}": place
-            for made in jobs
-            for option, place in outputs_of(made.output).items()
+            f"{option} of {job_of_sample.reads.sample}": place
+            for job_of_sample in jobs
+            for option, place in outputs_of(job_of_sample.output).items()
         }
     return jobs, outputs
 
 
 def _groups(sheet: str, sample: "Sample") -> dict:
     """Return {path: (@RG line, its ID)} of a sample.  Raises InputError."""
-    found: dict = {}
+    groups: dict = {}
     for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
-        if path in found or path == STANDARD:
-            what = "is listed twice" if path in found else "standard input cannot be used in a sample sheet"
+        if path in groups or path == STANDARD:
+            what = "is listed twice" if path in groups else "standard input cannot be used in a sample sheet"
             raise InputError(sheet, f"sample {sample.name}", f"{path}: {what}")
         try:
-            found[path] = named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
+            groups[path] = named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
         except ValueError as error:
             raise InputError(sheet, f"sample {sample.name}", f"read_group: {error}") from error
-    return found
+    return groups
 
 
 def _check_groups(sheet: str, groups: list) -> None:
@@ -107,8 +107,8 @@ def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
     from ..output.search_output import ReadGroups
 
     lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
-    made = ReadGroups("\n".join(lines), names[0], of_files=names if len(lines) > 1 else ())
-    return replace(output, records=replace(output.records, groups=made))
+    read_groups = ReadGroups("\n".join(lines), names[0], of_files=names if len(lines) > 1 else ())
+    return replace(output, records=replace(output.records, groups=read_groups))
 
 
 def _named(output: "SearchOutput", name: str) -> "SearchOutput":
@@ -116,15 +116,15 @@ def _named(output: "SearchOutput", name: str) -> "SearchOutput":
     if "/" in name:
         raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
 
-    def own(path: str | None) -> str | None:
+    def path_of_sample(path: str | None) -> str | None:
         return path and path.replace(PLACE, name)
 
     counts, reads, report = output.counts, output.reads, output.report
     return replace(
         output,
-        records=replace(output.records, path=own(output.path)),
+        records=replace(output.records, path=path_of_sample(output.path)),
         counts=counts and replace(counts, path=counts.path.replace(PLACE, name)),
-        screen=own(output.screen),
-        reads=replace(reads, mapped=own(reads.mapped), unmapped=own(reads.unmapped)),
+        screen=path_of_sample(output.screen),
+        reads=replace(reads, mapped=path_of_sample(reads.mapped), unmapped=path_of_sample(reads.unmapped)),
         report=report and report_of([path.replace(PLACE, name) for path in report.paths]),
     )

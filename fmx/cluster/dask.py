@@ -94,11 +94,11 @@ class Cluster:
         """
         self._client.subscribe_topic("all", self._note)
         try:
-            found = self._client.run(check_worker, run, index_paths, look, on_error="return")
+            answers = self._client.run(check_worker, run, index_paths, look, on_error="return")
             n_threads = self._client.nthreads()
         except OSError as error:
             raise self._lost() from error
-        for worker, answer in found.items():
+        for worker, answer in answers.items():
             if isinstance(answer, OSError):  # no connection: it is lost
                 n_threads.pop(worker, None)
                 continue
@@ -127,10 +127,10 @@ class Cluster:
         done, pending = self._dask.as_completed(futures), set(futures)
         try:
             while pending:
-                found = self._next(done)
+                finished = self._next(done)
                 while self._lost_workers:
                     say(f"lost worker {self._named(self._lost_workers.popleft())}: others run its shards")
-                for future in found:
+                for future in finished:
                     pending.discard(future)
                     yield self._result(future)
         finally:
@@ -139,14 +139,14 @@ class Cluster:
 
     def _note(self, event: tuple) -> None:
         """Handle an event of the scheduler; called by the client's own thread."""
-        said = event[1]
-        if isinstance(said, dict) and said.get("action") == "remove-worker":
-            self._lost_workers.append(said["worker"])
+        message = event[1]
+        if isinstance(message, dict) and message.get("action") == "remove-worker":
+            self._lost_workers.append(message["worker"])
 
     def _next(self, done: Any) -> list:
         """Futures that have finished; waits a moment if there are none."""
-        if found := done.next_batch(block=False):
-            return found
+        if finished := done.next_batch(block=False):
+            return finished
         if self._client.status != "running":
             raise self._lost()
         time.sleep(AWHILE)

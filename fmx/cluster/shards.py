@@ -45,16 +45,16 @@ def on_cluster(
     context = Context(resources, progress, Cache())
     opened = job.open(context)
     run, n = job.identity(opened), job.n_parts(opened, context)
-    there, n_threads = job.absolute(), 0
-    look = partial(seen_there, there.inputs, there.index_paths)
+    worker_job, n_threads = job.absolute(), 0
+    look = partial(seen_there, worker_job.inputs, worker_job.index_paths)
     with ExitStack() as stack:
         cluster = stack.enter_context(dask.Cluster(address, file))
         while not n_threads:  # all workers may be lost during the check
             cluster.wait(progress.say)
-            n_threads = cluster.check(run, there.index_paths, look)
+            n_threads = cluster.check(run, worker_job.index_paths, look)
         place = stack.enter_context(_own(place))
         folder = Path(os.path.abspath(place))
-        work = partial(do_shard, there, resources, run, str(folder))
+        work = partial(do_shard, worker_job, resources, run, str(folder))
         progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
         names = [name_of(number, n) for number in range(1, n + 1)]
         before = [os.path.exists(folder / name) for name in names]
@@ -75,7 +75,7 @@ def on_cluster(
         progress.wall.turn_to("cluster")
         try:
             with progress.kept_up(done.message):
-                found = job.merge(opened, folder, in_order(folder, manifests()), progress)
+                shards = job.merge(opened, folder, in_order(folder, manifests()), progress)
         except KeyboardInterrupt:
             if n_kept := sum(os.path.exists(folder / name) for name in names):
                 is_or_are = "is" if n_kept == 1 else "are"
@@ -87,23 +87,23 @@ def on_cluster(
         for path in folder.iterdir():
             shutil.rmtree(path, ignore_errors=True)
     rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
-    say_shards(progress, found, f"{progress.wall.in_words()}{rate}")
+    say_shards(progress, shards, f"{progress.wall.in_words()}{rate}")
 
 
 @contextmanager
 def _own(place: str) -> Iterator[str]:
     """Lock and yield ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it."""
-    own, number = place, 1
-    while not (held := _locked(own)):
+    folder, number = place, 1
+    while not (lock := _locked(folder)):
         number += 1
-        own = f"{place}{number}"
+        folder = f"{place}{number}"
     try:
-        yield own
+        yield folder
     finally:
         with suppress(OSError):  # shards are kept
-            os.remove(held.name)
-            os.rmdir(own)
-        held.close()
+            os.remove(lock.name)
+            os.rmdir(folder)
+        lock.close()
 
 
 def _locked(folder: str) -> BinaryIO | None:
@@ -206,12 +206,12 @@ def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tupl
     numbers = _gpus_for(resources) if engine != "cpu" else []
     with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
         if number is not None:
-            own = replace(
+            on_gpu = replace(
                 resources, engine="cuda" if engine == "auto" else engine, device=number, gpus=1,
                 threads=max(1, n_threads_here() // len(numbers)),
             )  # fmt: skip
             try:
-                run_job(job, own, Progress(quiet=True), part, cache)
+                run_job(job, on_gpu, Progress(quiet=True), part, cache)
                 return part.number
             except DeviceError:
                 if engine != "auto":
@@ -223,11 +223,11 @@ def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tupl
 
 def _gpus_for(resources: Resources) -> list[int]:
     """Return the numbers of the GPUs that shards may use."""
-    first, n, there = resources.device, resources.gpus, n_gpus_here()
+    first, n, n_present = resources.device, resources.gpus, n_gpus_here()
     if n == ALL_GPUS:
-        n = max(there - first, 1)
+        n = max(n_present - first, 1)
     if resources.engine == "auto":
-        return [number for number in range(first, min(first + n, there)) if number not in _gpus.unfit]
+        return [number for number in range(first, min(first + n, n_present)) if number not in _gpus.unfit]
     return list(range(first, first + n))
 
 

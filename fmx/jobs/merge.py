@@ -41,27 +41,27 @@ def manifests(folder: str | Path) -> list:
         raise OutputError(
             f"{folder}: contains no shards; 'fmx search --shard 1/8 -o {folder} ...' writes the first of 8"
         )
-    found = [read_manifest(folder / name) for name in names]
-    counts = {shard.count for shard in found}
+    shards = [read_manifest(folder / name) for name in names]
+    counts = {shard.count for shard in shards}
     if len(counts) > 1:
-        listed, kept = " and ".join(map(str, sorted(counts))), [f"*-of-{n:04}" for n in sorted(counts)]
+        listed, folders = " and ".join(map(str, sorted(counts))), [f"*-of-{n:04}" for n in sorted(counts)]
         raise OutputError(
             f"{folder}: contains shards of runs with {listed} shards: keep only the folders "
-            f"{' or '.join(kept)} and delete the others"
+            f"{' or '.join(folders)} and delete the others"
         )
-    for name, shard in zip(names, found, strict=True):
+    for name, shard in zip(names, shards, strict=True):
         if name != name_of(shard.number, shard.count):
-            own = f"shard {shard.number} of {shard.count}"
-            raise OutputError(f"{folder / name} contains {own}: it is a renamed copy; delete it")
-    numbers = {shard.number for shard in found}
-    if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
+            description = f"shard {shard.number} of {shard.count}"
+            raise OutputError(f"{folder / name} contains {description}: it is a renamed copy; delete it")
+    numbers = {shard.number for shard in shards}
+    if missing := [str(i) for i in range(1, shards[0].count + 1) if i not in numbers]:
         last = f"{len(missing) - 10} more" if missing[10:] else missing[-1]
         listed = " and ".join([*filter(None, [", ".join(missing[:-1][:10])]), last])
         what = "shard {} of {} is" if len(missing) == 1 else "shards {} (of {}) are"
-        what = what.format(listed, found[0].count)
+        what = what.format(listed, shards[0].count)
         run = "it" if len(missing) == 1 else "them"
         raise OutputError(f"{folder}: {what} missing: run {run}, then merge again")
-    return list(_fitting(folder, found))
+    return list(_fitting(folder, shards))
 
 
 def in_order(folder: str | Path, done: Iterable[Manifest]) -> Iterator[Manifest]:
@@ -79,9 +79,9 @@ def in_order(folder: str | Path, done: Iterable[Manifest]) -> Iterator[Manifest]
     yield from _fitting(folder, sorted_out())
 
 
-def check_beside(folder: str | Path, run: dict, wanted: dict) -> None:
-    """Raise OutputError if shards of ``run`` lack an output that is wanted; ``wanted``: {option: whether}."""
-    for option, is_wanted in wanted.items():
+def check_beside(folder: str | Path, run: dict, needed: dict) -> None:
+    """Raise OutputError if shards of ``run`` lack an output that is wanted; ``needed``: {option: whether}."""
+    for option, is_wanted in needed.items():
         if is_wanted and not run[option]:
             raise OutputError(
                 f"{folder}: the shards were run without {option}: delete the folder and run them again with "

@@ -17,34 +17,34 @@ def say_summary(
     progress: Progress,
     command: str,
     summary: RunCounts,
-    asked: "Asked | None",
+    wording: "Asked | None",
     names: Sequence[str],
     pace: str,
     skip: int = 0,
 ) -> None:
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
-    ``asked``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard;
+    ``wording``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard;
     ``skip``: the value of --skip.
     """
     if names and not getattr(summary, summary.things):
-        things, files = _called(summary.things, asked), ", ".join(map(input_name, names))
+        things, files = _called(summary.things, wording), ", ".join(map(input_name, names))
         if command == "pairwise" and not names[1:]:
             progress.warn(f"{files} has fewer than two sequences, so there are no pairs")
         else:
             skipped = f"--skip {skip} leaves no" if skip else "no"
             progress.warn(f"{skipped} {things} in {files}")
-    progress.say(f"{summary.sentence(asked)}; {pace}")
-    if asked:
+    progress.say(f"{summary.sentence(wording)}; {pace}")
+    if wording:
         from ..search.summary import hint, hint_for_patterns
 
-        if advice := (hint if command == "search" else hint_for_patterns)(cast("Summary", summary), asked):
+        if advice := (hint if command == "search" else hint_for_patterns)(cast("Summary", summary), wording):
             progress.say(f"hint: {advice}")
 
 
-def _called(things: str, asked: "Asked | None") -> str:
+def _called(things: str, wording: "Asked | None") -> str:
     """Return what to call the reads, or other items, of a summary."""
-    return f"{asked.noun}s" if asked and things == "reads" else things
+    return f"{wording.noun}s" if wording and things == "reads" else things
 
 
 def say_run(
@@ -53,15 +53,15 @@ def say_run(
     command: str,
     summary: RunCounts,
     names: Sequence[str],
-    asked: "Asked | None" = None,
+    wording: "Asked | None" = None,
     skip: int = 0,
 ) -> None:
     """Print the summary of a run, or of a shard, with time and rate; then restart the clock."""
     wall, (n, things) = progress.wall, summary.seen()
-    if not getattr(summary, summary.things) and (why := run.why_empty(_called(summary.things, asked))):
+    if not getattr(summary, summary.things) and (why := run.why_empty(_called(summary.things, wording))):
         progress.warn(why)
-    pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
-    say_summary(progress, command, summary, asked, names if run.is_whole else (), pace, skip)
+    pace = f"{wall.in_words()}, {wall.rate(n, _called(things, wording))}"
+    say_summary(progress, command, summary, wording, names if run.is_whole else (), pace, skip)
     progress.begin()
 
 
@@ -69,14 +69,14 @@ def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> N
     """Print the summary of all shards of a run, added up from their Manifests."""
     run, options = shards[0].run, shards[0].run["options"]
     total = {name: sum(shard.summary[name] for shard in shards) for name in shards[0].summary}
-    summary, asked = _summary_of(run["command"], total), None
+    summary, wording = _summary_of(run["command"], total), None
     if "asked" in options:
         from ..search.summary import Asked
 
-        asked = Asked(**options["asked"])
+        wording = Asked(**options["asked"])
     names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples have warnings
     pace, skip = f"{n_of(len(shards), 'shard')}, {pace}", options.get("mapping", {}).get("skip", 0)
-    say_summary(progress, run["command"], summary, asked, names, pace, skip)
+    say_summary(progress, run["command"], summary, wording, names, pace, skip)
 
 
 def _summary_of(command: str, numbers: dict) -> RunCounts:

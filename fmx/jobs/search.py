@@ -94,7 +94,7 @@ class SearchJob(IndexedJob):
 
     def identity(self, opened: Opened) -> dict:
         options = {
-            "mapping": self.mapping, "output": self.output, "asked": self._asked(opened),
+            "mapping": self.mapping, "output": self.output, "asked": self._wording(opened),
             "literal": self.reads.literal,
         }  # fmt: skip
         from .identity import identity
@@ -128,13 +128,15 @@ class SearchJob(IndexedJob):
             self.name,
             summary,
             self.inputs,
-            self._asked(opened),
+            self._wording(opened),
             self.mapping.skip,
         )
 
-    def _asked(self, opened: Opened) -> Asked:
-        asked = Asked.of(self.mapping, opened.fm_index.reference)
-        return replace(asked, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal)))
+    def _wording(self, opened: Opened) -> Asked:
+        wording = Asked.of(self.mapping, opened.fm_index.reference)
+        return replace(
+            wording, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal))
+        )
 
 
 @dataclass(frozen=True)

@@ -76,13 +76,13 @@ class ShardRun(Run):
         """Whether the shard is complete, by the sizes of its files.  Raises OutputError if of another run."""
         if not self._place.exists():
             return False
-        found = read_manifest(self._place)
-        if differs := differing(found, self._run, self._options, ("there", "here")):
+        manifest = read_manifest(self._place)
+        if differs := differing(manifest, self._run, self._options, ("there", "here")):
             raise OutputError(
                 f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
                 "or choose another folder"
             )
-        files = {self._place / name: size for name, (size, _) in found.files.items()}
+        files = {self._place / name: size for name, (size, _) in manifest.files.items()}
         return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
     def why_empty(self, what: str) -> str:

@@ -169,12 +169,12 @@ def find_index(path: str | None) -> Path:
             name = f"{place} (from the environment variable FMX_INDEX)"
             raise IndexFileError(f"{name}: {what_is_there(place)}")
         return place
-    found = sorted(Path().glob("*.fmx"))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if found[5:] else "")
-        raise IndexFileError(f"{len(found)} indexes here ({listed}); choose one with -x or FMX_INDEX")
+    indexes = sorted(Path().glob("*.fmx"))
+    if len(indexes) == 1:
+        return indexes[0]
+    if indexes:
+        listed = ", ".join(map(str, indexes[:5])) + (f" and {len(indexes) - 5} more" if indexes[5:] else "")
+        raise IndexFileError(f"{len(indexes)} indexes here ({listed}); choose one with -x or FMX_INDEX")
     raise IndexFileError(
         "no index: give one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
     )
@@ -328,10 +328,10 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
-def strands_of(given: SimpleNamespace) -> int:
+def strands_of(args: SimpleNamespace) -> int:
     """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
-    if given.forward_only and given.reverse_only:
+    if args.forward_only and args.reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")
     from ..input.reads import FORWARD, REVERSE
 
-    return FORWARD if given.forward_only else REVERSE if given.reverse_only else FORWARD | REVERSE
+    return FORWARD if args.forward_only else REVERSE if args.reverse_only else FORWARD | REVERSE

@@ -104,31 +104,34 @@ class Command(click.Command):
             for line in (self.epilog or "").splitlines():
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
         headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
-        rows = {heading: [record_of(option, ctx) for option in found] for heading, found in headings.items()}
-        names = [len(name) for found in rows.values() for name, _ in found]
+        rows = {
+            heading: [record_of(option, ctx) for option in of_heading]
+            for heading, of_heading in headings.items()
+        }
+        names = [len(name) for of_heading in rows.values() for name, _ in of_heading]
         width = max(n for n in names if n <= _MOST)  # of the first column of all headings
-        for heading, found in rows.items():
+        for heading, of_heading in rows.items():
             with formatter.section(heading):
-                formatter.write_dl([(f"{name:{width}}", text) for name, text in found], col_max=width)
+                formatter.write_dl([(f"{name:{width}}", text) for name, text in of_heading], col_max=width)
 
     def headings(self, ctx: click.Context, has_rare: bool = True) -> dict[str, list[click.Option]]:
         """Return {heading: its visible options}, in order; ``has_rare``: include rarely used options."""
-        found: dict[str, list[click.Option]] = {}
+        by_heading: dict[str, list[click.Option]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and not param.hidden and (has_rare or not _is_rare(param)):
-                found.setdefault(getattr(param, "heading", GENERAL), []).append(param)
-        found[GENERAL] = found.pop(GENERAL)  # moved to the end; always there, as it has --help
-        return found
+                by_heading.setdefault(getattr(param, "heading", GENERAL), []).append(param)
+        by_heading[GENERAL] = by_heading.pop(GENERAL)  # moved to the end; always there, as it has --help
+        return by_heading
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write nothing: the examples come before the options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments into the context.  Raises UsageError."""
-        given = list(args)
+        args = list(args)
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            self.refuse_repeats(ctx, given)
+            self.refuse_repeats(ctx, args)
         return rest
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
@@ -144,7 +147,7 @@ class Command(click.Command):
 
 def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence[str]) -> click.UsageError:
     """Return the error for an unknown option of ``args``: suggests one, or explains why none is needed."""
-    own = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
+    types = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
     spelling = error.option_name
     what, name = f"no option {spelling} in '{ctx.command_path}'", ctx.command_path.removeprefix("fmx ")
     if why := NEEDLESS.get(name, {}).get(spelling):
@@ -153,12 +156,12 @@ def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence
         return click.UsageError(f"{what}: use {here}", ctx)
     for here in ELSEWHERE.get(spelling, ()):
         name, _, value = here.partition(" ")
-        if name in own and (not value or value in getattr(own[name], "choices", ())):
+        if name in types and (not value or value in getattr(types[name], "choices", ())):
             return click.UsageError(f"{what}: use {here}", ctx)
     from difflib import get_close_matches  # only for errors
 
-    with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in own]
-    words = {name.lstrip("-"): name for name in own}
+    with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in types]
+    words = {name.lstrip("-"): name for name in types}
     close = [words[word] for word in get_close_matches(spelling.lstrip("-"), words, 1, 0.65)]
     if meant := with_one_dash or close:
         return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
@@ -200,12 +203,12 @@ def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
     """
 
     @functools.wraps(function)
-    def take(**given: Any) -> Any:
-        is_here = not (given.get("scheduler") or given.get("scheduler_file"))
-        given = _WITHOUT | given
-        if is_here and given["engine"] not in ("cpu", "auto"):  # auto may not need a GPU
-            wake(given["device"] or 0)
-        return function(SimpleNamespace(**given))
+    def take(**args: Any) -> Any:
+        is_here = not (args.get("scheduler") or args.get("scheduler_file"))
+        args = _WITHOUT | args
+        if is_here and args["engine"] not in ("cpu", "auto"):  # auto may not need a GPU
+            wake(args["device"] or 0)
+        return function(SimpleNamespace(**args))
 
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)
     return click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(take)
@@ -216,7 +219,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def together(*options: Decorator) -> Decorator:
     """Return a decorator that adds several options, in this order."""
-    return lambda function: functools.reduce(lambda made, add: add(made), reversed(options), function)
+    return lambda function: functools.reduce(lambda function, add: add(function), reversed(options), function)
 
 
 def group(heading: str, *options: Decorator) -> Decorator:

@@ -70,12 +70,12 @@ class Run:
 
     def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
         """Yield the spans to read."""
-        files, size, n_threads, wanted = inputs
+        files, size, n_threads, records = inputs
         if isinstance(files, PairedFiles):
             from ..input import pair_spans  # not needed for single reads
 
-            return pair_spans.plan(files, size, n_threads, wanted)
-        return ReadRange(wanted).of(spans.plan(files, size, n_threads=n_threads))
+            return pair_spans.plan(files, size, n_threads, records)
+        return ReadRange(records).of(spans.plan(files, size, n_threads=n_threads))
 
     def share_of(self, n: int) -> tuple[int, int]:
         """Return (start, stop): which of n items, known to every shard, to do."""

@@ -17,7 +17,7 @@ _RATE = 25  # kB of machine code per second and core
 )  # fmt: skip
 @options.threads
 @options.quiet
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Compile all of fmx for this processor ahead of time.
 
     If you do not run fmx compile, each command compiles what it needs on its first run. Machine code is
@@ -32,7 +32,7 @@ def command(given: SimpleNamespace) -> None:
     ahead.import_bodies()
     every = list(ahead.known().values())
     missing = [entry for entry in every if not ahead.is_kept(entry)]
-    if given.lists:
+    if args.lists:
         for entry in every:
             name, *kinds = entry.name.split()
             state = "not compiled" if entry in missing else "compiled"
@@ -42,9 +42,9 @@ def command(given: SimpleNamespace) -> None:
     if where is None or not object_cache.is_kept():
         what = f"{where}: other users can change this folder" if where else "there is no home directory"
         raise FmxError(f"{what}: set FMX_CACHE to a folder that only you can access")
-    progress = Progress(given.quiet)
+    progress = Progress(args.quiet)
     if missing:
-        n = min(given.threads, len(missing))
+        n = min(args.threads, len(missing))
         seconds = sum(entry.size for entry in missing) / _RATE / n
         progress.say(
             f"compiling {n_of(len(missing), 'function')}, which takes about {max(1, round(seconds))} s ..."

@@ -168,7 +168,7 @@ class Offsets(click.ParamType):
 @options.former("--stats", "--report FILE.tsv")
 @options.sharing
 @options.running
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Count the guides of a library in samples.
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not, one sample per argument; files of the same
@@ -180,7 +180,7 @@ def command(given: SimpleNamespace) -> None:
     fmx count -l library.csv day0_L1.fq.gz,day0_L2.fq.gz day14.fq.gz -o counts.tsv
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
-    looked = _looked(given)
+    looked = _looked(args)
     from ...guides.assign import GuideWindow
     from ...guides.counting import CountOptions
     from ...guides.library import begins_library, begins_reads
@@ -191,14 +191,14 @@ def command(given: SimpleNamespace) -> None:
     from ...machines.progress import Progress
     from ..dispatch import do, format_of
 
-    kind, formats = format_of(given.kind, given.output, TABLES, "mageck")
+    kind, formats = format_of(args.kind, args.output, TABLES, "mageck")
     try:
-        named = given.names and given.names.split(",")
-        first, sheet = given.mates1 or given.reads, given.samples
-        samples = read_sheet(sheet) if sheet else samples_of(first, named, given.mates2)
+        named = args.names and args.names.split(",")
+        first, sheet = args.mates1 or args.reads, args.samples
+        samples = read_sheet(sheet) if sheet else samples_of(first, named, args.mates2)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if given.mates1:
+    if args.mates1:
         for sample in samples:
             options.refuse_same_mates(sample.first, sample.second)
     if len(looked) > 1 and not samples[0].second:
@@ -206,48 +206,48 @@ def command(given: SimpleNamespace) -> None:
             "a slash separates the values of first and second mates: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = {"-o": (given.output, formats), **report_places(given.reports)}
+    outputs = {"-o": (args.output, formats), **report_places(args.reports)}
     places = [
-        GuideWindow(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked
+        GuideWindow(**each, anywhere=args.anywhere, strands=options.strands_of(args)) for each in looked
     ]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
-    if given.reports or given.shard:  # fmx merge may write any report from shards
-        report = Report(given.reports, about([*paths, *given.libraries]))
+    if args.reports or args.shard:  # fmx merge may write any report from shards
+        report = Report(args.reports, about([*paths, *args.libraries]))
     job = CountJob(
-        tuple(samples), given.libraries, given.columns,
-        CountOptions(tuple(places), given.mismatches, given.quality),
-        CountOutput(given.output, kind, report),
+        tuple(samples), args.libraries, args.columns,
+        CountOptions(tuple(places), args.mismatches, args.quality),
+        CountOutput(args.output, kind, report),
     )  # fmt: skip
 
     def check(path: str, begin: int) -> object:
         return (begins_reads if path in paths else begins_library)(path, begin)
 
-    do(given, outputs, job, tables=[sheet] if sheet else [], check=check)
+    do(args, outputs, job, tables=[sheet] if sheet else [], check=check)
     for sample in samples:
-        if found := repeated(sample.first, "counted"):
-            Progress(given.quiet, warns=True).warn(found)
+        if repeats := repeated(sample.first, "counted"):
+            Progress(args.quiet, warns=True).warn(repeats)
 
 
-def _looked(given: SimpleNamespace) -> list:
+def _looked(args: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
-    if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
+    if (args.offsets is not None) + bool(args.after or args.before) + args.anywhere > 1:
         raise click.UsageError("give only --offset, or only --anywhere, or --after and --before")
-    n_kinds = bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples)
+    n_kinds = bool(args.reads) + bool(args.mates1 or args.mates2) + bool(args.samples)
     if n_kinds == 0:
         raise click.UsageError("no reads: give READS, or -1 and -2, or --samples")
     if n_kinds > 1:
         raise click.UsageError("READS, -1 with -2, and --samples cannot be combined: give only one of them")
-    if len(given.mates1) != len(given.mates2):
+    if len(args.mates1) != len(args.mates2):
         raise click.UsageError("give -1 and -2 the same number of times: once per sample")
-    if given.samples and given.names:
+    if args.samples and args.names:
         raise click.UsageError("--names cannot be combined with --samples: the sheet has the names")
-    if len(given.libraries) > 2:
+    if len(args.libraries) > 2:
         raise click.UsageError("give one library, or one for first mates and one for second mates")
-    said = {name: each for name in ("offsets", "after", "before") if (each := vars(given)[name])}
-    n_mates = max(map(len, said.values()), default=1)
-    if n_mates > 2 or any(len(each) not in (1, n_mates) for each in said.values()):
+    flanks = {name: each for name in ("offsets", "after", "before") if (each := vars(args)[name])}
+    n_mates = max(map(len, flanks.values()), default=1)
+    if n_mates > 2 or any(len(each) not in (1, n_mates) for each in flanks.values()):
         raise click.UsageError(
             "give values for mates with one slash each, as in --after CACCG/AAAC --before GTTT/GTTT"
         )
-    return [{name: each[i] for name, each in said.items()} for i in range(n_mates)]
+    return [{name: each[i] for name, each in flanks.items()} for i in range(n_mates)]

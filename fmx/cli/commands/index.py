@@ -74,7 +74,7 @@ from ... import limits, options
 )
 @options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
 @options.running
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Build an index of a reference.
 
     REFERENCE is one or more FASTA files, compressed or not; - is standard input. With several
@@ -86,25 +86,25 @@ def command(given: SimpleNamespace) -> None:
     fmx index --layout sparse human.fa.gz -o human.fmx
     fmx index strains/*.fa -o strains.fmx
     """
-    layout_names, first = given.layout_names, given.references[0]
-    other = given.output or given.sa_rate != 1 or given.prefix_length or given.prefix_names
-    if given.add and (other or given.references[1:] or not (layout_names or given.with_lcp or given.groups)):
+    layout_names, first = args.layout_names, args.references[0]
+    other = args.output or args.sa_rate != 1 or args.prefix_length or args.prefix_names
+    if args.add and (other or args.references[1:] or not (layout_names or args.with_lcp or args.groups)):
         raise click.UsageError(
             "--add needs one index and --layout, --with-lcp or --groups; it cannot be combined with -o, "
             "--sa-rate, --prefix-length or --prefix-names"
         )
-    if given.max_memory and layout_names not in (None, "auto"):
+    if args.max_memory and layout_names not in (None, "auto"):
         raise click.UsageError("--max-memory chooses the layout: leave out --layout, or --max-memory")
-    if given.max_memory:
+    if args.max_memory:
         layout_names = "auto"
-    if layout_names == "auto" and given.sa_rate != 1:
+    if layout_names == "auto" and args.sa_rate != 1:
         raise click.UsageError("--layout auto chooses the SA rate: leave out --sa-rate")
-    if given.output is None and first == "-":
+    if args.output is None and first == "-":
         raise click.UsageError("a reference from standard input needs -o NAME.fmx")
     from ...index.disk import FASTA, META, default_index_path, index_at
 
-    if given.output is None and given.references[1:]:
-        *others, last = given.references
+    if args.output is None and args.references[1:]:
+        *others, last = args.references
         if all(map(os.path.exists, others)) and not os.path.lexists(last):
             if re.search(FASTA, last):
                 raise click.UsageError(f"{last}: No such file or directory")
@@ -118,18 +118,18 @@ def command(given: SimpleNamespace) -> None:
     from ..dispatch import check_clashes, resources_of
 
     names = tuple(layout_names.split(",")) if layout_names else ()
-    resources, progress = resources_of(given), Progress(given.quiet, warns=True)
+    resources, progress = resources_of(args), Progress(args.quiet, warns=True)
     give_back_large()
-    if given.add:
-        run(jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups), resources, progress)
+    if args.add:
+        run(jobs.AddingJob(index_at(first), names, args.with_lcp, args.groups), resources, progress)
     else:
-        wanted = IndexOptions(
-            names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
-            prefixed=given.prefix_names, groups=given.groups,
+        index_options = IndexOptions(
+            names, args.sa_rate, args.prefix_length, args.max_memory, args.with_lcp,
+            prefixed=args.prefix_names, groups=args.groups,
         )  # fmt: skip
-        for name in given.references:
+        for name in args.references:
             if os.path.isfile(os.path.join(name, META)):
                 raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
-        path = given.output or default_index_path(first)
-        check_clashes(given.references, {"-o": given.output} if given.output else {})
-        run(jobs.IndexJob(given.references, path, wanted), resources, progress)
+        path = args.output or default_index_path(first)
+        check_clashes(args.references, {"-o": args.output} if args.output else {})
+        run(jobs.IndexJob(args.references, path, index_options), resources, progress)

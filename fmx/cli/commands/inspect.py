@@ -17,7 +17,7 @@ from ...options import find_indexes
 @click.option("--verify", is_flag=True, help="Verify every checksum, and that the arrays are consistent.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON; a list if there are several indexes.")
 @options.threads
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Show the contents of indexes: contigs, layouts and sizes.
 
     Without INDEX, fmx inspect uses $FMX_INDEX, else the only .fmx folder in the current folder.
@@ -29,39 +29,39 @@ def command(given: SimpleNamespace) -> None:
     """
     from ... import workflow
 
-    paths = find_indexes((*given.arguments, *given.index_paths))
-    found = [workflow.inspect(path, given.verify, given.threads) for path in paths]
-    if given.as_json:
-        whole = [each | ({"verified": True} if given.verify else {}) for each in found]
+    paths = find_indexes((*args.arguments, *args.index_paths))
+    contents = [workflow.inspect(path, args.verify, args.threads) for path in paths]
+    if args.as_json:
+        whole = [each | ({"verified": True} if args.verify else {}) for each in contents]
         click.echo(json.dumps(whole if whole[1:] else whole[0], indent=1))
         return
-    verified = ["", "  all checksums match, and the arrays are consistent"] if given.verify else []
-    click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in found))
+    verified = ["", "  all checksums match, and the arrays are consistent"] if args.verify else []
+    click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in contents))
 
 
-def _lines(found: dict) -> Iterator[str]:
+def _lines(meta: dict) -> Iterator[str]:
     """The result of workflow.inspect as lines of text."""
-    yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
-    yield f"  contigs        {found['n_contigs']:,} ({n_of(found['n_bases'], 'base')})"
-    if "n_groups" in found:
-        yield f"  groups         {found['n_groups']:,}"
-    bases, blocks = n_of(found["n_text"] - found["n_blocks"], "base"), n_of(found["n_blocks"], "block")
-    symbols = n_of(found["n_text"], "symbol")
+    yield f"{meta['path']}: fmx index, format {meta['format']}, written by fmx {meta['fmx_version']}"
+    yield f"  contigs        {meta['n_contigs']:,} ({n_of(meta['n_bases'], 'base')})"
+    if "n_groups" in meta:
+        yield f"  groups         {meta['n_groups']:,}"
+    bases, blocks = n_of(meta["n_text"] - meta["n_blocks"], "base"), n_of(meta["n_blocks"], "block")
+    symbols = n_of(meta["n_text"], "symbol")
     yield f"  indexed        {bases} (A, C, G and T) in {blocks}; {symbols}, counting one separator per block"
-    if sizes := found.get("parts"):
+    if sizes := meta.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
         yield f"  parts          {len(sizes)} ({symbols} symbols)"
-    for i, (name, (size, _)) in enumerate(found["layout_sizes"].items()):
+    for i, (name, (size, _)) in enumerate(meta["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
         yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol"
-    if found["sa_rate"] > 0:
-        yield from _suffix_array_lines(found)
-    way = found["search"]["way"]
-    yield f"  search         {_way(way)}: {found['search']['reason']}"
-    yield f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} per symbol"
+    if meta["sa_rate"] > 0:
+        yield from _suffix_array_lines(meta)
+    way = meta["search"]["way"]
+    yield f"  search         {_way(way)}: {meta['search']['reason']}"
+    yield f"  size           {meta['bytes']:,} bytes, {meta['bytes'] / meta['n_text']:.2f} per symbol"
     yield ""
     yield f"  {'array':<28} {'type':<8} {'shape':<14} {'bytes':>14}"
-    for name, array in found["arrays"].items():
+    for name, array in meta["arrays"].items():
         shape = " x ".join(str(n) for n in array["shape"])
         yield f"  {name:<28} {array['dtype']:<8} {shape:<14} {array['bytes']:>14,}"
 
@@ -76,10 +76,10 @@ def _way(way: str) -> str:
     return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
 
 
-def _suffix_array_lines(found: dict) -> Iterator[str]:
+def _suffix_array_lines(meta: dict) -> Iterator[str]:
     """Lines about the suffix array and the prefix table."""
-    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
-    if any(name.endswith("lcp.rank") for name in found["arrays"]):
+    sa = "whole" if meta["sa_rate"] == 1 else f"one in {meta['sa_rate']} positions"
+    if any(name.endswith("lcp.rank") for name in meta["arrays"]):
         sa += ", with LCP array and rank array"
     yield f"  suffix array   {sa}"
-    yield f"  prefix table   strings of up to {n_of(found['prefix_length'], 'symbol')}"
+    yield f"  prefix table   strings of up to {n_of(meta['prefix_length'], 'symbol')}"

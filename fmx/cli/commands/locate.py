@@ -10,23 +10,23 @@ from ...errors import escaped
 from ...output import kinds_of
 
 
-def amplify(given: SimpleNamespace) -> None:
+def amplify(args: SimpleNamespace) -> None:
     """Run --pairs: list the products of primer pairs.  Raises UsageError for options that do not apply."""
     others = [
-        (given.patterns or given.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
-        (given.iupac, "always accepts IUPAC codes: leave out --iupac"),
-        (given.matrix, "lists PCR products: leave out --matrix"),
-        (given.forward_only, "always searches both strands: leave out --forward-only"),
-        (given.reverse_only, "always searches both strands: leave out --reverse-only"),
+        (args.patterns or args.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
+        (args.iupac, "always accepts IUPAC codes: leave out --iupac"),
+        (args.matrix, "lists PCR products: leave out --matrix"),
+        (args.forward_only, "always searches both strands: leave out --forward-only"),
+        (args.reverse_only, "always searches both strands: leave out --reverse-only"),
     ]
     for value, why in others:
         if value:
             raise click.UsageError(f"--pairs {why}")
     from ...output.lines import KINDS
 
-    if given.kind and given.kind not in KINDS:
-        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
-    if given.index_paths[1:]:
+    if args.kind and args.kind not in KINDS:
+        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
+    if args.index_paths[1:]:
         raise click.UsageError("--pairs searches one index: give one -x")
     from ...jobs.products import ProductsJob
     from ...search.hits import ALL, Near, SelectionPolicy
@@ -34,17 +34,17 @@ def amplify(given: SimpleNamespace) -> None:
     from ...search.products import ProductOutput
     from ..dispatch import do, format_of, index_of, named
 
-    kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
-    if given.absent and kind != "tsv":
+    kind, formats = format_of(args.kind, args.output, KINDS, "tsv")
+    if args.absent and kind != "tsv":
         raise click.UsageError(
             f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
         )
-    near = Near(given.mismatches, iupac=True, best_first=False)
+    near = Near(args.mismatches, iupac=True, best_first=False)
     job = ProductsJob(
-        index_of(given), given.pairs, MapOptions(SelectionPolicy(ALL), near=near),
-        ProductOutput(given.output, kind, given.max_size or ProductOutput.most, given.absent),
+        index_of(args), args.pairs, MapOptions(SelectionPolicy(ALL), near=near),
+        ProductOutput(args.output, kind, args.max_size or ProductOutput.most, args.absent),
     )  # fmt: skip
-    do(given, {"-o": (given.output, formats)}, job, check=None)
+    do(args, {"-o": (args.output, formats)}, job, check=None)
 
 
 # fmx locate: every occurrence of patterns.
@@ -108,7 +108,7 @@ def amplify(given: SimpleNamespace) -> None:
 )
 @options.sharing
 @options.searching
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """List every occurrence of patterns.
 
     Give patterns with -p, or as PATTERNS: FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard
@@ -121,38 +121,38 @@ def command(given: SimpleNamespace) -> None:
     fmx locate -x ref.fmx --mismatches 1 probes.fa -o probes.bed
     fmx locate -x ref.fmx --pairs primers.tsv --max-size 1000
     """
-    if given.pairs:
-        return amplify(given)
-    if given.max_size is not None:
+    if args.pairs:
+        return amplify(args)
+    if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
-    if given.kind == "fasta":
+    if args.kind == "fasta":
         raise click.UsageError("FASTA is for PCR products: give --pairs with it")
     from ...index.disk import META
     from ...input.chunks import bytes_of
     from ...input.dna import LETTERS
 
-    for pattern in given.literal:
+    for pattern in args.literal:
         if pattern.isdecimal():
             raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
         if not set(pattern.upper()) <= set("ACGTUN") and os.path.isfile(pattern):
             raise click.UsageError(f"{pattern} is a file: give it without -p")
         if other := bytes_of(pattern).translate(None, LETTERS):
             raise click.UsageError(f"-p {pattern}: {escaped(other[:1])} is not a base")
-    for name in given.patterns:
+    for name in args.patterns:
         if os.path.isfile(os.path.join(name, META)):
             raise click.UsageError(f"{name} is an index: give it with -x")
         if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
-    if bool(given.patterns) == bool(given.literal):
+    if bool(args.patterns) == bool(args.literal):
         raise click.UsageError("give patterns either with -p or as files")
     from ..dispatch import do, index_of, named
 
-    kind, formats = _format(given)
-    if given.absent and kind != "tsv":
+    kind, formats = _format(args)
+    if args.absent and kind != "tsv":
         raise click.UsageError(
             f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
         )
-    if given.iupac and kind == "sam":
+    if args.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import LocateJob, ReadInput
     from ...output.search_output import RecordOutput, SearchOutput
@@ -160,30 +160,30 @@ def command(given: SimpleNamespace) -> None:
     from ...search.mapping import MapOptions
 
     records = RecordOutput(
-        given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix
+        args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
     )
-    is_near = given.mismatches > 0 or given.iupac
-    near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
-    wanted = MapOptions(SelectionPolicy(ALL), options.strands_of(given), near=near, noun="pattern")
-    reads = ReadInput(given.patterns, literal=given.literal)
-    job = LocateJob(index_of(given), reads, wanted, SearchOutput(records))
-    do(given, {"-o": (given.output, formats)}, job)
+    is_near = args.mismatches > 0 or args.iupac
+    near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None
+    mapping = MapOptions(SelectionPolicy(ALL), options.strands_of(args), near=near, noun="pattern")
+    reads = ReadInput(args.patterns, literal=args.literal)
+    job = LocateJob(index_of(args), reads, mapping, SearchOutput(records))
+    do(args, {"-o": (args.output, formats)}, job)
 
 
-def _format(given: SimpleNamespace) -> tuple:
+def _format(args: SimpleNamespace) -> tuple:
     """Return (format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
     from ..dispatch import format_of
 
-    if not given.matrix:
-        if given.kind in ("rtab", "npz"):
-            raise click.UsageError(f"--format {given.kind} is for matrices: give --matrix with it")
-        return format_of(given.kind, given.output, kinds_of("locate"), "tsv")
-    if given.absent:
+    if not args.matrix:
+        if args.kind in ("rtab", "npz"):
+            raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
+        return format_of(args.kind, args.output, kinds_of("locate"), "tsv")
+    if args.absent:
         raise click.UsageError("--matrix writes a line for each pattern: leave out --absent")
-    if given.kind and given.kind not in FORMS:
-        raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {given.kind}")
-    kind, formats = format_of(given.kind, given.output, FORMS, "tsv")
-    if kind == "rtab" and given.matrix == "counts":
+    if args.kind and args.kind not in FORMS:
+        raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}")
+    kind, formats = format_of(args.kind, args.output, FORMS, "tsv")
+    if kind == "rtab" and args.matrix == "counts":
         raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
     return kind, formats

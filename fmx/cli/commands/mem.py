@@ -61,7 +61,7 @@ from ..outputs import report_of, report_places, reporting
 @options.group(options.INDEX, options.verify)
 @options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
 @options.running
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.
 
     QUERIES are FASTA, FASTQ, BAM or CRAM files of reads, contigs or whole genomes, compressed or not; - is
@@ -71,14 +71,14 @@ def command(given: SimpleNamespace) -> None:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
     fmx mem -x ref.fmx --mum -b genome.fa.gz -o matches.paf
     """
-    if given.both and given.reverse:
+    if args.both and args.reverse:
         raise click.UsageError("give only one of -b and -r")
-    if given.maxmatch + given.mumreference + given.mum > 1:
+    if args.maxmatch + args.mumreference + args.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
     from ..dispatch import do, format_of
 
-    kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
-    layout = given.original, given.lengths, given.four_columns
+    kind, formats = format_of(args.kind, args.output, kinds_of("mem"), "mummer")
+    layout = args.original, args.lengths, args.four_columns
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F need --format mummer")
     from ...index.fm_index import WHOLE
@@ -88,12 +88,12 @@ def command(given: SimpleNamespace) -> None:
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ...mem.pipeline import MemOutput
 
-    strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
-    unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
-    method = WHOLE if given.algorithm == "seeds" else "verify"
+    strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
+    unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
+    method = WHOLE if args.algorithm == "seeds" else "verify"
     job = MemJob(
-        IndexChoice(find_indexes(given.index_paths), method=method, verify=given.verify), given.queries,
-        MemOptions(given.least, strands, unique, algorithm=given.algorithm),
-        MemOutput(given.output, kind, *layout, report=report_of(given.reports, given.queries)),
+        IndexChoice(find_indexes(args.index_paths), method=method, verify=args.verify), args.queries,
+        MemOptions(args.least, strands, unique, algorithm=args.algorithm),
+        MemOutput(args.output, kind, *layout, report=report_of(args.reports, args.queries)),
     )  # fmt: skip
-    do(given, {"-o": (given.output, formats), **report_places(given.reports)}, job)
+    do(args, {"-o": (args.output, formats), **report_places(args.reports)}, job)

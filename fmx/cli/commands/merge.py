@@ -49,7 +49,7 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
 )
 @options.quiet
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
     FOLDER is what was given as -o to fmx search, locate, mem, pairwise or count with --shard. It must contain
@@ -71,86 +71,88 @@ def command(given: SimpleNamespace) -> None:
     from ..dispatch import check_places, format_of, kind_of
     from ..outputs import kinds_of_reads, outputs_of
 
-    found = manifests(given.folder)
-    run = found[0].run
-    asked, command = run["options"]["output"], run["command"]
-    kind = asked.get("records", asked)["kind"]
-    if kind in CONVERTED and found[0].container == as_fields(PLAIN):
-        other = kind_of(given.output, CONVERTED)
+    shards = manifests(args.folder)
+    run = shards[0].run
+    output, command = run["options"]["output"], run["command"]
+    kind = output.get("records", output)["kind"]
+    if kind in CONVERTED and shards[0].container == as_fields(PLAIN):
+        other = kind_of(args.output, CONVERTED)
         if other and other != kind:
-            kind, found[0] = other, replace(found[0], container=as_fields(Samtools(other, None, None)))
-    if kind == "nothing" and run["--screen"] and not given.screen:
-        given.screen, given.output = given.output, os.devnull
+            kind, shards[0] = other, replace(shards[0], container=as_fields(Samtools(other, None, None)))
+    if kind == "nothing" and run["--screen"] and not args.screen:
+        args.screen, args.output = args.output, os.devnull
     beside = {
-        "--counts": given.counts,
-        "--screen": given.screen,
-        "--report": given.reports,
-        "--al": given.al,
-        "--un": given.un,
+        "--counts": args.counts,
+        "--screen": args.screen,
+        "--report": args.reports,
+        "--al": args.al,
+        "--un": args.un,
     }
     for option, path in beside.items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
-    for path in given.reports:
+    for path in args.reports:
         if kind_of_report(path) not in KINDS[command]:
             raise click.UsageError(
                 f"--report {path}: the name of a report of fmx {command} must end with "
                 f"{endings(KINDS[command])}"
             )
-    places = _places_of(given, run)
+    places = _places_of(args, run)
     if command == "count":
-        kind, formats = format_of(None, given.output, [kind, *TABLES], kind)
-        outputs = {"-o": (given.output, formats), **report_places(given.reports)}
+        kind, formats = format_of(None, args.output, [kind, *TABLES], kind)
+        outputs = {"-o": (args.output, formats), **report_places(args.reports)}
     else:
-        formats = format_of(kind, given.output, [], kind)[1]
+        formats = format_of(kind, args.output, [], kind)[1]
         is_collapsed = bool(run["options"].get("mapping", {}).get("collapse"))
         outputs = outputs_of(formats, kinds_of_reads(is_collapsed), places)
-    _check_suffix(given, command, formats)
+    _check_suffix(args, command, formats)
     check_places([], outputs)
-    folder = os.path.realpath(given.folder)
+    folder = os.path.realpath(args.folder)
     for option, (path, _) in outputs.items():
         if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
             raise click.UsageError(
-                f"{option} {path} is inside {given.folder}, among the shards; choose a path outside it"
+                f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
             )
-    progress = Progress(given.quiet, warns=True)
-    check_beside(given.folder, run, beside)
+    progress = Progress(args.quiet, warns=True)
+    check_beside(args.folder, run, beside)
     if command == "count":
-        add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
+        add_up(CountOutput(args.output, kind, report_of(args.reports)), progress, args.folder, shards)
     else:
-        merge(given.folder, found, places)
-    say_shards(progress, found, f"{sum(shard.seconds for shard in found):,.1f} s of computing time")
+        merge(args.folder, shards, places)
+    say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")
 
 
-def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
+def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
     """Raise UsageError if the shards cannot be merged into the format that the suffix of -o names."""
     from ..dispatch import SUFFIXES, kind_of, suffix_of
 
-    suffix = suffix_of(given.output)
+    suffix = suffix_of(args.output)
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
         return
-    other = kind_of(given.output, kinds_of(command))
-    instead = f", or delete {given.folder} and run the shards again with --format {other}" if other else ""
-    held, mend = " or ".join(formats), "choose another name"
+    other = kind_of(args.output, kinds_of(command))
+    instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
+    contents, mend = " or ".join(formats), "choose another name"
     if formats == ["NOTHING"]:
-        held, mend = "no records", "leave out -o"
-    raise click.UsageError(f"-o {given.output}: the shards in {given.folder} contain {held}: {mend}{instead}")
+        contents, mend = "no records", "leave out -o"
+    raise click.UsageError(
+        f"-o {args.output}: the shards in {args.folder} contain {contents}: {mend}{instead}"
+    )
 
 
-def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
+def _places_of(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
     for option in ("--al", "--un"):
-        path, held = vars(given)[option[2:]], run.get(option)
-        if path and held and is_gzip(path) != (held == "gzip"):
-            how = "add .gz to the name" if held == "gzip" else "remove .gz from the name"
-            raise click.UsageError(f"{option} {path}: the shards hold these reads as {held}: {how}")
+        path, form = vars(args)[option[2:]], run.get(option)
+        if path and form and is_gzip(path) != (form == "gzip"):
+            how = "add .gz to the name" if form == "gzip" else "remove .gz from the name"
+            raise click.UsageError(f"{option} {path}: the shards hold these reads as {form}: {how}")
     has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
     return SearchOutput(
-        RecordOutput(given.output),
-        CountsOutput(given.counts) if given.counts else None,
-        given.screen,
-        ReadsOutput(given.al, given.un, has_mates),
-        report_of(given.reports),
+        RecordOutput(args.output),
+        CountsOutput(args.counts) if args.counts else None,
+        args.screen,
+        ReadsOutput(args.al, args.un, has_mates),
+        report_of(args.reports),
     )

@@ -65,7 +65,7 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @options.sharing
 @options.group(options.GPU, options.processors, options.all_gpus)
 @options.running
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Align all pairs of DNA or RNA sequences globally.
 
     The pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
@@ -74,13 +74,13 @@ def command(given: SimpleNamespace) -> None:
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
-    kind, formats = _format(given)
+    kind, formats = _format(args)
     from ...machines.progress import Progress
 
     for name in ("gap", "mismatch"):
-        if (score := vars(given)[name]) > 0:
+        if (score := vars(args)[name]) > 0:
             reward = f"--{name} {score} raises the score of an alignment"
-            Progress(given.quiet, warns=True).warn(f"{reward}; a penalty is --{name} -{score}")
+            Progress(args.quiet, warns=True).warn(f"{reward}; a penalty is --{name} -{score}")
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
@@ -88,32 +88,32 @@ def command(given: SimpleNamespace) -> None:
     from ..dispatch import do
 
     job = PairJob(
-        tuple(path for path in (given.seqs, given.other) if path),
+        tuple(path for path in (args.seqs, args.other) if path),
         PairOptions(
-            Scoring(given.match, given.mismatch, given.gap), int(given.iddef), given.identity,
-            not given.no_prefilter,
+            Scoring(args.match, args.mismatch, args.gap), int(args.iddef), args.identity,
+            not args.no_prefilter,
         ),
-        PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint),
+        PairOutput(args.output, kind, args.cigar, args.matrix, args.checkpoint),
     )  # fmt: skip
-    outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
-    do(given, outputs, job, check=check_begin, n_gpus=ALL_GPUS)
+    outputs = {"-o": (args.output, formats), "--checkpoint": (args.checkpoint, [])}
+    do(args, outputs, job, check=check_begin, n_gpus=ALL_GPUS)
 
 
-def _format(given: SimpleNamespace) -> tuple:
+def _format(args: SimpleNamespace) -> tuple:
     """Return (format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
     from ..dispatch import format_of
 
-    if given.matrix is None:
-        if given.kind in _MATRIX:
-            raise click.UsageError(f"--format {given.kind} is for matrices: give --matrix with it")
-        return format_of(given.kind, given.output, kinds_of("pairwise"), "tsv")
-    if given.cigar:
+    if args.matrix is None:
+        if args.kind in _MATRIX:
+            raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
+        return format_of(args.kind, args.output, kinds_of("pairwise"), "tsv")
+    if args.cigar:
         raise click.UsageError("give only one of --matrix and --cigar")
-    if given.kind and given.kind not in _MATRIX:
-        raise click.UsageError(f"a matrix is npz or PHYLIP: leave out --format {given.kind}")
-    if given.identity > 0:
+    if args.kind and args.kind not in _MATRIX:
+        raise click.UsageError(f"a matrix is npz or PHYLIP: leave out --format {args.kind}")
+    if args.identity > 0:
         raise click.UsageError("--matrix writes every pair: leave out --id")
-    kind, formats = format_of(given.kind, given.output, _MATRIX, "phylip")
-    if kind == "phylip" and given.other:
+    kind, formats = format_of(args.kind, args.output, _MATRIX, "phylip")
+    if kind == "phylip" and args.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
     return kind, formats

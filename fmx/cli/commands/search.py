@@ -22,18 +22,18 @@ READS, PAIRS = "Reads", "Pairs"  # headings of --help
 _BASES = options.Number(0, 2**31)
 
 
-def reading_of(given: SimpleNamespace) -> dict:
+def reading_of(args: SimpleNamespace) -> dict:
     """Return the fields of MapOptions from the options for reads.  Raises UsageError."""
-    if given.start and given.trim5:
+    if args.start and args.trim5:
         raise click.UsageError("give only one of --start and --trim5")
     from ...input.reads import WHOLE, Trim
 
-    begin = given.start - 1 if given.start else given.trim5 or 0
-    trim, least = Trim(begin, given.trim3 or 0, given.length or WHOLE.most), given.min_length or 0
-    found = {"skip": given.skip or 0, "first": given.first}
-    if given.collapse:
-        return {**found, "collapse": trim, "trim": Trim(least=least)}
-    return {**found, "trim": trim._replace(least=least)}
+    begin = args.start - 1 if args.start else args.trim5 or 0
+    trim, least = Trim(begin, args.trim3 or 0, args.length or WHOLE.most), args.min_length or 0
+    fields = {"skip": args.skip or 0, "first": args.first}
+    if args.collapse:
+        return {**fields, "collapse": trim, "trim": Trim(least=least)}
+    return {**fields, "trim": trim._replace(least=least)}
 
 
 class HitCount(options.Number):
@@ -139,52 +139,54 @@ reading = options.group(
 )  # fmt: skip
 
 
-def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | None":
+def pairing_of(args: SimpleNamespace, has_mates: bool = False) -> "Pairing | None":
     """The Pairing if reads are pairs, else None; ``has_mates``: a sample sheet names files with mates 2.
 
     Raises UsageError.
     """
-    chosen = [name for name in _ORIENTATIONS if vars(given)[name]]
-    if not (given.mates1 or given.mates2 or given.interleaved or has_mates):
-        asked = [
+    chosen = [name for name in _ORIENTATIONS if vars(args)[name]]
+    if not (args.mates1 or args.mates2 or args.interleaved or has_mates):
+        for_pairs = [
             *chosen,
-            *(["max-insert"] * (given.most is not None)),
-            *(["min-insert"] * (given.least is not None)),
+            *(["max-insert"] * (args.most is not None)),
+            *(["min-insert"] * (args.least is not None)),
         ]
-        if asked:
-            raise click.UsageError(f"--{asked[0]} needs pairs: give them as -1 and -2, or with --interleaved")
+        if for_pairs:
+            raise click.UsageError(
+                f"--{for_pairs[0]} needs pairs: give them as -1 and -2, or with --interleaved"
+            )
         return None
     if len(chosen) > 1:
         raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
-    least, most = given.least or 0, MOST if given.most is None else given.most
+    least, most = args.least or 0, MOST if args.most is None else args.most
     if least > most:
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
-    _check_files(given, has_mates)
-    if given.collapse:
+    _check_files(args, has_mates)
+    if args.collapse:
         raise click.UsageError("--collapse works on single reads only, not on pairs")
     from ...search.pairs.proper import Pairing
 
-    return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
+    return Pairing((*chosen, "fr")[0], least, most, args.interleaved)
 
 
-def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
+def _check_files(args: SimpleNamespace, has_mates: bool) -> None:
     """Raise UsageError unless each file with mates 1 has one with mates 2."""
-    if given.interleaved:
-        if given.mates1 or given.mates2 or has_mates:
+    if args.interleaved:
+        if args.mates1 or args.mates2 or has_mates:
             other = "the mates columns" if has_mates else "-1 and -2"
             raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
         return
-    if len(given.mates1) != len(given.mates2):
-        if not given.mates1:
+    if len(args.mates1) != len(args.mates2):
+        if not args.mates1:
             raise click.UsageError("-2 is given without -1: name the files of first mates with -1")
-        if not given.mates2:
+        if not args.mates2:
             raise click.UsageError("-1 is given without -2: name the files of second mates with -2")
-        one, two = n_of(len(given.mates1), "file"), len(given.mates2)
+        one, two = n_of(len(args.mates1), "file"), len(args.mates2)
         raise click.UsageError(
             f"-1 has {one} but -2 has {two}: give one file with second mates for each file with first mates"
         )
     advice = "; if it holds both mates, use --interleaved"
-    options.refuse_same_mates(given.mates1, given.mates2, advice)
+    options.refuse_same_mates(args.mates1, args.mates2, advice)
 
 
 def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
@@ -193,8 +195,8 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
     from ...machines.progress import Progress
 
     for reads in inputs:
-        if found := swapped(reads.first, reads.second) if reads.second else advice(reads.first):
-            Progress(quiet, warns=True).warn(found)
+        if advice_of_mates := swapped(reads.first, reads.second) if reads.second else advice(reads.first):
+            Progress(quiet, warns=True).warn(advice_of_mates)
 
 
 @options.command
@@ -237,7 +239,7 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
 @writing
 @options.sharing
 @options.searching
-def command(given: SimpleNamespace) -> None:
+def command(args: SimpleNamespace) -> None:
     """Map reads to an index.
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. Records are
@@ -250,53 +252,51 @@ def command(given: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x ref.fmx -a --mismatches 1 --strata reads.fq.gz > hits.sam
     """
-    for name in given.reads:
+    for name in args.reads:
         if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
             raise click.UsageError(f"no file {name}; to search for a sequence, use 'fmx locate -p {name}'")
-    named = (given.output, given.counts, given.screen, given.al, given.un, *given.reports)
+    named = (args.output, args.counts, args.screen, args.al, args.un, *args.reports)
     for path in filter(None, named):
-        if found := re.search(r"\{\w*\}", path):
-            if not given.samples:
-                raise click.UsageError(f"{path}: {found[0]} in the name of an output needs --samples")
-            if found[0] != "{sample}":
+        if field := re.search(r"\{\w*\}", path):
+            if not args.samples:
+                raise click.UsageError(f"{path}: {field[0]} in the name of an output needs --samples")
+            if field[0] != "{sample}":
                 raise click.UsageError(f"{path}: the place for the name of the sample is {{sample}}")
-    files = (*given.reads, *given.mates1, *given.mates2)
-    is_plain = (
-        not (given.mismatches or given.collapse or given.shard or given.comments) and given.first is None
-    )
-    if given.engine == "auto" and is_plain and is_large(files):
-        wake(given.device or 0)
-    if given.mismatches:
+    files = (*args.reads, *args.mates1, *args.mates2)
+    is_plain = not (args.mismatches or args.collapse or args.shard or args.comments) and args.first is None
+    if args.engine == "auto" and is_plain and is_large(files):
+        wake(args.device or 0)
+    if args.mismatches:
         keep_freed()  # each thread needs large arrays for words again and again
-    if given.report_all and given.limit != 1:
+    if args.report_all and args.limit != 1:
         raise click.UsageError("give only one of -a and -k")
     samples = []
-    if given.samples:
+    if args.samples:
         from ...guides.samples import read_sheet
         from ..samples import jobs_of
 
-        samples = read_sheet(given.samples)
+        samples = read_sheet(args.samples)
     has_mates = bool(samples and samples[0].second)
-    lie = pairing_of(given, has_mates)
-    output, outputs_of = output_of(given, has_mates or bool(given.mates1))
-    if given.strata and not given.mismatches:
+    lie = pairing_of(args, has_mates)
+    output, outputs_of = output_of(args, has_mates or bool(args.mates1))
+    if args.strata and not args.mismatches:
         raise click.UsageError("--strata needs --mismatches 1 or 2")
     from ...jobs.search import ReadInput, SearchJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
     from ..dispatch import do, index_of
 
-    limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
-    policy = SelectionPolicy(0 if output.kind == "nothing" else limit, given.at_most or ALL, seed)
-    counts_all = bool(given.report_all or given.at_most or output.counts or output.screen or output.report)
-    counts_all |= bool(lie) or given.nh == "total" or output.kind not in ("sam", "bam", "cram")
-    near = Near(given.mismatches, strata=given.strata, counts_all=counts_all) if given.mismatches else None
-    tags = "*" if given.comments else "RG"
-    reads = ReadInput(given.mates1 or given.reads, given.mates2, given.reference, tags=tags)
-    wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
-    job = SearchJob(index_of(given), reads, wanted, output)
-    jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))
-    tables = [given.samples] if samples else []
-    do(given, outputs, *map(with_report, jobs), tables=tables)
-    if not given.interleaved:
-        warn_of_mates((each.reads for each in jobs), given.quiet)
+    limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
+    policy = SelectionPolicy(0 if output.kind == "nothing" else limit, args.at_most or ALL, seed)
+    counts_all = bool(args.report_all or args.at_most or output.counts or output.screen or output.report)
+    counts_all |= bool(lie) or args.nh == "total" or output.kind not in ("sam", "bam", "cram")
+    near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
+    tags = "*" if args.comments else "RG"
+    reads = ReadInput(args.mates1 or args.reads, args.mates2, args.reference, tags=tags)
+    mapping = MapOptions(policy, options.strands_of(args), near=near, pairing=lie, **reading_of(args))
+    job = SearchJob(index_of(args), reads, mapping, output)
+    jobs, outputs = jobs_of(args, samples, job, outputs_of) if samples else ([job], outputs_of(output))
+    tables = [args.samples] if samples else []
+    do(args, outputs, *map(with_report, jobs), tables=tables)
+    if not args.interleaved:
+        warn_of_mates((each.reads for each in jobs), args.quiet)
