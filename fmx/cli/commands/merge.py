@@ -33,21 +33,17 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 @options.group(
     "Tables and reports",
     click.option(
-        "--counts",
-        type=click.Path(),
-        metavar="FILE",
+        "--counts", type=click.Path(), metavar="FILE",
         help="Also write a table of reads and hits per contig.",
     ),
     click.option(
-        "--screen",
-        type=click.Path(),
-        metavar="FILE",
+        "--screen", type=click.Path(), metavar="FILE",
         help="Also write the table of reads per combination of groups or indexes.",
     ),
     click.option("--al", type=click.Path(), metavar="FILE", help="Also write the mapped reads, unchanged."),
     click.option("--un", type=click.Path(), metavar="FILE", help="Also write the unmapped reads, unchanged."),
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
-)
+)  # fmt: skip
 @options.quiet
 def command(args: SimpleNamespace) -> None:
     """Merge the shards of a run.

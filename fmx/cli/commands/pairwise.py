@@ -18,18 +18,11 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @options.group(
     "Alignment",
     click.option(
-        "--id",
-        "identity",
-        type=options.Number(*limits.SHARE, float),
-        default=0.0,
-        show_default=True,
+        "--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0, show_default=True,
         help="Report only pairs of at least this identity, 0 to 1.",
     ),
     click.option(
-        "--iddef",
-        type=_DEFINITIONS,
-        default="1",
-        show_default=True,
+        "--iddef", type=_DEFINITIONS, default="1", show_default=True,
         help="Definition of identity, numbered as in vsearch: matches / shorter sequence (0), / alignment "
         "(1 and 4), / alignment without terminal gaps (2); 1 - (mismatches + gap openings) / longer "
         "sequence (3).",
@@ -39,12 +32,11 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of each base in a gap."),
     options.rare(
         click.option(
-            "--no-prefilter",
-            is_flag=True,
+            "--no-prefilter", is_flag=True,
             help="Align all pairs; by default, those that share too few k-mers to reach --id are skipped.",
         ),
     ),
-)
+)  # fmt: skip
 @options.group(
     "Output",
     options.output,

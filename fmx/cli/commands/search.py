@@ -207,34 +207,27 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
 @options.group(
     "Hits",
     click.option(
-        "-k",
-        "limit",
-        type=HitCount(*limits.COUNT),
-        default=1,
-        show_default=True,
+        "-k", "limit", type=HitCount(*limits.COUNT), default=1, show_default=True,
         help="Report up to N hits per read.",
     ),
     click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
     click.option(
-        "-m",
-        "at_most",
-        type=options.COUNT,
-        metavar="N",
+        "-m", "at_most", type=options.COUNT, metavar="N",
         help="Treat reads with more than N occurrences as unmapped.",
     ),
     options.mismatches,
     click.option(
-        "--strata", is_flag=True, help="Report only the hits, or proper pairs, with the fewest mismatches."
+        "--strata", is_flag=True,
+        help="Report only the hits, or proper pairs, with the fewest mismatches.",
     ),
     options.rare(
         click.option(
-            "--seed",
-            type=options.Number(*limits.SEED),
+            "--seed", type=options.Number(*limits.SEED),
             help="Choose the reported hits at random, not the first; the same N gives the same hits.",
-        )
+        ),
     ),
     options.strands,
-)
+)  # fmt: skip
 @pairing
 @writing
 @options.sharing
