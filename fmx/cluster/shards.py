@@ -14,10 +14,9 @@ from typing import BinaryIO
 
 from ..errors import DeviceError, n_of
 from ..input.streams import named_output
-from ..jobs import Cache, Context, IndexedJob, Job, Resources, cache_for
+from ..jobs import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
-from ..jobs.messages import say_shards
 from ..jobs.run import Part
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS

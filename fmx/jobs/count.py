@@ -24,9 +24,8 @@ from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import Run
 from ..system.files import PLACE
-from . import Context, Job
+from . import Context, Job, say_run
 from .identity import identity
-from .messages import say_run
 
 if TYPE_CHECKING:
     from .identity import Manifest

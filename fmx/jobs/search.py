@@ -12,8 +12,7 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
-from .messages import say_run
+from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute, say_run
 
 if TYPE_CHECKING:
     from ..search.summary import PairSummary, Summary

@@ -128,10 +128,10 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments into the context.  Raises UsageError."""
-        args = list(args)
+        words = list(args)
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            self.refuse_repeats(ctx, args)
+            self.refuse_repeats(ctx, words)
         return rest
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
@@ -196,7 +196,7 @@ def help_all(params: Iterable[click.Parameter] = ()) -> click.Option:
 
 
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
-    """Make a click command of a function that takes all values as one object: ``given.threads`` and so on.
+    """Make a click command of a function that takes all values as one object: ``args.threads`` and so on.
 
     A command without options for machines or a reference gets default values for them.  The function's
     docstring is the help; lines after "Examples:" are its examples.

@@ -1,4 +1,4 @@
-"""Output formats: one file per format, used by every command that writes it.
+"""Output formats: one file per format, used by every command that writes it; and how pieces become a file.
 
 To add a format, write its file and add a line to FORMATS (docs/adding.md).  The commands that offer the
 format need these functions in the file; each returns (writer, bytes before the first record):
@@ -11,9 +11,12 @@ format need these functions in the file; each returns (writer, bytes before the 
 queries that are matched; ``names``, ``lengths``: those of queries and of targets.
 """
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,3 +63,34 @@ class Aside(NamedTuple):
     @property
     def nbytes(self) -> int:
         return len(self.piece)
+
+
+@dataclass(frozen=True)
+class Container:
+    """How the pieces of an output become a file: one after another, unchanged.
+
+    The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  To
+    add one, write a frozen dataclass of JSON types, which shards store, let ``container`` choose it, and name
+    its module in CONTAINERS; tests/test_every_output.py tests all of them.
+    """
+
+    @property
+    def part(self) -> "Container":
+        """How a shard stores its pieces."""
+        return PLAIN
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[Any]:
+        """Open what takes pieces with ``write``; they appear at ``path`` at the end.  Raises OutputError."""
+        from ..input.streams import whole_output  # not for help
+
+        return whole_output(path)
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """Yield the pieces of a file, which need not be those that were written, but make the same file.
+
+        Not for PLAIN, as pieces may have any length.
+        """
+        raise NotImplementedError
+
+
+PLAIN = Container()

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from ..input import PairedFiles, spans
 from ..input.read_range import InputRange, ReadRange
 from ..input.streams import STANDARD, is_special, named_output, whole_output
-from . import Aside
-from .container import PLAIN, Container
+from . import PLAIN, Aside, Container
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 CONTAINERS = {
-    "Container": "fmx.output.container", "Samtools": "fmx.output.formats.bam",
+    "Container": "fmx.output", "Samtools": "fmx.output.formats.bam",
     "ParquetTable": "fmx.output.formats.parquet", "SparseMatrix": "fmx.output.formats.matrix",
     "SquareMatrix": "fmx.output.formats.matrix",
 }  # fmt: skip

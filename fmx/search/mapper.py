@@ -13,7 +13,6 @@ import numpy as np
 from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import trimmed
-from ..input.weights import weights_of
 from ..machines.jobs import runs
 from . import FormatsHits
 from .engines import cpu
@@ -140,7 +139,11 @@ class Mapper:
 
     def weights_of(self, batch: "ReadBatch") -> np.ndarray:
         """Return the number of copies of each read of a batch, int64[n_reads]."""
-        return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
+        if not self.options.collapse:
+            return np.ones(batch.length.size, np.int64)
+        from ..input.weights import weights_of
+
+        return weights_of(batch)
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
         """Yield (start, Hits) for runs of reads with up to ``hits`` occurrences to locate, or one read."""

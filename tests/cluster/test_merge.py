@@ -17,8 +17,7 @@ from fmx.jobs.merge import check_beside, in_order, manifests, merge, outputs_of
 from fmx.jobs.shard import ShardRun
 from fmx.machines.progress import Wall
 from fmx.mem.matching import MemSummary
-from fmx.output import run
-from fmx.output.container import PLAIN, Container
+from fmx.output import PLAIN, Container, run
 from fmx.output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 

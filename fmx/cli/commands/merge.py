@@ -57,11 +57,11 @@ def command(args: SimpleNamespace) -> None:
     fmx merge hits.d -o hits.bam --counts counts.tsv
     """
     from ...guides.outputs import CountOutput
+    from ...jobs import say_shards
     from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
-    from ...jobs.messages import say_shards
     from ...machines.progress import Progress
-    from ...output.container import PLAIN
+    from ...output import PLAIN
     from ...output.formats.bam import Samtools
     from ...output.run import as_fields
     from ..dispatch import check_places, format_of, kind_of

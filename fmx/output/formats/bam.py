@@ -23,8 +23,7 @@ from ...index.reference import contig_of, position_of_key
 from ...input import alignments
 from ...input.streams import STANDARD, descriptor_of, is_special, named_output
 from ...system.files import DraftFolder, sync_names, sync_tree
-from .. import put
-from ..container import Container
+from .. import Container, put
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,

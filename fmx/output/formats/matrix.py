@@ -19,8 +19,7 @@ from ...compiler.functions import compiled
 from ...errors import UnsupportedError
 from ...index.reference import blocks_by_group, place_of
 from ...input.streams import whole_output
-from .. import put
-from ..container import Container
+from .. import Container, put
 from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...errors import OutputError, installed
 from ...input.streams import whole_output
+from .. import Container
 from ..columns import BinaryHits, columns_of, renumbered
-from ..container import Container
 from ..hits import HitWriter
 from ..records import contigs_of
 from .tsv import HITS, NEAR
