@@ -30,8 +30,8 @@ from ..index.fm_index import load_lcp
 from ..index.reference import Blocks, find_block
 from ..machines.jobs import run_all, spans
 from .matches import put_in_order
+from .seeds import Subquery, compare, symbol
 from .strands import collect, collected, seek, take
-from .windows import Subquery, compare, symbol
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex

@@ -40,8 +40,8 @@ from ..index.sparse.table import (
 )
 from ..input.dna import reverse_complement, symbols
 from .matches import put_in_order
+from .seeds import extend, first_window, n_windows, step_of
 from .strands import Matches, Strands, collect, collected, seek, take
-from .windows import extend, first_window, n_windows, step_of
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
