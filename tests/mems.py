@@ -15,7 +15,7 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
 from fmx.mem.matching import ALL, IN_BOTH, JoinedMatchers
 from fmx.mem.mummergpu import MummerGpu, Segment
-from fmx.mem.strands import Matcher, Matches, Strands, collect, collected, seek
+from fmx.mem.strands import Matcher, Matches, Strands, collected
 
 
 def mummergpu(letters, least) -> MummerGpu:
@@ -43,7 +43,7 @@ def matches_of(matcher, strands, anchors, slice_size=None) -> list:
         stop = min(start + (slice_size or anchors.lo.size), anchors.lo.size)
         room = int((anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop]).sum())
         matches = Matches(*(np.empty(room, np.int64) for _ in Matches._fields))
-        n = collect(matcher, strands, anchors, start, stop, matches)
+        n = matcher.collect(strands, anchors, start, stop, matches)
         found += zip(*(column[:n].tolist() for column in matches), strict=True)
     return found
 
@@ -55,7 +55,7 @@ class InSlices(NamedTuple):
     n_rows: int
 
     def slices(self, strands):
-        return collected(self.matcher, strands, seek(self.matcher, strands), n_rows=self.n_rows)
+        return collected(self.matcher, strands, self.matcher.seek(strands), n_rows=self.n_rows)
 
 
 def in_slices(matcher, n_rows):

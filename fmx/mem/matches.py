@@ -38,13 +38,16 @@ def put_in_order(matches, start, stop, strand, counts):
     """
     pairs, other = KeyValues(matches.position, matches.length), KeyValues(matches.text, matches.strand)
     if stop - start < _MANY:
-        pairs = sort_pairs(pairs, other, start, stop)
+        pairs = _sort_pairs(pairs, other, start, stop)
     else:
         differ = differing(pairs.keys, start, stop)
         for digit in range(8):
             shift = np.uint64(8 * digit)
             if digit_of(differ, shift):
-                _sort_by_digit(pairs, other, start, stop, shift, counts)
+                lay_out_digits(pairs.keys, start, stop, shift, counts)
+                for j in range(start, stop):
+                    to = next_place(counts, at(pairs.keys, j), shift)
+                    other.keys[to], other.values[to] = at(pairs.keys, j), at(pairs.values, j)
                 pairs, other = other, pairs
     for j in range(start, stop):
         key, length = pairs.keys[j], pairs.values[j]
@@ -53,11 +56,8 @@ def put_in_order(matches, start, stop, strand, counts):
 
 
 @inlined
-def sort_pairs(pairs, other, start, stop):
-    """Merge sort pairs start to stop by key.
-
-    Return these KeyValues or ``other``, whichever has the result.
-    """
+def _sort_pairs(pairs, other, start, stop):
+    """Merge sort pairs start to stop by key; return whichever of the KeyValues has the result."""
     for first in range(start, stop, _RUN):
         sort_few(pairs.keys, pairs.values, first, min(first + _RUN, stop))
     width = _RUN
@@ -81,15 +81,6 @@ def _merge(pairs, other, first, middle, last):
         j += 1 - left
 
 
-@inlined
-def _sort_by_digit(pairs, other, start, stop, shift, counts):
-    """Distribute pairs into ``other`` by one digit of their keys; the sort is stable."""
-    lay_out_digits(pairs.keys, start, stop, shift, counts)
-    for j in range(start, stop):
-        to = next_place(counts, at(pairs.keys, j), shift)
-        other.keys[to], other.values[to] = at(pairs.keys, j), at(pairs.values, j)
-
-
 # Uniqueness of matches in the reference and in the query: MUMmer's --mumreference and --mum.
 #
 # A match is unique in the reference if its bases occur there once; the other strand does not count. It is
@@ -106,13 +97,18 @@ def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches)
     is_first[1:] = (np.diff(matches.strand) != 0) | (np.diff(matches.position) != 0)
     starts = np.flatnonzero(is_first)
     longest = np.maximum.reduceat(matches.length, starts)
-    found = take(matches, matches.length == np.repeat(longest, np.diff(np.append(starts, n))))
-    patterns = _patterns_of(strands, found)
-    n_occurrences = np.zeros(found.length.size, np.int64)
+    matches = take(matches, matches.length == np.repeat(longest, np.diff(np.append(starts, n))))
+    # Their bases as patterns 2i; the reverse complements, 2i + 1, are not searched.
+    length = np.zeros(2 * matches.length.size, np.int64)
+    length[::2] = matches.length
+    first = np.append(0, np.cumsum(np.repeat((matches.length + WORD - 1) // WORD, 2)))
+    patterns = Patterns(np.zeros(first[-1] + 1, np.uint64), first[:-1], length)
+    _copy(strands, matches, patterns)
+    n_occurrences = np.zeros(matches.length.size, np.int64)
     for search in searchers:
         intervals = search(patterns)
         n_occurrences += (intervals.hi - intervals.lo)[::2]
-    return take(found, n_occurrences == 1)
+    return take(matches, n_occurrences == 1)
 
 
 def in_query(strands: "Strands", matches: Matches) -> Matches:
@@ -124,24 +120,11 @@ def in_query(strands: "Strands", matches: Matches) -> Matches:
     order = np.lexsort((-matches.length, matches.text, row))
     far = row * (end.max(initial=0) + 1) + end
     reached = np.maximum.accumulate(far[order])
-    held = np.zeros(order.size, np.bool_)
-    held[1:] = far[order][1:] <= reached[:-1]
-    twice = held[1:] & (far[order][1:] == far[order][:-1]) & (np.diff(matches.text[order]) == 0)
-    held[:-1] |= twice
-    alone = np.empty(order.size, np.bool_)
-    alone[order] = ~held
-    return take(matches, alone)
-
-
-def _patterns_of(strands: "Strands", matches: Matches) -> Patterns:
-    """Return the bases of the matches as patterns 2i; their reverse complements, 2i + 1, are not searched."""
-    first = np.zeros(2 * matches.length.size + 1, np.int64)
-    np.cumsum(np.repeat((matches.length + WORD - 1) // WORD, 2), out=first[1:])
-    length = np.zeros(2 * matches.length.size, np.int64)
-    length[::2] = matches.length
-    patterns = Patterns(np.zeros(first[-1] + 1, np.uint64), first[:-1], length)
-    _copy(strands, matches, patterns)
-    return patterns
+    contained = np.zeros(order.size, np.bool_)
+    contained[1:] = far[order][1:] <= reached[:-1]
+    twice = contained[1:] & (far[order][1:] == far[order][:-1]) & (np.diff(matches.text[order]) == 0)
+    contained[:-1] |= twice
+    return take(matches, np.sort(order[~contained]))
 
 
 @compiled

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ class Flood:
     def __init__(self, say: Callable[[str], None], least: int, n_strands: int) -> None:
         self._say, self._least, self._n_strands = say, least, n_strands
         self._n_matches = self._n_bytes = self._n_starts = 0
-        self._is_told, self._lock = False, threading.Lock()
+        self._has_warned, self._lock = False, threading.Lock()
 
     def see(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
         """Add ``n_matches`` in ``n_bytes`` of lines, which start in ``n_starts`` positions of strands."""
@@ -44,9 +45,9 @@ class Flood:
             self._n_matches, self._n_bytes = self._n_matches + n_matches, self._n_bytes + n_bytes
             self._n_starts += n_starts
             is_many = self._n_matches >= max(LEAST, MANY * self._n_starts + 1)
-            if self._is_told or not is_many:
+            if self._has_warned or not is_many:
                 return
-            self._is_told = True
+            self._has_warned = True
         n_starts = max(self._n_starts, 1)
         n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
         self._say(
@@ -123,7 +124,7 @@ def join(index: "FMIndex | JoinedIndex", matchers: list[Matcher]) -> Matcher:
 
 
 def _places(matches: Matches) -> np.ndarray:
-    """Return the places where matches start as one number each, ascending."""
+    """Return the places (strand, position) where matches start as one number each, ascending."""
     return (matches.strand << 32) | matches.position
 
 
@@ -211,13 +212,6 @@ class FormatsMatches(Protocol):
         """Note that a piece has been written."""
 
 
-class QueryShare(NamedTuple):
-    """A part of a span of queries, done by a Finder of any worker: ``how(finder, emit, *what)``."""
-
-    how: Callable
-    what: tuple
-
-
 class Finder:
     """Turns chunks of queries into pieces of output, with one index and one set of options.
 
@@ -241,32 +235,22 @@ class Finder:
         numbers = range(len(index.parts)) if options.unique else ()
         self.searchers = [part_on_cpu(index, number).search for number in numbers]
 
-    def matches_of(self, strands: Strands) -> Iterable[Any]:
+    def matches_of(self, strands: Strands) -> Iterator[Matches]:
         """Yield the Matches of strands; with ``unique``, only those that are unique in the reference."""
-        found = self._timed_steps("match", self.matcher.slices(strands))
-        if self.options.unique:
-            return (in_reference(self.searchers, strands, matches) for matches in found)
-        return found
-
-    def _timed_steps(self, stage: str, source: Iterator) -> Iterator[Matches]:
-        """Yield the items of an iterator and measure the time to make them."""
-        source = iter(source)
+        slices = iter(self.matcher.slices(strands))
         while True:
-            with self.timed(stage):
-                found = next(source, None)
-            if found is None:
+            with self.timed("match"):
+                matches = next(slices, None)
+            if matches is None:
                 return
-            yield found
+            yield in_reference(self.searchers, strands, matches) if self.options.unique else matches
 
     def lines(
-        self, emit: Emit, batch: "ReadBatch", strands: Strands, found: Iterable[Any], rows: tuple[int, int]
+        self, emit: Emit, batch: "ReadBatch", strands: Strands, slices: Iterable[Any], rows: tuple[int, int]
     ) -> MemSummary:
-        """Emit the lines of Matches with the header lines of ``rows``.
-
-        Return the MemSummary of the matches.
-        """
-        (row, last_row), seen, far = rows, MemSummary(), StartCounter(strands)
-        for matches in found:
+        """Emit the lines of Matches with the header lines of ``rows``; return their MemSummary."""
+        (row, last_row), counts, far = rows, MemSummary(), StartCounter(strands)
+        for matches in slices:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
             piece = self._format(batch, strands, matches, (row, stop))
@@ -274,39 +258,39 @@ class Finder:
                 self.flood.see(n, len(piece), far.starts(matches))
             emit(piece)
             row = stop
-            seen.add(MemSummary(matches=n, match_lengths=self._lengths_of(matches)))
+            counts.add(MemSummary(matches=n, match_lengths=self._lengths_of(matches)))
             if self.options.counts_lengths:
-                seen.add(MemSummary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
+                counts.add(MemSummary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
         if self.flood:
             self.flood.see(0, 0, far.rest())
-        return seen
+        return counts
 
-    def _format(self, *given: Any) -> Any:
+    def _format(self, *batch: Any) -> Any:
         with self.timed("format"):
-            return self.writer.format(*given)
+            return self.writer.format(*batch)
 
     def _lengths_of(self, things: "ReadBatch | Matches") -> np.ndarray | None:
         """Return the numbers of queries of a batch, or of Matches, by length, if requested."""
         return lengths_of(things.length) if self.options.counts_lengths else None
 
-    def shares(self, chunk: "Chunk") -> Iterator[QueryShare]:
-        """Yield the QueryShares of a chunk, each of which returns a MemSummary."""
+    def shares(self, chunk: "Chunk") -> Iterator[partial]:
+        """Yield the parts of a chunk, each of which any thread calls with Emit, to return a MemSummary."""
         if chunk.data.size < 2 * self.task_size:
-            yield QueryShare(Finder._whole, (chunk,))
+            yield partial(self._whole, chunk)
             return
         batch, strands, counts = self._parse(chunk)
         row, n_rows = 0, 2 * batch.length.size
-        kept: list[Future] = []
+        futures: list[Future] = []
         for first, share in cut(strands, self.task_size):
             if self.options.unique == IN_BOTH:
-                kept.append(Future())
-                yield QueryShare(Finder._keep, (share, first, kept[-1]))
+                futures.append(Future())
+                yield partial(self._find, share, first, futures[-1])
             else:
                 stop = int(share.row[-1]) + 1  # a row's header is written with its first start
-                yield QueryShare(Finder._share, (counts, batch, share, (row, stop)))
+                yield partial(self._share, counts, batch, share, (row, stop))
                 counts, row = MemSummary(), stop
-        yield QueryShare(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
+        yield partial(self._rest, counts, batch, strands, futures, (row, n_rows))
 
     def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, MemSummary]":
         """Return (ReadBatch, Strands, MemSummary of the queries) of a chunk."""
@@ -317,33 +301,34 @@ class Finder:
             counts = MemSummary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
             return batch, make_strands(batch, self.options.strands), counts
 
-    def _whole(self, emit: Emit, chunk: "Chunk") -> MemSummary | None:
+    def _whole(self, chunk: "Chunk", emit: Emit) -> MemSummary:
         batch, strands, counts = self._parse(chunk)
-        return self._share(emit, counts, batch, strands, (0, 2 * batch.length.size))
+        return self._share(counts, batch, strands, (0, 2 * batch.length.size), emit)
 
     def _share(
-        self, emit: Emit, counts: MemSummary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int]
+        self, counts: MemSummary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int], emit: Emit
     ) -> MemSummary:
-        found = self.matches_of(strands)
+        slices: Iterable[Matches] = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
-            found = [in_query(strands, join_matches(found))]  # type: ignore[arg-type]
-        return counts.plus(self.lines(emit, batch, strands, found, rows))
+            slices = [in_query(strands, join_matches(slices))]  # type: ignore[arg-type]
+        return counts.plus(self.lines(emit, batch, strands, slices, rows))
 
-    def _keep(self, emit: Emit, strands: Strands, first: int, kept: Future) -> MemSummary:
-        """Put the matches of strands from ``first`` on into the Future ``kept``, for ``_rest``."""
-        found = empty_matches(0)
+    def _find(self, strands: Strands, first: int, future: Future, emit: Emit) -> MemSummary:
+        """Put the matches of strands from ``first`` on into a Future, for ``_rest``."""
+        matches = empty_matches(0)
         try:
-            found = join_matches(self.matches_of(strands))  # type: ignore[arg-type]
+            matches = join_matches(self.matches_of(strands))
         finally:
-            kept.set_result(found._replace(strand=found.strand + first))
+            future.set_result(matches._replace(strand=matches.strand + first))
         return MemSummary()
 
     def _rest(
-        self, emit: Emit, counts: MemSummary, batch: "ReadBatch", strands: Strands, kept: list, rows: tuple
+        self, counts: MemSummary, batch: "ReadBatch", strands: Strands, futures: list, rows: tuple, emit: Emit
     ) -> MemSummary:
-        """Write the kept matches, after waiting for them, and the remaining header lines."""
-        found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
-        return counts.plus(self.lines(emit, batch, strands, found, rows))
+        """Write the matches of Futures, after waiting for them, and the remaining header lines."""
+        matches = [future.result() for future in futures]
+        slices = [in_query(strands, join_matches(matches))] if futures else ()
+        return counts.plus(self.lines(emit, batch, strands, slices, rows))
 
 
 def compile_all(finder: Finder) -> None:

@@ -31,7 +31,7 @@ from ..index.reference import Blocks, find_block
 from ..machines.jobs import run_all, spans
 from .matches import put_in_order
 from .seeds import Subquery, compare, symbol
-from .strands import collect, collected, seek, take
+from .strands import collected, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -89,7 +89,7 @@ def make_jobs(strands: "Strands", least: int) -> Jobs:
 
 
 @inlined
-def match_job(segment, strands, jobs, least, job, found):
+def match_job(segment, strands, jobs, least, job, longest):
     """Find the longest match of each subquery of a job in a segment."""
     strand = at(jobs.strand, job)
     first, m = at(strands.first, strand), at(strands.length, strand)
@@ -106,8 +106,8 @@ def match_job(segment, strands, jobs, least, job, found):
         else:
             row, length = _binary_search(segment, subquery)
         position = np.int64(at(segment.sa, row))
-        found.row[slot] = np.uint32(row)
-        found.length[slot] = np.uint32(length)
+        longest.row[slot] = np.uint32(row)
+        longest.length[slot] = np.uint32(length)
         i += 1
 
 
@@ -183,7 +183,19 @@ class MummerGpu(NamedTuple):
 
     def slices(self, strands: "Strands") -> Iterator["Matches"]:
         """Yield the Matches of strands in order (strands.Matcher)."""
-        return collected(self, strands, seek(self, strands))
+        return collected(self, strands, self.seek(strands))
+
+    def seek(self, strands: "Strands") -> "Subqueries":
+        """Return the subqueries of all strands that match."""
+        jobs = make_jobs(strands, self.least)
+        longest = match_all(self.segment, strands, jobs, self.least)
+        return subqueries(self.lcp, self.least, jobs, longest)
+
+    def collect(
+        self, strands: "Strands", anchors: "Subqueries", start: int, stop: int, matches: "Matches"
+    ) -> int:
+        """Write the matches of subqueries start to stop; return their number."""
+        return _process(self, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
 class Subqueries(NamedTuple):
@@ -210,65 +222,47 @@ def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
     return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)  # type: ignore[arg-type]
 
 
-@seek.register(MummerGpu)
-def _seek(matcher: MummerGpu, strands: "Strands") -> Subqueries:
-    jobs = make_jobs(strands, matcher.least)
-    found = match_all(matcher.segment, strands, jobs, matcher.least)
-    return subqueries(matcher.lcp, matcher.least, jobs, found)
-
-
-@collect.register(MummerGpu)
-def _collect(
-    matcher: MummerGpu, strands: "Strands", anchors: Subqueries, start: int, stop: int, matches: "Matches"
-) -> int:
-    return _process(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
-
-
 def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
     """Return the longest match of every subquery in a segment, found by one thread."""
-    found = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
-    _match(segment, strands, jobs, np.int64(least), found)
-    return found
+    longest = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
+    _match(segment, strands, jobs, np.int64(least), longest)
+    return longest
 
 
-def subqueries(lcp: LCP, least: int, jobs: Jobs, found: LongestMatches, n_threads: int = 1) -> Subqueries:
+def subqueries(lcp: LCP, least: int, jobs: Jobs, longest: LongestMatches, n_threads: int = 1) -> Subqueries:
     """Return the subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
     shares = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
-    sizes = run_all(_n_matching, [(least, share, found) for share in shares], n_threads)
+    parts = [(longest.length[share.slot[0] : share.slot[-1]],) for share in shares]
+    sizes = run_all(lambda lengths: np.count_nonzero(lengths >= least), parts, n_threads)
     ends = np.append(0, np.cumsum(sizes, dtype=np.int64))
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
     anchors = Subqueries(*(np.empty(ends[-1], dtype) for dtype in dtypes))
     slots = [take(anchors, slice(*span)) for span in pairwise(ends)]
-    work = [(lcp, np.int64(least), share, found, slot) for share, slot in zip(shares, slots, strict=True)]
+    work = [(lcp, np.int64(least), share, longest, slot) for share, slot in zip(shares, slots, strict=True)]
     run_all(_take, work, n_threads)
     return anchors
 
 
-def _n_matching(least: int, jobs: Jobs, found: LongestMatches) -> int:
-    """Return how many subqueries of jobs match."""
-    return int(np.count_nonzero(found.length[jobs.slot[0] : jobs.slot[-1]] >= least))
-
-
 @compiled
-def _match(segment, strands, jobs, least, found):
+def _match(segment, strands, jobs, least, longest):
     for job in range(jobs.strand.size):
-        match_job(segment, strands, jobs, least, job, found)
+        match_job(segment, strands, jobs, least, job, longest)
 
 
 @compiled
-def _take(lcp, least, jobs, found, anchors):
+def _take(lcp, least, jobs, longest, anchors):
     """Write the subqueries of jobs that match, and their rows, found by scanning the LCP array."""
     n = 0
     for job in range(jobs.strand.size):
         shift = jobs.begin[job] - jobs.slot[job]
         for slot in range(jobs.slot[job], jobs.slot[job + 1]):
-            if slot + _AHEAD < found.row.size and found.length[slot + _AHEAD] >= least:
-                prefetch(lcp.small, np.int64(found.row[slot + _AHEAD]))
-            if found.length[slot] >= least:
-                lo = np.int64(found.row[slot])
+            if slot + _AHEAD < longest.row.size and longest.length[slot + _AHEAD] >= least:
+                prefetch(lcp.small, np.int64(longest.row[slot + _AHEAD]))
+            if longest.length[slot] >= least:
+                lo = np.int64(longest.row[slot])
                 hi = lo + 1
-                anchors.row[n], anchors.length[n] = lo, found.length[slot]
+                anchors.row[n], anchors.length[n] = lo, longest.length[slot]
                 while lcp_below(lcp, lo, least) == least:
                     lo -= 1
                 while hi < lcp.small.size and lcp_below(lcp, hi, least) == least:
@@ -316,9 +310,7 @@ def _scan(matcher, strands, anchors, a, matches, n):
 def _note(matcher, i, before, row, length, matches, n):
     """Write a match of subquery i in the form of matches.py, unless it extends to the left.
 
-    Return the next n.
-
-    ``before``: the symbol before the subquery.
+    Return the next n. ``before``: the symbol before the subquery.
     """
     text = np.int64(matcher.segment.sa[row])
     if text > 0 and symbol(matcher.segment.words, 0, text - 1) == before:

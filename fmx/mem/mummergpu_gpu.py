@@ -61,8 +61,8 @@ def divide(n_text: int, shared: int, room: int, n_streams: int = 1) -> Division:
     would leave less room for suffixes. Raises DeviceError.
     """
     rest = memory_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
-    wanted = QUERY_BYTES * n_streams
-    if rest < max(4 * wanted, wanted + SUFFIX_BYTES * n_text):
+    of_all = QUERY_BYTES * n_streams
+    if rest < max(4 * of_all, of_all + SUFFIX_BYTES * n_text):
         n_streams = 1
     queries = min(QUERY_BYTES * n_streams, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
@@ -126,19 +126,19 @@ def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
 
 
 def merge(
-    segment: Segment, rank: np.ndarray, found: LongestMatches, whole: LongestMatches, n_threads: int = 1
+    segment: Segment, rank: np.ndarray, longest: LongestMatches, whole: LongestMatches, n_threads: int = 1
 ) -> None:
-    """Merge the matches ``found`` in a segment into ``whole`` where they are longer (same subqueries)."""
-    cuts = [slice(*span) for span in spans(found.row.size, n_threads)]
-    run_all(_merge, [(segment, rank, take(found, cut), take(whole, cut)) for cut in cuts], n_threads)
+    """Merge the matches ``longest`` in a segment into ``whole`` where they are longer (same subqueries)."""
+    cuts = [slice(*span) for span in spans(longest.row.size, n_threads)]
+    run_all(_merge, [(segment, rank, take(longest, cut), take(whole, cut)) for cut in cuts], n_threads)
 
 
 @compiled
-def _merge(segment, rank, found, whole):
-    for slot in range(found.row.size):
-        if found.length[slot] > whole.length[slot]:
-            whole.length[slot] = found.length[slot]
-            whole.row[slot] = rank[segment.sa[found.row[slot]]]
+def _merge(segment, rank, longest, whole):
+    for slot in range(longest.row.size):
+        if longest.length[slot] > whole.length[slot]:
+            whole.length[slot] = longest.length[slot]
+            whole.row[slot] = rank[segment.sa[longest.row[slot]]]
 
 
 # The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing by threads of the CPU.
@@ -160,15 +160,15 @@ class Round(NamedTuple):
 
     strands: Strands
     jobs: Jobs
-    found: LongestMatches
+    longest: LongestMatches
 
 
 @kernel
-def match_kernel(segment, strands, jobs, least, found):
+def match_kernel(segment, strands, jobs, least, longest):
     """Find the longest match of each subquery in a Segment, one thread per job."""
     job = thread_index()
     if job < jobs.strand.size:
-        match_job(segment, strands, jobs, least, job, found)
+        match_job(segment, strands, jobs, least, job, longest)
 
 
 class GpuMummer:
@@ -189,8 +189,8 @@ class GpuMummer:
             n = self.segments[0].sa.size
             self._room = [gpu.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
             self._text = gpu_search.upload(whole.words), gpu_search.upload(whole.blocks)
-            self._held: Any = None, None
-            self._bring(self.segments[0])
+            self._resident: Any = None, None
+            self._loaded(self.segments[0])
         one, word = np.ones(1, np.int64), np.zeros(host.least // WORD + 2, np.uint64)
         with _COMPILING:
             self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
@@ -203,31 +203,31 @@ class GpuMummer:
         """Return the subqueries of strands that match, and their rows."""
         jobs, arrays = make_jobs(strands, self.least), self.desks.take()
         n = int(jobs.slot[-1])
-        found = LongestMatches(*(arrays(name, n, np.uint32)[:n] for name in LongestMatches._fields))
-        self.search(strands, jobs, found)
-        anchors = subqueries(self.host.lcp, self.least, jobs, found, self.n_threads)
+        longest = _longest(arrays, n)
+        self.search(strands, jobs, longest)
+        anchors = subqueries(self.host.lcp, self.least, jobs, longest, self.n_threads)
         self.desks.give_back(arrays)
         return anchors
 
-    def search(self, strands: Strands, jobs: Jobs, found: LongestMatches) -> None:
-        """Find a longest match of each subquery in the whole suffix array; ``found`` is in pinned memory."""
-        work = [_round(strands, jobs, found, *cut) for cut in rounds(strands, jobs, self.division)]
+    def search(self, strands: Strands, jobs: Jobs, longest: LongestMatches) -> None:
+        """Find a longest match of each subquery in the whole suffix array; ``longest`` is pinned."""
+        work = [_round(strands, jobs, longest, *cut) for cut in rounds(strands, jobs, self.division)]
         if len(self.segments) == 1:
             self._match_all(self.segments[0], work)
         elif work:
-            found.length[:] = 0
+            longest.length[:] = 0
             with self._one_at_a_time:
-                last_first = self._held[0] is self.segments[-1]
+                last_first = self._resident[0] is self.segments[-1]
                 for segment in reversed(self.segments) if last_first else self.segments:
                     self._match_all(segment, work)
 
     def _match_all(self, segment: Segment, work: Sequence[Round]) -> None:
-        there = self._bring(segment)
+        on_gpu = self._loaded(segment)
         for queries in work:
-            self.streams.run(self._match, segment, there, queries)
+            self.streams.run(self._match, segment, on_gpu, queries)
 
-    def _match(self, stream: "GpuStream", segment: Segment, there: Segment, queries: Round) -> None:
-        """Match a Round in a segment; ``there`` is its copy on the GPU."""
+    def _match(self, stream: "GpuStream", segment: Segment, on_gpu: Segment, queries: Round) -> None:
+        """Match a Round in a segment; ``on_gpu`` is its copy there."""
         words = stream.send("words", stream.pack("words", queries.strands[:1]))
         arrays = [*queries.strands[1:3], *queries.jobs]
         columns = stream.pack("columns", arrays)
@@ -236,37 +236,42 @@ class GpuMummer:
         ends = accumulate((array.size for array in arrays), initial=0)
         first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
         strands = Strands(words, first, length, *[first[:0]] * 4)
-        n, found, in_parts = queries.found.row.size, queries.found, len(self.segments) > 1
-        results = LongestMatches(*(stream.there(name, n, np.uint32) for name in LongestMatches._fields))
+        n, longest, in_parts = queries.longest.row.size, queries.longest, len(self.segments) > 1
+        results = _longest(stream.there, n)
         if in_parts:
-            found = LongestMatches(*(stream.here(name, n, np.uint32)[:n] for name in LongestMatches._fields))
+            longest = _longest(stream.here, n)
         stream.begin("match")
         stream.launch(
             match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),
-            there, strands, Jobs(*jobs), np.int64(self.least), results,
+            on_gpu, strands, Jobs(*jobs), np.int64(self.least), results,
         )  # fmt: skip
-        stream.receive(results, found)
+        stream.receive(results, longest)
         stream.wait()
         if in_parts:
-            merge(segment, self.host.segment.rank, found, queries.found, self.n_threads)
+            merge(segment, self.host.segment.rank, longest, queries.longest, self.n_threads)
 
-    def _bring(self, segment: Segment) -> Segment:
+    def _loaded(self, segment: Segment) -> Segment:
         """Return a segment on the GPU, which has room for one."""
-        if self._held[0] is not segment:
+        if self._resident[0] is not segment:
             with self.clock.timed("copy in"):
                 arrays = [
                     gpu.copy(source, room)[: source.size]
                     for source, room in zip(segment[:3], self._room, strict=True)
                 ]
-            self._held = segment, Segment(*arrays, *self._text, segment.first)  # type: ignore[call-arg]
-        return self._held[1]
+            self._resident = segment, Segment(*arrays, *self._text, segment.first)  # type: ignore[call-arg]
+        return self._resident[1]
 
 
-def _round(strands: Strands, jobs: Jobs, found: LongestMatches, start: int, stop: int) -> Round:
+def _longest(make: Callable[..., Any], n: int) -> LongestMatches:
+    """Return arrays for n subqueries, made by ``make``."""
+    return LongestMatches(*(make(name, n, np.uint32)[:n] for name in LongestMatches._fields))
+
+
+def _round(strands: Strands, jobs: Jobs, longest: LongestMatches, start: int, stop: int) -> Round:
     """Return the Round of jobs start to stop, with its own arrays of strands and slots."""
     first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
     piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)
     base, words = words_of(piece)
-    own = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
+    some = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
     piece = piece._replace(words=words, first=piece.first - base)
-    return Round(piece, own, take(found, slice(slots[0], slots[-1])))
+    return Round(piece, some, take(longest, slice(slots[0], slots[-1])))

@@ -22,19 +22,11 @@ from ..report.facts import JobOutput, Report, command_line
 from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
-from .matching import (
-    Finder,
-    Flood,
-    MemOptions,
-    MemSummary,
-    QueryShare,
-    compile_all,
-)
+from .matching import Finder, Flood, MemOptions, MemSummary, compile_all
 from .mummergpu import make_mummergpu
 
 if TYPE_CHECKING:
     from ..input import SpanLike
-    from .mummergpu_gpu import GpuMummer
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,12 @@ def prepare(
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
     watch = Watch(output.report) if output.report else None
     options = replace(options, counts_lengths=bool(watch))
-    matcher = session.run(gpu_matcher, fm_index.parts[0], options, session) if session else None
+    matcher = None
+    if session:
+        from .mummergpu_gpu import GpuMummer
+
+        host = make_mummergpu(fm_index.parts[0], options.least)
+        matcher = session.run(GpuMummer, host, session, options.n_threads)
     finder = Finder(fm_index, options, writer, matcher, watch.clock if watch else None)
     compile_all(finder)
     return Matching(finder, session, watch, head)
@@ -118,9 +115,9 @@ def find(
 
 def _facts(watch: Watch, place: str, summary: MemSummary) -> dict:
     """Return the facts of a run for its report."""
-    found = length_facts(summary, ("lengths", "match_lengths"))
-    found["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
-    return watch.facts([place], summary, found)
+    facts = length_facts(summary, ("lengths", "match_lengths"))
+    facts["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
+    return watch.facts([place], summary, facts)
 
 
 def find_all(
@@ -150,9 +147,9 @@ def matched(
     ``write`` is called first, with the lines of the span.
     """
 
-    def work(emit: Emit, item: "SpanLike | QueryShare") -> MemSummary | Shares:
-        if isinstance(item, QueryShare):
-            return item.how(finder, emit, *item.what)
+    def work(emit: Emit, item: "SpanLike | partial") -> MemSummary | Shares:
+        if isinstance(item, partial):
+            return item(emit)
         with finder.timed("read"):
             chunk = item.read()
         return Shares(finder.shares(chunk))
@@ -175,10 +172,3 @@ def open_gpu(fm_index: FMIndex | JoinedIndex, options: MemOptions, device: Devic
     if fm_index.parts[1:]:
         raise UnsupportedError("an index in parts is searched on the CPU only: leave out --engine")
     return GpuSession(device.first, device.memory)
-
-
-def gpu_matcher(part: FMIndex, options: MemOptions, session: GpuSession) -> "GpuMummer":
-    """Return the matcher of MUMmerGPU++ for an index, on a GPU."""
-    from .mummergpu_gpu import GpuMummer
-
-    return GpuMummer(make_mummergpu(part, options.least), session, options.n_threads)

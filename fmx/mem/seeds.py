@@ -34,7 +34,7 @@ from ..index.reference import Blocks, block_end, find_block
 from ..index.seed_table import SeedTable
 from ..input.dna import WORD, symbols
 from .matches import put_in_order
-from .strands import Matches, Strands, collect, collected, seek, take
+from .strands import Matches, Strands, collected, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -129,7 +129,21 @@ class Seeds(NamedTuple):
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
         """Yield the Matches of strands in order (strands.Matcher)."""
-        return collected(self, strands, seek(self, strands))
+        return collected(self, strands, self.seek(strands))
+
+    def seek(self, strands: Strands) -> "Windows":
+        """Return the windows of all strands that have rows."""
+        step = step_of(self)
+        most = 2 * int(((strands.stop - strands.start + step - 2) // step + 1).sum())
+        dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.int64)
+        windows = Windows(*(np.empty(most, dtype) for dtype in dtypes))
+        n = _seek(self, strands, windows, np.empty((_GROUP, 4), np.int64))
+        return take(windows, slice(n))
+
+    def collect(self, strands: Strands, anchors: "Windows", start: int, stop: int, matches: Matches) -> int:
+        """Write the matches of windows start to stop; return their number."""
+        places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
+        return _collect(self, strands, anchors, (start, stop), places, counts, matches)
 
 
 @inlined
@@ -257,26 +271,6 @@ def best_width(n: int, s: int, least: int) -> int:
     return min(range(1, min(least, s) + 1), key=cost)
 
 
-@seek.register(Seeds)
-def seek_seeds(matcher: Seeds, strands: Strands) -> Windows:
-    """Return the windows of all strands that have rows."""
-    step = step_of(matcher)
-    most = 2 * int(((strands.stop - strands.start + step - 2) // step + 1).sum())
-    dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.int64)
-    windows = Windows(*(np.empty(most, dtype) for dtype in dtypes))
-    n = _seek(matcher, strands, windows, np.empty((_GROUP, 4), np.int64))
-    return take(windows, slice(n))
-
-
-@collect.register(Seeds)
-def collect_seeds(
-    matcher: Seeds, strands: Strands, anchors: Windows, start: int, stop: int, matches: Matches
-) -> int:
-    """Write the matches of windows start to stop; return their number."""
-    places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
-    return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
-
-
 @compiled
 def _seek(matcher, strands, windows, places):
     """Write the windows that have rows; return their number. ``places`` int64[_GROUP, 4] is scratch."""
@@ -291,12 +285,12 @@ def _seek(matcher, strands, windows, places):
             places[waiting, _STRAND], places[waiting, _POSITION] = i, position
             waiting += 1
             if waiting == _GROUP:
-                n, waiting = _keep(matcher, strands, windows, places, n, waiting), np.int64(0)
-    return _keep(matcher, strands, windows, places, n, waiting)
+                n, waiting = _write_waiting(matcher, strands, windows, places, n, waiting), np.int64(0)
+    return _write_waiting(matcher, strands, windows, places, n, waiting)
 
 
 @inlined
-def _keep(matcher, strands, windows, places, n, waiting):
+def _write_waiting(matcher, strands, windows, places, n, waiting):
     """Look up the rows of the waiting windows, and write those that have any from n on; return the next n."""
     step = step_of(matcher)
     half = (step + 1) >> 1
@@ -340,8 +334,8 @@ def _first_row(matcher, window, lo, hi, order):
     """Return the first of rows lo to hi to which a window (Subquery) compares as ``order`` or less."""
     while lo < hi:
         middle = (lo + hi) >> 1
-        _, found = compare(matcher, np.int64(at(matcher.sa, middle)), window, np.int64(0))
-        if found <= order:
+        _, order_of_row = compare(matcher, np.int64(at(matcher.sa, middle)), window, np.int64(0))
+        if order_of_row <= order:
             hi = middle
         else:
             lo = middle + 1

@@ -41,7 +41,7 @@ from ..index.sparse.table import (
 from ..input.dna import reverse_complement, symbols
 from .matches import put_in_order
 from .seeds import extend, first_window, n_windows, step_of
-from .strands import Matches, Strands, collect, collected, seek, take
+from .strands import Matches, Strands, collected, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -66,7 +66,22 @@ class SparseSeeds(NamedTuple):
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
         """Yield the Matches of strands in order (strands.Matcher)."""
-        return collected(self, strands, seek(self, strands))
+        return collected(self, strands, self.seek(strands))
+
+    def seek(self, strands: Strands) -> "SparseAnchors":
+        """Return the anchors of all strands that have rows."""
+        most = int(((strands.stop - strands.start) // step_of(self) + 2).sum())
+        dtypes = (np.int64, np.int64, np.uint32, np.uint32, *[np.int64] * 3, *[np.uint64] * 2)
+        anchors = SparseAnchors(*(np.empty(most, dtype) for dtype in dtypes))
+        n = _seek(self, strands, anchors, np.empty((LANES, 3), np.int64), np.empty(ROOM, np.int32))
+        return take(anchors, slice(n))
+
+    def collect(
+        self, strands: Strands, anchors: "SparseAnchors", start: int, stop: int, matches: Matches
+    ) -> int:
+        """Write the matches of anchors start to stop; return their number."""
+        places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
+        return _collect(self, strands, anchors, (start, stop), places, counts, matches)
 
 
 class SparseAnchors(NamedTuple):
@@ -97,25 +112,6 @@ def make_sparse_seeds(index: "FMIndex", least: int) -> SparseSeeds:
         raise too_short(f"-l is {least}", width, "raise -l; ")
     n_bits = bucket_bits(n, table.w)
     return SparseSeeds(table, index.text_words, index.reference.blocks, n, n_bits, least, width)
-
-
-@seek.register(SparseSeeds)
-def seek_sparse(matcher: SparseSeeds, strands: Strands) -> SparseAnchors:
-    """Return the anchors of all strands that have rows."""
-    most = int(((strands.stop - strands.start) // step_of(matcher) + 2).sum())
-    dtypes = (np.int64, np.int64, np.uint32, np.uint32, *[np.int64] * 3, *[np.uint64] * 2)
-    anchors = SparseAnchors(*(np.empty(most, dtype) for dtype in dtypes))
-    n = _seek(matcher, strands, anchors, np.empty((LANES, 3), np.int64), np.empty(ROOM, np.int32))
-    return take(anchors, slice(n))
-
-
-@collect.register(SparseSeeds)
-def collect_sparse(
-    matcher: SparseSeeds, strands: Strands, anchors: SparseAnchors, start: int, stop: int, matches: Matches
-) -> int:
-    """Write the matches of anchors start to stop; return their number."""
-    places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
-    return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
 
 
 @compiled
@@ -154,16 +150,13 @@ def _seek(matcher, strands, anchors, groups, room):
                 anchors.reach[n] = place - groups[g, _FIRST] + step
                 anchors.late[n] = place - groups[g, _LAST]
                 n += 1
-            n = _keep(matcher, strands, anchors, begin, n, step)
+            n = _with_rows(matcher, strands, anchors, begin, n, step)
     return n
 
 
 @inlined
-def _keep(matcher, strands, anchors, begin, end, step):
-    """Keep those of anchors begin to end, whose ``lo`` are buckets, that have rows.
-
-    Return the number after them.
-    """
+def _with_rows(matcher, strands, anchors, begin, end, step):
+    """Leave those of anchors begin to end, whose ``lo`` are buckets, that have rows; return the next n."""
     n = begin
     for g in range(begin, end):
         bucket, place = np.int64(anchors.lo[g]), anchors.position[g]
@@ -179,8 +172,7 @@ def _keep(matcher, strands, anchors, begin, end, step):
             m = min(after - k if reverse else before, np.int64(LEFT))
             left, mask = np.uint64(0), np.uint64(0)
             if m > 0 and reverse:
-                own = reverse_complement(symbols(strands.words, first, place + k, m), m)
-                left, mask = left_key(own, m)
+                left, mask = left_key(reverse_complement(symbols(strands.words, first, place + k, m), m), m)
             elif m > 0:
                 left, mask = left_key(symbols(strands.words, first, place - m, m), m)
             anchors.strand[n], anchors.position[n], anchors.reverse[n] = anchors.strand[g], place, reverse

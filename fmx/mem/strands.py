@@ -1,9 +1,11 @@
 """Interface of algorithms for maximal exact matches (matchers), and the strands of queries.
 
 A matcher is a NamedTuple of an index's arrays and ``least``, the least length of a match. It works in two
-phases, so that memory is bounded however many matches a query has. ``seek`` finds, for each anchor (a place
-in a strand), the rows of the suffix array that contain its matches. ``collect`` turns the rows of some
-anchors into matches.
+phases, so that memory is bounded however many matches a query has. ``seek`` finds the anchors of all strands,
+ascending by (strand, position); those without rows may be omitted. They are a NamedTuple of columns, with
+``strand``, ``position`` int64[n] (symbols into the strand), and ``lo``, ``hi`` uint32[n], half-open: the rows
+of the suffix array that contain the matches of an anchor, at most one each. ``collect`` writes the matches of
+some anchors into arrays with room for one per row, and returns their number.
 
     strand    ...CCATGCATTGACCA...      anchors   |     |     |
     an anchor gives the matches that start after the anchor before it, up to the anchor itself
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..compiler.functions import by_type, compiled, inlined
+from ..compiler.functions import compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
 from ..machines.jobs import cuts, run_all, runs
@@ -73,30 +75,13 @@ def join_matches(several: Iterator | Sequence[Matches]) -> Matches:
 class Matcher(Protocol):
     """Finds the maximal exact matches of strands.
 
-    Implementations: Seeds, SparseSeeds and MummerGpu; on a GPU GpuSeeds and GpuMummer; JoinedMatchers for the
-    parts of a text. To add one: write ``slices``, on the CPU by bodies for ``seek`` and ``collect``, and
-    create it in matching.make_matcher. tests/mem/test_matcher_protocol.py runs over all of them.
+    Implementations: Seeds, SparseSeeds and MummerGpu; on a GPU GpuMummer; JoinedMatchers for the parts of a
+    text. To add one: write ``slices``, on the CPU with ``seek`` and ``collect``, and create it in
+    matching.make_matcher. tests/mem/test_matcher_protocol.py runs over all of them.
     """
 
     def slices(self, strands: Strands, /) -> "Iterator[Matches]":
         """Yield the Matches of strands in order, none of them empty, each in its own arrays."""
-
-
-@by_type
-def seek(matcher, strands):
-    """Return the anchors of all strands, ascending by (strand, position); those without rows may be omitted.
-
-    A NamedTuple of columns, with ``strand``, ``position`` int64[n] (symbols into the strand), and ``lo``,
-    ``hi`` uint32[n], half-open: the rows to compare. An anchor has at most hi - lo matches.
-    """
-
-
-@by_type
-def collect(matcher, strands, anchors, start, stop, matches):
-    """Write the matches of anchors start to stop into ``matches`` from 0 on; return their number.
-
-    ``matches`` has room for sum(hi - lo) of these anchors.
-    """
 
 
 ROWS_AT_ONCE = 1 << 17
@@ -110,10 +95,10 @@ def collected(
     cuts = list(runs(rows, n_rows)) or [(0, 0)]
     for i in range(0, len(cuts), n_threads):
         work = [
-            (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
+            (strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
             for start, stop in cuts[i : i + n_threads]
         ]
-        for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):
+        for n, (*_, matches) in zip(run_all(matcher.collect, work, n_threads), work, strict=True):
             if n:
                 yield take(matches, slice(n))
 
@@ -193,10 +178,7 @@ def _note(strands, i, word, length, row, offset):
 
 
 def cut(strands: Strands, size: int) -> Iterator[tuple[int, Strands]]:
-    """Yield (number of the first strand, Strands) that together request the same matches as ``strands``.
-
-    Each has up to ``size`` starts.
-    """
+    """Yield (first strand, Strands of up to ``size`` starts) that together request the same matches."""
     for a, start, stop in cuts(strands.stop, size):
         yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
 

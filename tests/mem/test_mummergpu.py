@@ -15,7 +15,7 @@ from texts import TEXTS, random_letters, reads_of
 from fmx.errors import DeviceError
 from fmx.mem import mummergpu, mummergpu_gpu
 from fmx.mem.mummergpu import N_SUBQUERIES, LongestMatches, make_jobs
-from fmx.mem.strands import seek, word_ends
+from fmx.mem.strands import word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
 QUERIES = st.lists(st.text("ACG", min_size=1, max_size=30), max_size=4)
@@ -77,7 +77,7 @@ def test_a_long_query_is_several_jobs():
     assert jobs.begin.tolist() == [0, N_SUBQUERIES, 2 * N_SUBQUERIES, 0]
     assert jobs.slot.tolist() == [0, N_SUBQUERIES, 2 * N_SUBQUERIES, len(query) - 5, len(query) + 90]
     expected = mems.expect(letters, [query, "ACGT", query[:100]], 6)
-    assert mems.matches_of(host, strands, seek(host, strands), slice_size=3) == expected
+    assert mems.matches_of(host, strands, host.seek(strands), slice_size=3) == expected
 
 
 def test_only_matches_that_start_where_they_are_wanted():
@@ -86,7 +86,7 @@ def test_only_matches_that_start_where_they_are_wanted():
     parts = []
     for start, stop in ((0, 13), (13, 14), (14, 60)):
         strands = mems.strands([query])._replace(start=np.array([start]), stop=np.array([stop]))
-        parts += mems.matches_of(host, strands, seek(host, strands))
+        parts += mems.matches_of(host, strands, host.seek(strands))
     assert parts == mems.expect(letters, [query], 5)
 
 
