@@ -1,0 +1,81 @@
+"""A command that is killed at any call that writes, and run again, writes the bytes of one that was not."""
+
+import subprocess
+import sys
+
+import cases
+import pytest
+from cluster.test_shards_of_commands import CONTIGS, reads
+
+PROGRAM = """
+import itertools, os, pathlib, shutil, signal, sys, threading
+from fmx.cli.main import run
+from fmx.input import streams
+from fmx.jobs import shard
+from fmx.output import run as output
+from fmx.system import files
+
+PLACES = {module.__file__ for module in (streams, shard, output, files)} | {pathlib.__file__, shutil.__file__}
+CALLS = {"open", "write", "flush", "fsync", "mkdir", "rename", "replace", "link", "unlink", "close"}
+TABLES = ["--counts", "c.tsv", "--screen", "s.tsv", "--al", "al.fq", "--un", "un.fq.gz", "--report", "r.json"]
+alone = ["search", "-q", "-t", "1", "-x", sys.argv[1], *sys.argv[3:], *TABLES, "-o"]
+commands = {
+    "alone": [[*alone, "one.sam"]],
+    "shards": [[*alone, "d", "--shard", "1/2"], [*alone, "d", "--shard", "2/2"]],
+    "merge": [["merge", "-q", "d", *TABLES, "-o", "one.sam"]],
+}
+
+def written():
+    names = [name for name in os.listdir(".") if name[0] != "." and name not in ("d", "r.json")]
+    return {name: b"".join(line for line in open(name, "rb") if line[:3] != b"@PG") for name in names}
+
+def done(words, at=None):
+    if os.fork() == 0:
+        events = itertools.count()
+        def watch(frame, event, function):
+            if event == "c_call" and function.__name__ in CALLS and frame.f_code.co_filename in PLACES:
+                if next(events) == at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        threading.setprofile(watch)
+        sys.setprofile(watch)
+        code = run(words)
+        sys.setprofile(None)
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.wait()[1])
+
+assert run(commands["alone"][0]) == 0
+expected = written()
+assert len(expected) == 5
+victim, *others = commands[sys.argv[2]]
+for at in itertools.count():
+    for name in expected:
+        if os.path.exists(name):
+            os.unlink(name)
+    if sys.argv[2] == "shards":
+        shutil.rmtree("d", ignore_errors=True)
+    elif sys.argv[2] == "merge" and at == 0:
+        assert [done(words) for words in commands["shards"]] == [0, 0]
+    code = done(victim, at)
+    assert all(expected[name] == data for name, data in written().items()), (at, "incomplete")
+    after = [victim, *others, *(commands["merge"] if sys.argv[2] == "shards" else ())]
+    assert [done(words) for words in after] == [0] * len(after), at
+    assert written() == expected, at
+    if code == 0:
+        break
+    assert code == -signal.SIGKILL
+print(at)
+"""
+
+
+@pytest.mark.parametrize("kind", ["alone", "shards", "merge"])
+def test_what_is_killed_and_run_again_writes_the_same(kind, tmp_path):
+    (tmp_path / "few.fq").write_bytes(cases.fastq(reads(30)))
+    for name, contigs in (("one", CONTIGS[:1]), ("two", CONTIGS[1:])):
+        cases.build(tmp_path / f"{name}.fmx", contigs)
+    place = tmp_path / "run"
+    place.mkdir()
+    command = [sys.executable, "-c", PROGRAM, tmp_path / "one.fmx", kind]
+    command += ["-x", tmp_path / "two.fmx", tmp_path / "few.fq", "--format", "sam"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20
