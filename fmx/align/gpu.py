@@ -133,14 +133,9 @@ def shared_bytes(k: int, block: int) -> int:
 
 
 def run_lazy(
-    batch: Batch,
-    column: "DeviceArray",
-    out: "DeviceArray",
-    n_pairs: int,
-    block: int = 64,
-    k: int = 16,
-    stream: Any = 0,
-) -> None:
+    batch: Batch, column: "DeviceArray", out: "DeviceArray", n_pairs: int,
+    block: int = 64, k: int = 16, stream: Any = 0,
+) -> None:  # fmt: skip
     """Launch ``lazy_kernel`` for all pairs of a Batch."""
     grid, shared = -(-n_pairs // block), shared_bytes(k, block)
     lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)
@@ -222,11 +217,11 @@ def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
                     row[c] = zero
                 seen = np.uint32(0xFFFFFFFF) if column0 > 0 else zero
                 diagonal, letter, place = zero, np.uint64(a), np.uint64(thread)
-                word, kept = doubles.words[letter], column[place]
+                word, before = doubles.words[letter], column[place]
                 for _ in range(m):  # loads run a row ahead; indices are unsigned: no test for negative ones
-                    now, left = word, kept & seen
+                    now, left = word, before & seen
                     letter += np.uint64(1)
-                    word, kept = doubles.words[letter], column[place + step]
+                    word, before = doubles.words[letter], column[place + step]
                     next_diagonal = left
                     for c in range(k):
                         above = row[c]
@@ -247,9 +242,7 @@ def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
     return kernel(run, registers)
 
 
-def pair_up(
-    pair_query: np.ndarray, pair_target: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def pair_up(pair_query: np.ndarray, pair_target: np.ndarray) -> tuple[np.ndarray, ...]:
     """Assign two pairs of one query to each thread; pairs must be sorted by query.
 
     Return (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
@@ -317,22 +310,20 @@ class Scorer:
             return
         packed = [(str(i), stream.pack(str(i), [values])) for i, values in enumerate(lists)]
         stream.begin("copy in")
-        there, lists = stream.there("out", n, kind), [stream.send(*item) for item in packed]
+        scores, lists = stream.there("out", n, kind), [stream.send(*item) for item in packed]
         stream.begin("score")
-        (self._run_packed if self.packed else self._run_wide)(stream, lists, there, n)
-        stream.receive([there], [out])
-
-    def _run_packed(self, stream: GpuStream, lists: list, out: "DeviceArray", n: int) -> None:
-        block = 2 if SIMULATED else BLOCK
-        blocks = max(1, min(-(-n // block), self.n_threads // block))
-        column = stream.there("column", (self.job.queries.longest + 1) * blocks * block, np.uint32)
-        doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
-        packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, out, n)
-
-    def _run_wide(self, stream: GpuStream, lists: list, out: "DeviceArray", n: int) -> None:
-        column = stream.there("column", self.job.queries.longest * n, np.int32)
-        batch = Batch._make([*self._sequences, *lists, self._gains])
-        run_lazy(batch, column, out, n, stream=stream.handle)
+        longest = self.job.queries.longest
+        if self.packed:
+            block = 2 if SIMULATED else BLOCK
+            blocks = max(1, min(-(-n // block), self.n_threads // block))
+            column = stream.there("column", (longest + 1) * blocks * block, np.uint32)
+            doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
+            packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, scores, n)
+        else:
+            column = stream.there("column", longest * n, np.int32)
+            batch = Batch._make([*self._sequences, *lists, self._gains])
+            run_lazy(batch, column, scores, n, stream=stream.handle)
+        stream.receive([scores], [out])
 
     def finish(self, stream: GpuStream) -> np.ndarray:
         """Return H of the pairs that the stream was started with, int64, in their order."""
@@ -341,36 +332,38 @@ class Scorer:
         return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
 
 
-class GpuEngine:
-    """A GPU that scores chunks (pipeline.AlignmentEngine); threads of the CPU trace the paths."""
+def score_chunks(
+    job: AlignmentJob, session: GpuSession, queue: OrderedQueue, pack: Callable[[Any], Any]
+) -> None:
+    """Score the chunks of a queue on a GPU, some groups of them at a time.
 
-    def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
-        self._job, self._session = job, session
+    Finishes chunks that need only scores, and queues the paths of others for threads of the CPU.
+    """
+    scorer = Scorer(job, session)
+    idle = deque(session.stream() for _ in range(N_STREAMS))
+    running: deque = deque()
+    while True:
+        group = _take_chunks(queue, job, wait=not running) if idle else []
+        if group:
+            stream = idle.popleft()
+            columns = zip(*(pairs for _, pairs in group), strict=True)
+            scorer.start(stream, PairList(*map(np.concatenate, columns)))
+            running.append((stream, group))
+        elif running:
+            stream, group = running.popleft()
+            h = scorer.finish(stream)
+            for slot, pairs in group:
+                values, h = h[: pairs.query.size], h[pairs.query.size :]
+                if job.paths:
+                    queue.continue_later(slot, partial(_trace, pairs, values))
+                else:
+                    queue.finish(slot, pack(job.totals(pairs, values)))
+            idle.append(stream)
+        else:
+            return
 
-    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
-        self._session.run(self._score, queue, pack)
 
-    def _score(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
-        """Take groups of chunks, keep some in flight, and pass the scores on."""
-        scorer = Scorer(self._job, self._session)
-        idle = deque(self._session.stream() for _ in range(N_STREAMS))
-        flying: deque = deque()
-        while True:
-            group = _pull(queue, self._job, wait=not flying) if idle else []
-            if group:
-                stream = idle.popleft()
-                columns = zip(*(pairs for _, pairs in group), strict=True)
-                scorer.start(stream, PairList(*map(np.concatenate, columns)))
-                flying.append((stream, group))
-            elif flying:
-                stream, group = flying.popleft()
-                _hand_on(queue, self._job, pack, group, scorer.finish(stream))
-                idle.append(stream)
-            else:
-                return
-
-
-def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
+def _take_chunks(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
     """Return some chunks and their pairs: [(slot, PairList)]."""
     group: list = []
     n = 0
@@ -379,18 +372,6 @@ def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
         group.append((slot, select(job, chunk)))
         n += group[-1][1].query.size
     return group
-
-
-def _hand_on(
-    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], group: list, h: np.ndarray
-) -> None:
-    """Finish chunks that need only scores; queue the paths of others for any worker."""
-    for slot, pairs in group:
-        values, h = h[: pairs.query.size], h[pairs.query.size :]
-        if job.paths:
-            queue.continue_later(slot, partial(_trace, pairs, values))
-        else:
-            queue.finish(slot, pack(job.totals(pairs, values)))
 
 
 def _trace(pairs: PairList, h: np.ndarray, worker: Worker) -> Records:

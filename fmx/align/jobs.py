@@ -172,8 +172,8 @@ def _close_pairs(task, first, last, out):
 def select(job: "AlignmentJob", chunk: tuple[int, int]) -> PairList:
     """Step 1: return the pairs of a chunk, without those that cannot reach the identity."""
     n = job.n_pairs(*chunk)
-    query, target = found = PairList(np.empty(n, np.int64), np.empty(n, np.int64))
-    n = _close_pairs(job.task, *chunk, found)
+    query, target = pairs = PairList(np.empty(n, np.int64), np.empty(n, np.int64))
+    n = _close_pairs(job.task, *chunk, pairs)
     order = np.lexsort((target[:n], query[:n]))
     return PairList(query[order], target[order])
 
@@ -218,8 +218,8 @@ class Worker:
         if not wide.any():
             return self.align(pairs, least)
         far, near = (PairList(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
-        found = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
-        return by_pair(joined(found))
+        records = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
+        return by_pair(joined(records))
 
     def score(self, pairs: PairList) -> np.ndarray:
         """Step 3: return H of each pair, int64[n]."""
@@ -328,23 +328,6 @@ def _run_slice(codes, down, across, profile):
         i += 1
 
 
-@inlined
-def _score_chosen(task, query, chosen, work, out):
-    """Write H of ``query`` against the ``chosen`` targets, at most one per lane, to ``out`` int64."""
-    start, m = extent(task.queries, query)
-    codes, longest = task.queries.codes[start : start + m], 0
-    for lane in range(chosen.size):
-        out[lane] = 0
-        longest = max(longest, extent(task.targets, chosen[lane])[1])
-    work.down[: m * LANES] = 0
-    for column in range(0, longest, SLICE):
-        _fill_profile(task.targets, chosen, column, task.weights.gains, work.profile)
-        _run_slice(codes, work.down, work.across, work.profile)
-        for lane in range(chosen.size):
-            for j in range(min(SLICE, extent(task.targets, chosen[lane])[1] - column)):
-                out[lane] += np.int64(work.across[j * LANES + lane])
-
-
 @compiled
 def score_lanes(task, pairs, work, out):
     """Write H of each pair of a Task to ``out`` int64[n]; ``pairs`` as sorted by AlignmentJob.order."""
@@ -353,5 +336,17 @@ def score_lanes(task, pairs, work, out):
         query, end = pairs.query[begin], begin + 1
         while end < min(begin + LANES, n) and pairs.query[end] == query:
             end += 1
-        _score_chosen(task, query, pairs.target[begin:end], work, out[begin:end])
+        chosen, h = pairs.target[begin:end], out[begin:end]  # at most one target per lane
+        start, m = extent(task.queries, query)
+        codes, longest = task.queries.codes[start : start + m], 0
+        for lane in range(chosen.size):
+            h[lane] = 0
+            longest = max(longest, extent(task.targets, chosen[lane])[1])
+        work.down[: m * LANES] = 0
+        for column in range(0, longest, SLICE):
+            _fill_profile(task.targets, chosen, column, task.weights.gains, work.profile)
+            _run_slice(codes, work.down, work.across, work.profile)
+            for lane in range(chosen.size):
+                for j in range(min(SLICE, extent(task.targets, chosen[lane])[1] - column)):
+                    h[lane] += np.int64(work.across[j * LANES + lane])
         begin = end

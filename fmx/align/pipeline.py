@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,15 +67,14 @@ class Checkpoint:
 
     def _read(self, title: bytes) -> None:
         """Read the records up to the first one that is incomplete, and truncate the file there."""
-        size, found = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
-        if not title.startswith(found):
-            ours = found.startswith(_TITLE.encode())
-            what = (
-                "a checkpoint of other sequences or options; remove it, or" if ours else "not a checkpoint;"
-            )
+        size, line = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
+        if not title.startswith(line):
+            what = "not a checkpoint;"
+            if line.startswith(_TITLE.encode()):
+                what = "a checkpoint of other sequences or options; remove it, or"
             self._file.close()
             raise InputError(self.path, "", f"{what} name another file")
-        if found != title:  # killed while it was written
+        if line != title:  # killed while it was written
             self._file.seek(0)
             self._file.write(title)
         end = len(title)
@@ -203,17 +202,20 @@ def align(
     with ExitStack() as stack:
         chunks = cut(job)
         chunks = chunks[slice(*run.share_of(len(chunks)))]
-        kept = _checkpoint(job, chunks, output, names, stack)
+        checkpoint = _checkpoint(job, chunks, output, names, stack)
         pack, head = _packing(job, names, output)
-        file = stack.enter_context(run.opened(output, head, container=_container(job, names, output)))
+        container: Container = PLAIN  # what the results of chunks become
+        if output.values:
+            container = SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
+        file = stack.enter_context(run.opened(output, head, container=container))
         sink = wall.written(file)
         wall.turn_to("aligning")
-        done = kept.done if kept else {}
+        done = checkpoint.done if checkpoint else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, *gpus)
         stack.callback(computed.close)
         sizes, n_lines = [job.n_pairs(*chunk) for chunk in chunks], 0
-        results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
+        results = _watched(_resumed(len(chunks), checkpoint, computed), sizes, progress)
         for chunk, data in zip(chunks, results, strict=True):
             sink.write(square_piece(chunk, data) if output.values else data)
             if not output.values:
@@ -223,13 +225,6 @@ def align(
         run.note(summary)
         wall.turn_to("writing")
     return summary
-
-
-def _container(job: AlignmentJob, names: tuple, output: PairOutput) -> Container:
-    """Return the format that the results of chunks become."""
-    if not output.values:
-        return PLAIN
-    return SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
 
 
 def records(
@@ -267,55 +262,35 @@ def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
 def _checkpoint(
     job: AlignmentJob, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
 ) -> Checkpoint | None:
-    """Return the job's checkpoint, or None.
-
-    It is removed when the output is complete, and kept after an error.
-    """
+    """Return the job's checkpoint, or None; it is removed when the output is complete, not after an error."""
     if not output.checkpoint:
         return None
-    wanted = f"{output.kind} {output.values} {output.cigar}"
-    kept = Checkpoint(output.checkpoint, f"{job.digest()} {wanted} {_digest(chunks)} {_digest(names)}")
-    stack.push(lambda kind, *_: kept.close(finished=kind is None))
-    return kept
+    parts = [hashlib.sha256(repr(part).encode()).hexdigest()[:16] for part in (chunks, names)]
+    form = f"{output.kind} {output.values} {output.cigar}"
+    checkpoint = Checkpoint(output.checkpoint, f"{job.digest()} {form} {parts[0]} {parts[1]}")
+    stack.push(lambda kind, *_: checkpoint.close(finished=kind is None))
+    return checkpoint
 
 
-def _resumed(n_chunks: int, kept: Checkpoint | None, computed: Iterator[bytes]) -> Iterator[bytes]:
+def _resumed(n_chunks: int, checkpoint: Checkpoint | None, computed: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the bytes of every chunk in order, from the checkpoint or newly computed."""
     for number in range(n_chunks):
-        if kept and number in kept.done:
-            yield kept.load(number)
+        if checkpoint and number in checkpoint.done:
+            yield checkpoint.load(number)
             continue
         data = next(computed)
-        if kept:
-            kept.add(number, data)
+        if checkpoint:
+            checkpoint.add(number, data)
         yield data
-
-
-def _digest(what: object) -> str:
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
 def _packing(job: AlignmentJob, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
     """Return (function that turns a chunk's result into bytes, bytes before the first one)."""
     if output.values:
-        return _pack_values, b""
+        return lambda result: (result if isinstance(result, np.ndarray) else result.identity).tobytes(), b""
     lengths = job.queries.lengths(), job.targets.lengths()
     writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
-    return lambda found: writer.format(found._replace(h=job.totals(found, found.h))), head
-
-
-def _pack_values(result: Any) -> bytes:
-    return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
-
-
-class AlignmentEngine(Protocol):
-    """Aligns chunks of pairs: CpuEngine, a thread of the CPU; GpuEngine, a GPU, which scores them.
-
-    To add one: write ``work``, and create it in ``compute``. tests/align/test_engine_protocol.py tests all.
-    """
-
-    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any], /) -> None:
-        """Take chunks from a queue until there are none, and ``pack`` the result of each."""
+    return lambda records: writer.format(records._replace(h=job.totals(records, records.h))), head
 
 
 def compute(
@@ -335,30 +310,24 @@ def compute(
         return
     queue, chunks = OrderedQueue(todo), shared_out or not gpus
     n_workers = n_threads if chunks or job.paths else 0
-    engines: list[AlignmentEngine] = [CpuEngine(job, chunks) for _ in range(n_workers)]
+    loops = [partial(_work, Worker(job), queue, pack, chunks) for _ in range(n_workers)]
     if gpus:
-        from .gpu import GpuEngine
+        from .gpu import score_chunks
 
-        engines += [GpuEngine(job, session) for session in gpus]
-    loops = [partial(engine.work, queue, pack) for engine in engines]
+        loops += [partial(session.run, score_chunks, job, session, queue, pack) for session in gpus]
     with closing(run(queue, loops, None)) as results:
         yield from results
 
 
-class CpuEngine:
-    """A thread of the CPU; without ``chunks`` it only traces the paths that a GPU scored."""
+def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], has_chunks: bool) -> None:
+    """Do the chunks of a queue; without ``has_chunks``, only trace the paths that a GPU scored."""
 
-    def __init__(self, job: AlignmentJob, chunks: bool = True) -> None:
-        self._worker, self._chunks = Worker(job), chunks
+    def do(work: Any) -> Any:
+        return pack(work(worker) if callable(work) else worker.chunk(work))
 
-    def work(self, queue: OrderedQueue, pack: Callable[[Any], Any]) -> None:
-        while (taken := queue.take(items=self._chunks)) is not None:
-            slot, work = taken
-            queue.do(slot, self._packed, work, pack)
-
-    def _packed(self, work: Any, pack: Callable[[Any], Any]) -> Any:
-        """Return the packed result of a chunk, or of the step after a GPU's scores."""
-        return pack(work(self._worker) if callable(work) else self._worker.chunk(work))
+    while (taken := queue.take(items=has_chunks)) is not None:
+        slot, work = taken
+        queue.do(slot, do, work)
 
 
 def _watched(results: Iterator[bytes], sizes: Sequence[int], progress: Progress) -> Iterator[bytes]:
