@@ -21,10 +21,7 @@ PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
 def jobs_of(
-    args: SimpleNamespace,
-    samples: list,
-    job: "SearchJob",
-    outputs_of: "Callable[[SearchOutput], dict]",
+    args: SimpleNamespace, samples: list, job: "SearchJob", outputs_of: "Callable[[SearchOutput], dict]"
 ) -> tuple[list, dict]:
     """Return (one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
 

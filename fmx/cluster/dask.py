@@ -66,7 +66,7 @@ class Cluster:
             left = max(1.0, deadline - time.monotonic())
             self._client = distributed.Client(address=address, scheduler_file=file, timeout=left)
         except (OSError, ValueError) as error:
-            raise ClusterError(f"no Dask scheduler answers at {self.name}: {_said(error)}") from error
+            raise ClusterError(f"no Dask scheduler answers at {self.name}: {_first_line(error)}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +103,7 @@ class Cluster:
                 n_threads.pop(worker, None)
                 continue
             if isinstance(answer, BaseException):
-                raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_said(answer)})")
+                raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_first_line(answer)})")
             self._hosts[worker], differs = answer
             if differs:
                 raise ClusterError(f"worker {self._named(worker)}: {differs}")
@@ -170,6 +170,6 @@ class Cluster:
         )
 
 
-def _said(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     text = (str(error).splitlines() or [type(error).__name__])[0]
     return re.sub(r"\d+\.\d{3,}", lambda seconds: f"{float(seconds[0]):.1f}", text)

@@ -30,12 +30,7 @@ _UNITS = {"mem": "bases"}  # unit of the rate; for other commands the first one 
 
 
 def on_cluster(
-    job: Job,
-    resources: Resources,
-    progress: Progress,
-    address: str | None,
-    file: str | None,
-    place: str,
+    job: Job, resources: Resources, progress: Progress, address: str | None, file: str | None, place: str
 ) -> None:
     """Run all shards of a job on a Dask cluster and merge them; after an error, finished shards are kept.
 
@@ -45,13 +40,13 @@ def on_cluster(
     opened = job.open(context)
     run, n = job.identity(opened), job.n_parts(opened, context)
     worker_job, n_threads = job.absolute(), 0
-    look = partial(seen_there, worker_job.inputs, worker_job.index_paths)
+    look = partial(seen_on_worker, worker_job.inputs, worker_job.index_paths)
     with ExitStack() as stack:
         cluster = stack.enter_context(dask.Cluster(address, file))
         while not n_threads:  # all workers may be lost during the check
             cluster.wait(progress.say)
             n_threads = cluster.check(run, worker_job.index_paths, look)
-        place = stack.enter_context(_own(place))
+        place = stack.enter_context(_locked_folder(place))
         folder = Path(os.path.abspath(place))
         work = partial(do_shard, worker_job, resources, run, str(folder))
         progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
@@ -90,7 +85,7 @@ def on_cluster(
 
 
 @contextmanager
-def _own(place: str) -> Iterator[str]:
+def _locked_folder(place: str) -> Iterator[str]:
     """Lock and yield ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it."""
     folder, number = place, 1
     while not (lock := _locked(folder)):
@@ -184,7 +179,7 @@ class Gpus:
 _gpus = Gpus()
 
 
-def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
+def seen_on_worker(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
     """Return the inputs and the indexes as this worker reads them."""
     from ..index.disk.store import read_meta
 

@@ -30,7 +30,7 @@ def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **o
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
     beside = options["output"].beside() if "output" in options else {}
-    options = {name: asked(value) for name, value in options.items()}
+    options = {name: as_json(value) for name, value in options.items()}
     return {**seen(paths, metas), "command": command, "options": options, **beside}
 
 
@@ -46,23 +46,22 @@ def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
     return {"fmx": __version__, "index": index or None, "inputs": inputs}
 
 
-def unlike(there: dict, here: dict, index_paths: Sequence[str]) -> str:
+def unlike(worker: dict, client: dict, index_paths: Sequence[str]) -> str:
     """How a worker's view (from ``seen``) differs from the client's, and what to do; "" if it does not."""
-    if there["fmx"] != here["fmx"]:
-        return (
-            f"it runs fmx {there['fmx']}, but the client {here['fmx']}: install the same version everywhere"
-        )
-    if there["index"] != here["index"]:
-        digests = zip(index_paths, *(its["index"].split(",") for its in (there, here)), strict=True)
-        path = next(path for path, its, own in digests if its != own)
+    if worker["fmx"] != client["fmx"]:
+        versions = f"it runs fmx {worker['fmx']}, but the client {client['fmx']}"
+        return f"{versions}: install the same version everywhere"
+    if worker["index"] != client["index"]:
+        digests = zip(index_paths, *(view["index"].split(",") for view in (worker, client)), strict=True)
+        path = next(path for path, one, other in digests if one != other)
         return (
             f"its index {path} differs from the client's: copy the client's index there, or give a path "
             "that all machines share"
         )
-    for (name, its_size, its_ends), (_, size, ends) in zip(there["inputs"], here["inputs"], strict=True):
-        if (its_size, its_ends) != (size, ends):
-            it_has = f"its {name} has {its_size:,} bytes, but the client's {size:,}"
-            it_has = it_has if its_size != size else f"the contents of its {name} differ from the client's"
+    for (name, n, ends_here), (_, size, ends) in zip(worker["inputs"], client["inputs"], strict=True):
+        if (n, ends_here) != (size, ends):
+            it_has = f"its {name} has {n:,} bytes, but the client's {size:,}"
+            it_has = it_has if n != size else f"the contents of its {name} differ from the client's"
             return f"{it_has}: copy the client's file there, or give a path that all machines share"
     return ""
 
@@ -87,14 +86,15 @@ def is_gpu(engine: str) -> bool:
     return engine not in ("cpu", "auto")
 
 
-def asked(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Return the fields of dataclasses as JSON types, except places (system/files.py)."""
-    return json.loads(json.dumps(value, default=_own_fields))
+    return json.loads(json.dumps(value, default=_without_places))
 
 
-def _own_fields(value: Any) -> dict:
-    own = [each.name for each in fields(value) if not each.metadata.get("is_place")]
-    return {name: getattr(value, name) for name in own}
+def _without_places(value: Any) -> dict:
+    return {
+        each.name: getattr(value, each.name) for each in fields(value) if not each.metadata.get("is_place")
+    }
 
 
 # The manifest of a shard, a JSON file beside its outputs, each of which is complete.
@@ -135,6 +135,11 @@ class Manifest:
     summary: dict = field(default_factory=dict)
     sums: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the shard's folder."""
+        return name_of(self.number, self.count)
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "format": FORMAT}, indent=1)
@@ -178,13 +183,13 @@ def other_options(one: dict, other: dict, places: tuple[str, str]) -> str:
     """Return how two {option: value}, of commands, differ, in words; ``places``: where each was given."""
     differs = [name for name in sorted(one.keys() & other.keys() - _OF_PLACES) if one[name] != other[name]]
     return "; ".join(
-        f"{', '.join(_as_given(name, given[name]) for name in differs)} {place}"
-        for given, place in zip((one, other), places, strict=True)
+        f"{', '.join(_as_typed(name, options[name]) for name in differs)} {place}"
+        for options, place in zip((one, other), places, strict=True)
         if differs
     )
 
 
-def _as_given(name: str, value: Any) -> str:
+def _as_typed(name: str, value: Any) -> str:
     if value is None or value is False or value == []:
         return f"without {name}"
     if value is True:
@@ -220,14 +225,14 @@ def difference(one: dict, other: dict) -> str:
 
 def _unlike(one: list, other: list) -> str:
     """Return how two lists of inputs (name, bytes, digest) differ."""
-    for (name, size, *_), (its_name, its_size, *_) in zip(one, other, strict=False):
-        if name != its_name:
-            return f"{shown(name)}, not {shown(its_name)}"
-        if size != its_size:
-            return f"{shown(name)} with {size:,} bytes, not {its_size:,}"
+    for (name, size, *_), (other_name, other_size, *_) in zip(one, other, strict=False):
+        if name != other_name:
+            return f"{shown(name)}, not {shown(other_name)}"
+        if size != other_size:
+            return f"{shown(name)} with {size:,} bytes, not {other_size:,}"
     if len(one) != len(other):
         return f"{n_of(len(one), 'file')}, not {len(other):,}"
-    names = [mine[0] for mine, its in zip(one, other, strict=True) if mine != its]
+    names = [mine[0] for mine, yours in zip(one, other, strict=True) if mine != yours]
     return f"{shown(names[0])} with other contents"
 
 

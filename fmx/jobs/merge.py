@@ -19,7 +19,7 @@ from ..output import Aside
 from ..output.run import PLAIN, Container, Run, added_counts, added_screens, from_fields
 from ..report.facts import Report, added
 from ..system.process import available_cores
-from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, name_of, read_manifest
+from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -50,7 +50,7 @@ def manifests(folder: str | Path) -> list:
             f"{' or '.join(folders)} and delete the others"
         )
     for name, shard in zip(names, shards, strict=True):
-        if name != name_of(shard.number, shard.count):
+        if name != shard.name:
             description = f"shard {shard.number} of {shard.count}"
             raise OutputError(f"{folder / name} contains {description}: it is a renamed copy; delete it")
     numbers = {shard.number for shard in shards}
@@ -101,7 +101,7 @@ def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
         if differs := differing(shard, first.run, first.options, (f"in shard {shard.number}", "in shard 1")):
             raise OutputError(
                 f"{folder}: shard {shard.number} is from another run than shard 1 ({differs}): delete "
-                f"{Path(folder) / name_of(shard.number, shard.count)} and run shard {shard.number} again"
+                f"{Path(folder) / shard.name} and run shard {shard.number} again"
             )
         if last and not shard.is_empty and last.end != shard.begin:
             path, at, _ = last.end or shard.begin  # type: ignore[misc]  # one is set, as they differ
@@ -161,7 +161,7 @@ def merge(
 
 def _end_of(folder: str | Path, shard: Manifest) -> bytes:
     """Return the bytes after the last piece of a shard's main output."""
-    with open(Path(folder) / name_of(shard.number, shard.count) / OUTPUT, "rb") as file:
+    with open(Path(folder) / shard.name / OUTPUT, "rb") as file:
         file.seek(-shard.around[1], os.SEEK_END)
         return file.read()
 
@@ -194,7 +194,7 @@ def _checked(folder: str | Path, shard: Manifest, name: str) -> str:
     """Return the path of a shard's file, after comparing it with the manifest.  Raises OutputError."""
     for _ in _bytes_of(folder, shard, name):
         pass
-    return str(Path(folder) / name_of(shard.number, shard.count) / name)
+    return str(Path(folder) / shard.name / name)
 
 
 def _bytes_of(
@@ -204,7 +204,7 @@ def _bytes_of(
 
     Raises OutputError.
     """
-    place = Path(folder) / name_of(shard.number, shard.count)
+    place = Path(folder) / shard.name
     size, expected = shard.files.get(name, (0, ""))
     digest, at = xxhash.xxh3_64(), 0
     try:

@@ -247,19 +247,11 @@ method = click.option(
 def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default: str = "cpu") -> Decorator:
     """--engine: one of ``names``."""
     return click.option(
-        "--engine",
-        type=Engine(names),
-        metavar="NAME",
-        default=default,
-        show_default=True,
-        help=help_text,
+        "--engine", type=Engine(names), metavar="NAME", default=default, show_default=True, help=help_text
     )
 
 
-engine = engine_of(
-    f"{_WHERE} NAME can also be a GPU engine, such as cuda_full.",
-    (*limits.PROCESSORS, *CUDA),
-)
+engine = engine_of(f"{_WHERE} NAME can also be a GPU engine, such as cuda_full.", (*limits.PROCESSORS, *CUDA))
 processor = engine_of(_WHERE)
 processors = engine_of(
     "Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), or on GPUs if "

@@ -73,10 +73,7 @@ NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a comm
         "--phred64-quals": "qualities are written unchanged",
         **_ONE_GPU,
     },
-    "count": {
-        "-n": "-o FILE names the output",
-        "--fastq": "reads are given without an option",
-    },
+    "count": {"-n": "-o FILE names the output", "--fastq": "reads are given without an option"},
     "locate": {**dict.fromkeys(("-a", "-k", "--all"), "every occurrence is always listed"), **_ONE_GPU},
     "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART, **_ONE_GPU},
     "index": {"-f": "a reference is always FASTA"},

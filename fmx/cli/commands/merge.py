@@ -26,10 +26,7 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 
 @options.command
 @click.argument("folder", type=click.Path())
-@options.group(
-    "Output",
-    options.output_option(help="Output file."),
-)
+@options.group("Output", options.output_option(help="Output file."))
 @options.group(
     "Tables and reports",
     click.option(
