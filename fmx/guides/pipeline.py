@@ -230,8 +230,8 @@ def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -
     is_planned = bool(seen.library.sequences)  # rows are not the pairs of guides that were seen
     if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
         means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
-        progress.warn(
-            f"{_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
+        progress.say(
+            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
             "counts vary much by chance"
         )
     few = [each for each in stats if each.with_guide < FEW * each.reads]
