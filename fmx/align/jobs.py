@@ -206,7 +206,8 @@ class Worker:
     def __init__(self, job: "AlignmentJob", work: Work | None = None) -> None:
         self.job, self._task, self._work = job, job.task, work
         self._longest = job.queries.longest, job.targets.longest
-        self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
+        sizes = self._longest[0] + 4, SLICE, N_CODES * SLICE
+        self._lanes = Lanes(*(np.empty(n * LANES, job.scoring.dtype) for n in sizes))
 
     def chunk(self, chunk: tuple[int, int]) -> "Records | np.ndarray":
         """Do all steps of a chunk: return Records, or without ``paths`` scores in the order of its pairs."""
@@ -270,11 +271,6 @@ class Lanes(NamedTuple):
     down: np.ndarray
     across: np.ndarray
     profile: np.ndarray
-
-
-def make_lanes(longest: int, dtype: type) -> Lanes:
-    """Return Lanes for queries of up to ``longest`` bases; ``dtype`` is that of Scoring."""
-    return Lanes(*(np.empty(n * LANES, dtype) for n in (longest + 4, SLICE, N_CODES * SLICE)))
 
 
 @inlined

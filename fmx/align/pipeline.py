@@ -190,12 +190,7 @@ def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, prog
 
 
 def align(
-    read: PairInput,
-    options: PairOptions,
-    output: PairOutput,
-    progress: Progress,
-    gpus: ScoringGpus,
-    run: Run,
+    read: PairInput, options: PairOptions, output: PairOutput, progress: Progress, gpus: ScoringGpus, run: Run
 ) -> AlignmentSummary:
     """Align the pairs, or those of a shard, write them, and return their AlignmentSummary."""
     wall, (names, job) = progress.wall, read

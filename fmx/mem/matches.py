@@ -19,8 +19,7 @@ from .strands import Matches, take
 if TYPE_CHECKING:
     from .strands import Strands
 
-_RUN = 12  # pairs sorted by insertion
-_MANY = 24  # pairs from which on a radix sort is used
+_MANY = 24  # matches from which on a radix sort is used
 
 
 class KeyValues(NamedTuple):
@@ -34,11 +33,11 @@ class KeyValues(NamedTuple):
 def put_in_order(matches, start, stop, strand, counts):
     """Sort matches start to stop by (position, text), and write all their fields.
 
-    Uses merge sort, or radix sort for many matches; ``counts`` int64[N_DIGITS] is scratch.
+    Uses insertion sort, or radix sort for many matches; ``counts`` int64[N_DIGITS] is scratch.
     """
     pairs, other = KeyValues(matches.position, matches.length), KeyValues(matches.text, matches.strand)
     if stop - start < _MANY:
-        pairs = _sort_pairs(pairs, other, start, stop)
+        sort_few(pairs.keys, pairs.values, start, stop)
     else:
         differ = differing(pairs.keys, start, stop)
         for digit in range(8):
@@ -53,32 +52,6 @@ def put_in_order(matches, start, stop, strand, counts):
         key, length = pairs.keys[j], pairs.values[j]
         matches.strand[j], matches.length[j] = strand, length
         matches.position[j], matches.text[j] = key >> 32, key & 0xFFFFFFFF
-
-
-@inlined
-def _sort_pairs(pairs, other, start, stop):
-    """Merge sort pairs start to stop by key; return whichever of the KeyValues has the result."""
-    for first in range(start, stop, _RUN):
-        sort_few(pairs.keys, pairs.values, first, min(first + _RUN, stop))
-    width = _RUN
-    while width < stop - start:
-        for first in range(start, stop, 2 * width):
-            middle, last = min(first + width, stop), min(first + 2 * width, stop)
-            _merge(pairs, other, first, middle, last)
-        pairs, other = other, pairs
-        width *= 2
-    return pairs
-
-
-@inlined
-def _merge(pairs, other, first, middle, last):
-    keys, i, j = pairs.keys, first, middle
-    for to in range(first, last):  # without branches, which would be unpredictable
-        left = (j == last) | ((i < middle) & (keys[i] < keys[min(j, last - 1)]))
-        taken = i if left else j
-        other.keys[to], other.values[to] = keys[taken], pairs.values[taken]
-        i += left
-        j += 1 - left
 
 
 # Uniqueness of matches in the reference and in the query: MUMmer's --mumreference and --mum.

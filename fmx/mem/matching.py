@@ -275,7 +275,7 @@ class Finder:
         return lengths_of(things.length) if self.options.counts_lengths else None
 
     def shares(self, chunk: "Chunk") -> Iterator[partial]:
-        """Yield the parts of a chunk, each of which any thread calls with Emit, to return a MemSummary."""
+        """Yield the parts of a chunk: any thread calls one with Emit, and it returns a MemSummary."""
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return

@@ -86,11 +86,7 @@ def prepare(
 
 
 def find(
-    matching: Matching,
-    paths: Sequence[ReadPath],
-    output: MemOutput,
-    progress: Progress,
-    run: Run,
+    matching: Matching, paths: Sequence[ReadPath], output: MemOutput, progress: Progress, run: Run
 ) -> MemSummary:
     """Find the matches of queries in order and write them.
 
