@@ -34,17 +34,18 @@ from .output.hits import Writers
 from .output.run import Run, container
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
+from .search.find import least_bases
 from .search.mappers import choose_mapper, compile_all, map_spans
-from .search.mapping import MapOptions, Observers, least_bases
+from .search.mapping import MapOptions, Observers
 from .search.summary import search_facts
 
 if TYPE_CHECKING:
     from .index.building.build import add_groups, add_layouts, build_index
     from .index.fm_index import AnyIndex
     from .output.hits import OutputWriter
-    from .search import MapsSpans
     from .search.collapse import Collection
-    from .search.counts.tally import ReadCounter, Screen, Tally
+    from .search.counts.tally import Screen, Tally
+    from .search.mapper import Mapper
     from .search.summary import PairSummary, Summary
 
 __all__ = [
@@ -73,7 +74,7 @@ class Search(NamedTuple):
 
     reference: Reference
     options: MapOptions
-    mapper: "MapsSpans"
+    mapper: "Mapper"
     tally: "Tally | None"
     screen: "Screen | None"
     watch: Watch | None
@@ -99,16 +100,11 @@ def prepare(
     watch = Watch(output.report) if output.report else None
     tally, screen = _counters(fm_index, output) if output.counts or output.screen or watch else (None, None)
     options = replace(options, counts_lengths=bool(watch))
-    counted: ReadCounter | None
-    counted, clock = tally or screen, watch.clock if watch else None
-    if tally and screen:
-        from .search.counts.tally import together
-
-        counted = together(tally, screen)
+    clock = watch.clock if watch else None
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
     is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
-    observers = Observers(counted, clock, progress.say)
+    observers = Observers(tally, screen, clock, progress.say)
     mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
     compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():

@@ -13,7 +13,8 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.spans import read_chunks
 from fmx.search import hits
 from fmx.search.engines import cpu
-from fmx.search.mapping import BOTH, make_query
+from fmx.search.find import make_query
+from fmx.search.mapping import BOTH
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 
@@ -92,7 +93,7 @@ def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answe
     intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
     rows = hits.SARows(fm_index.sa, fm_index.layout, *intervals)
-    found = hits.select(rows, batch, 0, sizes.sum(axis=1), policy)
+    found = hits.choose([rows], batch, 0, sizes.sum(axis=1), policy)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]
     return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())
 

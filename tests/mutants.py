@@ -48,7 +48,6 @@ TESTS = {
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
-    "fmx/search/near/selection.py": f"{SELECTION} 'runs_of or strat or limited or listed or mismatches'",
     "fmx/search/queries/near.py": f"{NEAR} -k 'runs_of or listed or even or all_widths'",
     "fmx/search/queries/sparse.py": (
         "tests/search/test_sparse.py "
@@ -60,8 +59,7 @@ TESTS = {
         f"{QUERIES} -k 'each_form or any_base or places_of or verify and period or 300-5'"
     ),
     "fmx/search/pairs/proper.py": PAIRS,
-    "fmx/search/pairs/pair_mapper.py": PAIRS,
-    "fmx/search/pairs/near_pairs.py": f"{NEAR_PAIRS} -k 'runs_of or by_strata or counts_are'",
+    "fmx/search/pairs/chooser.py": f"{NEAR_PAIRS} -k 'runs_of or by_strata or counts_are'",
 }
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"

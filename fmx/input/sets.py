@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type_or_this, compiled, inlined
+from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .dna import CODE, SETS, WORD, symbols
 from .reads import FORWARD, REVERSE, pack_read, pack_reverse
@@ -29,18 +29,6 @@ def change_at(changes, j):
     """Return (position of change number j in the pattern, the text's base)."""
     own = changes >> (N_BITS + CHANGE_BITS * j)
     return (own >> 2) & ((1 << 28) - 1), own & 3
-
-
-@by_type_or_this
-def changes_of(hits, hit):
-    """Return the changes of a hit: none for exact hits."""
-    return np.int64(0)
-
-
-@by_type_or_this
-def peers_of(hits, i, hit):
-    """Occurrences of read i with as few changes as a hit: all for exact hits; 0 if others have fewer."""
-    return hits.total[i]
 
 
 # Base sets of patterns, which compare a pattern with the text 32 symbols at a time.

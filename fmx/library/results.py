@@ -25,8 +25,7 @@ from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper
 from ..search.mappers import map_reads
-from ..search.near.matches import NearHits
-from ..search.pairs.pair_mapper import PairHits
+from ..search.pairs.chooser import PairHits
 from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
 
@@ -65,9 +64,7 @@ class RowWriter(BatchWriter):
 class HitRows(RowWriter):
     """Rows of HIT or NEAR_HIT."""
 
-    def format(
-        self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
-    ) -> RowPiece:
+    def format(self, batch: ReadBatch, hits: Hits, start: int, first_hit: int, last_hit: int) -> RowPiece:
         """Return rows of the hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
         own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[own].size, self.dtype)
@@ -75,7 +72,7 @@ class HitRows(RowWriter):
         rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
         rows["reverse"] = hits.reverse[own]
         rows["occurrences"] = np.repeat(hits.total, n_hits)
-        if isinstance(hits, NearHits):
+        if self.dtype == NEAR_HIT:
             rows["mismatches"] = n_changes(hits.changes[own])
         return RowPiece(rows)
 
@@ -159,7 +156,7 @@ def search(
 def pair(
     mapper: Any, sources: tuple[SequenceSource, SequenceSource], reference: Reference
 ) -> Iterator[Table]:
-    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mapper``: a PairMapper."""
+    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mapper``: of pairs."""
     has_names = all(source.has_names for source in sources)
     dtype = NEAR_PROPER_PAIR if mapper.options.near else PROPER_PAIR
     writer, progress = PairRows(dtype, reference.blocks, has_names), Progress(quiet=True)

@@ -15,7 +15,7 @@ from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.pipeline import Emit
-from ..search.mapper import part_on_cpu
+from ..search.find import part_on_cpu
 from ..search.mapping import BOTH
 from ..search.summary import Sums
 from . import mummergpu, seeds

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ..input import SpanLike
     from ..input.reads import ReadBatch
     from ..search.hits import Hits
-    from ..search.near.matches import NearHits
     from .hits_gpu import GpuHitWriter
 
 
@@ -110,7 +109,7 @@ class HitWriter(BatchWriter, Buffers):
         self.widest = widest(self.form, changes)
 
     def format(
-        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
+        self, batch: "ReadBatch", hits: "Hits", start: int, first_hit: int, last_hit: int
     ) -> bytes | np.ndarray:
         """Return the format the records of reads from ``start`` on, for hits first_hit to last_hit."""
         if not self.is_sam:

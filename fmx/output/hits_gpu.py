@@ -18,7 +18,6 @@ from ..machines.gpu_jobs import add_up
 from .records import Buffers, Window, gap_byte, gap_of, put_read, room_of_read, with_gaps
 
 if TYPE_CHECKING:
-    from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
@@ -122,10 +121,13 @@ class GpuHitWriter:
         add_up(stream, begins, n_reads, report, slot)
         return begins
 
-    def room_of(self, chunk: "Chunk") -> int:
-        """Return an upper bound of the bytes of the records of a Chunk if no read has more than one."""
-        parts = 1 + (not chunk.is_fastq) + self._by_letters  # bases, qualities, and bases as a name
-        return parts * chunk.data.size + chunk.n_bound * self._widest
+    def room_of(self, size: int, is_fastq: bool, n: int) -> int:
+        """Return an upper bound of the bytes of the records of n reads, if none has more than one hit.
+
+        ``size``: bytes of the records of the reads.
+        """
+        parts = 1 + (not is_fastq) + self._by_letters  # bases, qualities, and bases as a name
+        return parts * size + n * self._widest
 
     def write(
         self,
@@ -136,31 +138,23 @@ class GpuHitWriter:
         n_bytes: int,
         report: "KernelReport",
         slot: int,
-    ) -> Loose:
-        """Launch the kernel that writes Loose records, of at most ``n_bytes`` with the room between them.
+    ) -> "DeviceArray":
+        """Launch the writing of records, of at most ``n_bytes`` with the room between them; return the array.
 
         ``slot`` of the report gets their bytes.
         """
         n_reads, there = hits.total.size, stream.there
         loose = Loose(begins, there("sizes", n_reads + 1, np.int64), there("loose", n_bytes, np.uint8))
         stream.begin("format")
-        form = self._form_for(stream, n_reads)
+        form = with_gaps(self.form, there("gaps", n_reads, np.int64))
         stream.launch(write_kernel, n_reads, N_THREADS, form, batch, hits, ALL, self._by_letters, loose)
         add_up(stream, loose.sizes, n_reads, report, slot)
-        return loose
-
-    def _form_for(self, stream: "GpuStream", n_reads: int) -> Any:
-        return with_gaps(self.form, stream.there("gaps", n_reads, np.int64))
-
-    def gather(self, stream: "GpuStream", batch: "ReadBatch", hits: Any, loose: Loose) -> "DeviceArray":
-        """Launch the kernel that copies Loose records one after another; return the array."""
-        n_reads, out = hits.total.size, stream.there("records", loose.records.size, np.uint8)
-        form = self._form_for(stream, n_reads)
+        out = there("records", n_bytes, np.uint8)
         stream.launch(gather_kernel, WARP * n_reads, N_THREADS, form, batch, hits, loose, out)
         return out
 
     def fetch(self, stream: "GpuStream", out: "DeviceArray", report: "KernelReport", slot: int) -> np.ndarray:
-        """Copy the result of ``gather`` to host memory; valid after waiting for the stream.
+        """Copy the result of ``write`` to host memory; valid after waiting for the stream.
 
         ``slot`` has the bytes.  They are in one of ``buffers``, compressed if the GPU does that, which uses
         the next slot.

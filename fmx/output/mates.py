@@ -12,7 +12,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
-from ..input.sets import changes_of, peers_of
+from ..search.hits import changes_of, peers_of
 from . import put
 from .records import (
     FIRST,
@@ -31,7 +31,7 @@ from .records import (
 )
 
 if TYPE_CHECKING:
-    from ..search.near.matches import NearHits
+    from ..search.hits import Hits
     from ..search.pairs.proper import ProperPairs
 
 ALL = 2**60
@@ -43,13 +43,13 @@ def _put(form, out, at, batch, mate):
 
 
 class Side(NamedTuple):
-    """Mates 1 or 2 of pairs: their ReadBatch, their separate NearHits, and ``flag``, FIRST or SECOND.
+    """Mates 1 or 2 of pairs: their ReadBatch, their separate Hits, and ``flag``, FIRST or SECOND.
 
     Read ``start`` of the batch is the mate of the first pair.
     """
 
     reads: ReadBatch
-    hits: "NearHits"
+    hits: "Hits"
     flag: int
     start: int
 
@@ -171,11 +171,10 @@ def _alone(form, own, other, i, j):
             if start > mate_start or (start == mate_start and own.flag == SECOND):
                 insert = -insert
     reported, hit = own.hits.first[i + 1] - own.hits.first[i], own.hits.first[i] + j
-    peers, changes = (
-        (peers_of(own.hits, i, hit), changes_of(own.hits, hit))
-        if lead != NOWHERE
-        else (np.int64(0), np.int64(0))
-    )
+    peers = changes = np.int64(0)
+    if lead != NOWHERE:
+        changes = changes_of(own.hits.changes, hit)
+        peers = peers_of(own.hits.best, i, changes, own.hits.total[i])
     record = _record(r, length, key, Numbers(j + 1, own.hits.total[i], reported, peers), changes)
     return MateRecord(record, flag, mate, other_length, insert)
 

@@ -144,7 +144,7 @@ def pairs_of(batch: "ReadBatch", tables: Any) -> Pairs:
     one, two = (
         hits._replace(**{
             name: getattr(hits, name)[start : start + n + (name == "first")]
-            for name in ("first", "total", "best") if name in hits._fields
+            for name in ("first", "total")
         })
         for start in (0, n)
     )  # fmt: skip

@@ -15,7 +15,8 @@ from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
 from ..index.reference import contig_of, place_of, position_of_key
 from ..input.reads import ReadBatch
-from ..input.sets import change_at, changes_of, n_changes, peers_of
+from ..input.sets import change_at, n_changes
+from ..search.hits import changes_of, peers_of
 from . import put
 
 if TYPE_CHECKING:
@@ -272,9 +273,11 @@ def put_read(form, out, at, batch, hits, i, window):
         return put_unmapped(form, out, at, batch, r, total)
     for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
         place = place_of(form.blocks, hits.position[hit])
+        changes = changes_of(hits.changes, hit)
+        peers = peers_of(hits.best, i, changes, total)
         record = Record(
             r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-            hit - first + 1, total, hits.first[i + 1] - first, peers_of(hits, i, hit), changes_of(hits, hit),
+            hit - first + 1, total, hits.first[i + 1] - first, peers, changes,
         )  # fmt: skip
         at = put_record(form, out, at, batch, record)
     return at

@@ -1,31 +1,6 @@
-"""Search: reads -> SA intervals -> hits."""
+"""Search: parse -> find -> choose -> write (mapper.py), on the CPU, and on a GPU in gpu/."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from ..machines.gpu_session import GpuSession
-    from .counts.tally import ReadCounter
-    from .mapping import MapOptions
-    from .summary import PairSummary, Summary
-
-
-class MapsSpans(Protocol):
-    """Interface of what maps spans of reads: Mapper, NearMapper, PairMapper and GpuMapper.
-
-    To add one: write ``map``, which up to ``options.n_threads`` threads call at the same time, and create it
-    in mappers.py. tests/search/test_mapper_protocols.py runs over all of them.
-    """
-
-    options: "MapOptions"
-    tally: "ReadCounter | None"
-
-    @property
-    def session(self) -> "GpuSession | None":
-        """The GPU that maps, or None on the CPU."""
-
-    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
-        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
+from typing import Any, Protocol
 
 
 class WritesHits(Protocol):

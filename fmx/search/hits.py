@@ -1,17 +1,19 @@
-"""Occurrences -> hits: which occurrences of a read are reported, and where they are.
+"""Candidates -> hits: which occurrences of a read are reported, and where they are.
 
-The rule (SelectionPolicy): sort all occurrences of a read, on both strands, by contig, position and strand (+
-first). Report the first ``limit`` of them, or ``limit`` drawn at random by a seed and the read's name; report
-none if there are more than ``at_most``. The number of occurrences is known before any is located.
+The rule (SelectionPolicy): sort all occurrences of a read, on both strands, by mismatches, contig, position
+and strand (+ first). Report the first ``limit`` of them; with a seed, those of the stratum that is not
+reported whole are drawn at random by the seed and the read's name. Report none if there are more than
+``at_most``.
 
-Occurrences are numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for its reverse complement.
-The contract ``position_at`` turns a number into a position: from a row of a suffix array (SARows), or from
-positions that were located before (Located).
+Candidates are exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for its
+reverse complement, or near matches by their keys (Candidates). The number of exact occurrences is known
+before any is located. The contract ``position_at`` turns a number into a position: from a row of a suffix
+array (SARows), or from positions that were located before (Located).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +21,13 @@ from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
 from ..index.reference import is_reverse, position_of_text_key, text_key
+from ..input.sets import n_changes
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
 ALL = 2**62  # a limit that has no effect
+KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
 _AHEAD = 16  # number of reads ahead whose occurrences are prefetched
 
 
@@ -37,17 +41,65 @@ class Intervals(NamedTuple):
     hi: np.ndarray
 
 
+class NoChanges(NamedTuple):
+    """In place of the ``changes`` and ``best`` of exact Hits; ``n`` has no meaning."""
+
+    n: int = 0
+
+
+EXACT = NoChanges()
+
+
 class Hits(NamedTuple):
     """Reported occurrences. ``first`` int64[n_reads + 1]: read r has hits first[r] to first[r + 1].
 
     ``position`` int64[n_hits]: position in the text. ``reverse`` bool[n_hits]. ``total`` int64[n_reads]:
-    exact number of occurrences, reported or not.
+    exact number of occurrences, reported or not. ``changes`` int64[n_hits]: how each differs from the read
+    (input/sets.py). ``best`` int64[n_reads]: number of a read's occurrences with the fewest mismatches, times
+    4, plus these mismatches. Without mismatches both may be EXACT.
     """
 
     first: np.ndarray
     position: np.ndarray
     reverse: np.ndarray
     total: np.ndarray
+    changes: Any = EXACT
+    best: Any = EXACT
+
+
+@by_type_or_this
+def changes_of(changes, hit):
+    """Return the changes of a hit, from those of Hits."""
+    return changes[hit]
+
+
+@changes_of.register(NoChanges)
+def _no_changes(changes, hit):
+    return np.int64(0)
+
+
+@by_type_or_this
+def peers_of(best, i, hit_changes, total):
+    """Return how many occurrences of read i have as few mismatches as a hit; 0 if others have fewer.
+
+    ``best``: of Hits. ``hit_changes``: changes of the hit. ``total``: number of occurrences of the read.
+    """
+    return best[i] >> 2 if n_changes(hit_changes) == best[i] & 3 else np.int64(0)
+
+
+@peers_of.register(NoChanges)
+def _exact_peers(best, i, hit_changes, total):
+    return total
+
+
+class Candidates(NamedTuple):
+    """Near matches of reads: read r has ``keys`` int64 from ``first[r]`` to ``first[r + 1]``.
+
+    A key is the number of mismatches, shifted by KEY_BITS, and the text_key of the match.
+    """
+
+    first: np.ndarray
+    keys: np.ndarray
 
 
 def count(intervals: Intervals) -> np.ndarray:
@@ -155,20 +207,22 @@ def _prefetch_row(rows, row):
     prefetch_position(rows.sa, row)
 
 
-def select(
-    occurrences: "Located | SARows",
-    batch: "ReadBatch",
-    start: int,
-    total: np.ndarray,
-    policy: SelectionPolicy,
-) -> Hits:
-    """Return the Hits of a batch's reads from ``start`` on, which have ``total`` int64[n] occurrences."""
+def choose(
+    candidates: "Sequence[Candidates | Located | SARows]", batch: "ReadBatch", start: int, total: np.ndarray,
+    policy: SelectionPolicy, best: np.ndarray | None = None, best_first: bool = True,
+) -> Hits:  # fmt: skip
+    """Return the Hits of a batch's reads from ``start`` on, which have ``total`` int64[n] occurrences.
+
+    Each read has occurrences in at most one of ``candidates``; Candidates are sorted. ``best``: that of Hits,
+    if these may have mismatches; all changes are 0. ``best_first``: as in Near.
+    """
     first = np.empty(total.size + 1, np.int64)
     n_hits, most = lay_out(total, policy.at_most, policy.limit, first)
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
     room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
-    _select(occurrences, batch, start, hits, policy.seed, room)
-    return hits
+    for each in candidates:
+        _choose(each, batch, start, hits, policy.seed, best_first, room)
+    return hits if best is None else hits._replace(changes=np.zeros(n_hits, np.int64), best=best)
 
 
 @compiled
@@ -188,36 +242,122 @@ def lay_out(total, at_most, limit, first):
 
 
 @compiled
-def _select(occurrences, batch, start, hits, seed, room):
-    """Fill ``hits``, except its counts. ``room`` is scratch for the most occurrences of a read."""
+def _choose(candidates, batch, start, hits, seed, best_first, room):
+    """Fill in ``hits`` of the reads in ``candidates``. ``room`` is scratch for the most of a read."""
     n_reads = hits.total.size
     for r in range(n_reads):
-        if r + _AHEAD < n_reads:
-            has_hits = hits.first[r + _AHEAD] < hits.first[r + _AHEAD + 1]
-            for i in range(2 * (r + _AHEAD), 2 * (r + _AHEAD) + 2):
-                if has_hits and occurrences.lo[i] < occurrences.hi[i]:
-                    prefetch_at(occurrences, np.int64(occurrences.lo[i]))
-                    break
-        select_of_read(occurrences, batch, start, hits, r, seed, room)
+        ahead = r + _AHEAD
+        if ahead < n_reads and hits.first[ahead] < hits.first[ahead + 1]:
+            prefetch_first(candidates, ahead)
+        if has_candidates(candidates, r):
+            choose_of_read(candidates, batch, start, hits, r, seed, best_first, room)
 
 
 @inlined
-def select_of_read(occurrences, batch, start, hits, r, seed, room):
+def choose_of_read(candidates, batch, start, hits, r, seed, best_first, room):
     """Fill in the hits of read start + r of the batch. ``room`` (sort_keys) is scratch."""
     keys = room.keys
-    out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
+    out, n, total = hits.first[r], hits.first[r + 1] - hits.first[r], hits.total[r]
     if n == 0:
         return
     if n == 1 and seed < 0:
-        keys[0] = first_key(occurrences, r)
+        keys[0] = first_key(candidates, r)
     else:
-        total = hits.total[r]
-        all_keys(occurrences, r, keys)
-        sort_keys(room, total)
+        sorted_keys(candidates, r, total, room)
         if seed >= 0 and n < total:
-            draw(keys, total, n, hash_name(batch, start + r, seed))
+            begin, end = np.int64(0), stratum_end(keys, 0, total)
+            while end < n:
+                begin, end = end, stratum_end(keys, end, total)
+            draw(keys[begin:], end - begin, n - begin, hash_name(batch, start + r, seed))
+        if not best_first:
+            for j in range(n):
+                keys[j] &= (np.int64(1) << KEY_BITS) - 1
+            sort(keys, n)
     for j in range(n):
-        hits.position[out + j], hits.reverse[out + j] = position_of_text_key(keys[j]), is_reverse(keys[j])
+        hits.position[out + j], hits.reverse[out + j] = text_position(keys[j]), is_reverse(keys[j])
+
+
+@inlined
+def text_position(key):
+    """Return the position in a key of Candidates."""
+    return position_of_text_key(key & ((np.int64(1) << KEY_BITS) - 1))
+
+
+@inlined
+def stratum_end(keys, j, n):
+    """Return the end of those of n sorted keys with as many mismatches as key j."""
+    end = j
+    while end < n and keys[end] >> KEY_BITS == keys[j] >> KEY_BITS:
+        end += 1
+    return end
+
+
+def rank(matches: Candidates, strata: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Sort the matches of each read; return (total, best) of Hits, int64[n_reads] both.
+
+    With ``strata``, only those with the fewest mismatches count.
+    """
+    total, best = np.empty((2, matches.first.size - 1), np.int64)
+    spare, counts = (np.empty(n, np.int64) for n in (_most_of_a_read(matches), N_DIGITS))
+    _rank(matches, strata, spare, counts, total, best)
+    return total, best
+
+
+@compiled
+def _most_of_a_read(matches):
+    """Return the largest number of matches of a read, or 1."""
+    most = np.int64(1)
+    for r in range(matches.first.size - 1):
+        most = max(most, matches.first[r + 1] - matches.first[r])
+    return most
+
+
+@compiled
+def _rank(matches, strata, spare, counts, total, best):
+    """Fill in the results of ``rank``. ``spare``, ``counts``: as in ByDigits, for the most of a read."""
+    for r in range(total.size):
+        n, keys = matches.first[r + 1] - matches.first[r], matches.keys[matches.first[r] :]
+        sort_keys(ByDigits(keys, spare, counts), n)
+        best[r] = stratum_end(keys, 0, n) << 2 | (keys[0] >> KEY_BITS if n else 0)
+        total[r] = best[r] >> 2 if strata else n
+
+
+@by_type_or_this
+def has_candidates(candidates, r):
+    """Return whether a read has any candidates."""
+    return candidates.lo[2 * r] < candidates.hi[2 * r] or candidates.lo[2 * r + 1] < candidates.hi[2 * r + 1]
+
+
+@has_candidates.register(Candidates)
+def _is_candidate(candidates, r):
+    return candidates.first[r] < candidates.first[r + 1]
+
+
+@by_type_or_this
+def prefetch_first(candidates, r):
+    """Prefetch what is read first of the candidates of a read."""
+    for i in range(2 * r, 2 * r + 2):
+        if candidates.lo[i] < candidates.hi[i]:
+            prefetch_at(candidates, np.int64(candidates.lo[i]))
+            break
+
+
+@prefetch_first.register(Candidates)
+def _prefetch_none(candidates, r):
+    pass
+
+
+@by_type_or_this
+def sorted_keys(candidates, r, total, room):
+    """Write the sorted keys of a read, which has ``total`` candidates, into ``room.keys``."""
+    all_keys(candidates, r, room.keys)
+    sort_keys(room, total)
+
+
+@sorted_keys.register(Candidates)
+def _copy_keys(candidates, r, total, room):
+    for j in range(total):
+        room.keys[j] = candidates.keys[candidates.first[r] + j]
 
 
 @by_type_or_this
@@ -229,6 +369,11 @@ def first_key(occurrences, r):
         for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
             smallest = min(smallest, text_key(position_at(occurrences, number), strand))
     return smallest
+
+
+@first_key.register(Candidates)
+def _first_match(candidates, r):
+    return candidates.keys[candidates.first[r]]
 
 
 @by_type_or_this
@@ -267,8 +412,8 @@ def draw(keys, total, n, x):
 
 # Positions of occurrences, by rows or located before hits are selected.
 #
-# A locator turns the rows of a part into text positions.  If there are several parts, the positions of all
-# occurrences are located first.
+# A locator turns the rows of a part into text positions: a Locator, or a SparseLocator (numbers.py) with the
+# same methods.  If there are several parts, the positions of all occurrences are located first.
 
 _INTERVALS_AHEAD = 16  # number of intervals ahead whose rows are prefetched
 
@@ -286,20 +431,6 @@ def _position(located, number):
     return located.positions[number]
 
 
-class LocatesRows(Protocol):
-    """Interface of a part's locator: Locator, GpuLocator, SparseLocator; ``occurrences`` if ``at_hand``."""
-
-    @property
-    def at_hand(self) -> bool:
-        """Whether hits can be selected from ``occurrences`` directly."""
-
-    def of(self, found: Any, /) -> "LocatesRows":
-        """Return the locator for the result of a search."""
-
-    def locate(self, lo: np.ndarray, size: np.ndarray, /) -> np.ndarray:
-        """Return the text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, in order of i."""
-
-
 class Locator(NamedTuple):
     """The locator of a part on the CPU; the part begins at ``start`` of the text."""
 
@@ -308,8 +439,8 @@ class Locator(NamedTuple):
     start: int
 
     @property
-    def at_hand(self) -> bool:
-        """Whether hits can be selected from ``occurrences`` directly."""
+    def is_direct(self) -> bool:
+        """Whether hits can be chosen from ``occurrences``."""
         return True
 
     def of(self, found: Intervals) -> "Locator":
@@ -339,26 +470,23 @@ def _positions(sa, layout, start, lo, size, found):
             n += 1
 
 
-def at_hand(locators: Sequence[LocatesRows]) -> bool:
-    """Return whether hits can be selected from the search result directly, so that only these are located."""
-    return len(locators) == 1 and locators[0].at_hand
+def are_direct(locators: Sequence[Any]) -> bool:
+    """Return whether hits can be chosen from the result of a search, so that only these are located."""
+    return len(locators) == 1 and locators[0].is_direct
 
 
-def occurrences_of(
-    locators: Sequence[LocatesRows], intervals: Intervals, eligible: np.ndarray
-) -> Located | SARows:
+def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | SARows:
     """Return the occurrences of reads as SARows or Located, from their Intervals [n_parts, 2 * n].
 
     ``eligible`` int64[n]: number of occurrences of each read that may become hits. Reads with 0 are not
     located.
     """
-    if at_hand(locators):
-        first: Any = locators[0]
-        return first.occurrences(intervals.lo[0], intervals.hi[0])
+    if are_direct(locators):
+        return locators[0].occurrences(intervals.lo[0], intervals.hi[0])
     return located(locators, intervals, eligible > 0)
 
 
-def located(locators: Sequence[LocatesRows], intervals: Intervals, wanted: np.ndarray) -> Located:
+def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
     """Locate the occurrences of the ``wanted`` reads, bool[n], by Intervals [n_parts, 2 * n] of all reads."""
     sizes = np.empty(intervals.lo.shape, np.int64)
     for lo, hi, size in zip(*intervals, sizes, strict=True):

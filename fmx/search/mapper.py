@@ -1,91 +1,74 @@
-"""Mapper: maps a chunk of reads and formats the records, with parts on the CPU.
+"""Mapper: parse -> find -> choose -> write, for single reads and pairs, exact and near matches, on the CPU.
 
-Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
+    parse    Chunk -> ReadBatch, or a run of pairs -> Mates (input/): one batch of reads, or two
+    find     Finder or NearFinder: batches -> Runs of candidates (find.py, near/finder.py)
+    choose   candidates -> Hits (hits.py), or PairHits (pairs/chooser.py)
+    write    Hits -> pieces of output, by the writer
+
+A tally, a screen, the files of mapped and unmapped reads and the summary use the same candidates and totals.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..index.arrays import part_span
 from ..input import reads
-from ..input.reads import trimmed
-from ..machines.jobs import runs
-from . import FormatsHits
-from .engines import cpu
-from .hits import Hits, Intervals, LocatesRows, Locator, at_hand, count, occurrences_of, select
-from .mapping import (
-    UNOBSERVED,
-    MapOptions,
-    Observers,
-    SearchedBatch,
-    TextPart,
-    make_query,
-    refuse_shorter,
-    shortest,
-)
-from .summary import Summary
+from ..input.reads import no_lengths, trimmed
+from .mapping import UNOBSERVED, Observers
+from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex, JoinedIndex
+    from ..index.reference import Reference
     from ..input.chunks import Chunk
+    from ..input.mates import Mates
     from ..input.reads import ReadBatch
-    from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
-
-
-def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
-    """Return a part of the text for exact occurrences on the CPU."""
-    return _part(index.parts[number], part_span(index.meta, number)[0])
-
-
-def _part(part: "FMIndex", start: int) -> TextPart:
-    """Return a part of the text that begins at ``start``."""
-    if part.method == "sparse":
-        from . import sparse
-        from .numbers import SparseLocator
-
-        shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
-        query = make_query(part)
-        searcher = sparse.SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
-        return TextPart(searcher, SparseLocator(query, start, shorter.locator))
-    return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
+    from . import FormatsHits
+    from .find import Finder, Found
+    from .hits import Hits
 
 
 class Mapper:
-    """Maps chunks of reads with one set of options, by ``parts`` on the CPU.
+    """Maps spans of reads, or PairSpans if options are for pairs; several threads may call ``map`` at once.
 
-    ``least``: bases of the shortest read that the index can find. ``session``: the GPU of a GpuMapper.
+    ``finder``: a Finder or NearFinder.
+    ``session``: the GPU of a GpuMapper.
     """
 
     session: "GpuSession | None" = None
 
     def __init__(
-        self,
-        parts: Sequence[TextPart],
-        options: MapOptions,
-        observers: Observers = UNOBSERVED,
-        least: int = 0,
+        self, finder: "Finder", observers: Observers = UNOBSERVED, reference: "Reference | None" = None
     ) -> None:
-        self.parts = tuple(parts)
-        self._searchers = [part.search for part in parts]
-        self._locators: list[LocatesRows] = [part.locator for part in parts]
-        self._least = least
-        self.options, self.tally = options, observers.tally
-        self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
+        self.finder, self.options = finder, finder.options
+        self.pairs: Any = None
+        if self.options.pairing:
+            from .pairs.chooser import PairChooser
 
-    def map(self, span: "Chunk | Span", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
-        """Map the reads of a span, emit the output that ``writer`` makes, and return their Summary."""
+            assert reference is not None
+            self.pairs = PairChooser(finder, reference)
+        self.tally, self.screen, self.timed = observers.tally, observers.screen, finder.timed
+
+    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> Summary | PairSummary:
+        """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
         with self.timed("read"):
-            chunk = span.read()
-        return self.map_chunk(chunk, writer, emit)
+            records = span.read(writer.is_sam, writer.comments) if self.pairs else span.read()
+        return self.map_records(records, writer, emit)
 
-    def map_chunk(self, chunk: "Chunk", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
-        """Map the reads of a chunk, emit the output that ``writer`` makes, and return their Summary."""
-        found = self.search(chunk)
+    def map_records(
+        self, records: "Chunk | Sequence[Mates]", writer: "FormatsHits", emit: Callable[..., Any]
+    ) -> Summary | PairSummary:
+        """Map a Chunk, or runs of Mates, emit the output, and return their summary."""
+        if self.pairs:
+            summary, runs_of_mates = PairSummary(), cast("Sequence[Mates]", records)
+            for mates in runs_of_mates:
+                summary.add(self._map_mates(mates, writer, emit))
+            return summary
+        chunk = cast("Chunk", records)
+        with self.timed("parse"):
+            untrimmed = reads.parse(chunk)
+        found = self._search(untrimmed)
         if writer.is_sam:
             reads.check_sam(chunk, found.batch)
         if writer.comments:
@@ -98,79 +81,71 @@ class Mapper:
                 with self.timed("format"):
                     piece = writer.format(found.batch, hits, start, first, first + size)
                 emit(piece)
-        if writer.takers:
-            self._split(found.given, found.total, writer, emit)
+        self.split((untrimmed,), self.options.policy.eligible(found.total) > 0, writer, emit)
         with self.timed("summarize"):
             return Summary.of(found, self.options)
 
-    def _split(
-        self, given: "ReadBatch", total: np.ndarray, writer: FormatsHits, emit: Callable[..., Any]
-    ) -> None:
-        """Emit the original reads for the files of mapped and unmapped reads.
+    def _map_mates(self, mates: "Mates", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
+        """Map pairs, emit the output, and return their summary."""
+        from .pairs.chooser import PairTotals
+        from .pairs.proper import count_inserts
 
-        ``total`` int64[n_reads] occurrences.
-        """
-        for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
-            emit(piece)
+        pairs: Any = self.pairs
+        found = [self._search(batch) for batch in (mates.one, mates.two)]
+        cut, size = mates._replace(one=found[0].batch, two=found[1].batch), self.options.sizes.hits
+        totals = PairTotals(*np.zeros((2, found[0].total.size), np.int64))
+        inserts = no_lengths() if self.options.counts_lengths else None
+        for run in pairs.runs(found):
+            stop = run.start + run.total.size
+            totals.total[run.start : stop], totals.fewest[run.start : stop] = run.total, run.fewest
+            pairs.count(cut, run, self.tally, self.screen)
+            for start, hits, first in pairs.hits_of(cut, run):
+                with self.timed("format"):
+                    piece = writer.format(cut, hits, start, first, first + size)
+                emit(piece)
+                if inserts is not None and first == 0:
+                    count_inserts(cut, start, hits.proper, inserts)
+        eligible = self.options.policy.eligible
+        alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
+        are_hits = np.where(totals.total > 0, eligible(totals.total) > 0, alone)
+        self.split(mates[:2], are_hits, writer, emit)
+        return PairSummary.of(found, self.options, totals, inserts)
 
-    def parse(self, chunk: "Chunk") -> tuple:
-        """Return the reads of a chunk, untrimmed and trimmed."""
+    def split(
+        self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: "FormatsHits",
+        emit: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit."""
+        if writer.takers:
+            for piece in writer.split(batches, are_hits):
+                emit(piece)
+
+    def _search(self, batch: "ReadBatch") -> "Found":
+        return self.finder.search(batch, trimmed(batch, self.options.trim))
+
+    def search(self, chunk: "Chunk") -> "Found":
+        """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
         with self.timed("parse"):
-            given = reads.parse(chunk)
-            return given, trimmed(given, self.options.trim)
+            batch = reads.parse(chunk)
+        return self._search(batch)
 
-    def search(self, chunk: "Chunk") -> SearchedBatch:
-        """Search the reads of a chunk."""
-        return self.search_batch(*self.parse(chunk))
-
-    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
-        """Search a batch of reads; ``given`` has the same reads untrimmed."""
-        refuse_shorter(batch, self._least, self.options.noun)
-        with self.timed("pack"):
-            patterns = reads.pack(batch, self.options.strands)
-        with self.timed("search"):
-            found = [search(patterns) for search in self._searchers]
-            intervals = Intervals(*map(_rows, zip(*((own.lo, own.hi) for own in found), strict=True)))
-            total = count(intervals)
-        locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
-        return SearchedBatch(
-            given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch)
-        )
-
-    def weights_of(self, batch: "ReadBatch") -> np.ndarray:
-        """Return the number of copies of each read of a batch, int64[n_reads]."""
-        if not self.options.collapse:
-            return np.ones(batch.length.size, np.int64)
-        from ..input.weights import weights_of
-
-        return weights_of(batch)
-
-    def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
-        """Yield (start, Hits) for runs of reads with up to ``hits`` occurrences to locate, or one read."""
-        self.count_exact(found)
-        if self.options.policy.limit > 0:
-            yield from self.exact_hits(found)
-
-    def count_exact(self, found: SearchedBatch) -> None:
-        """Add a batch to the tally, if there is one, by exact occurrences."""
-        if self.tally:
-            eligible = self.options.policy.eligible(found.total)
-            with self.timed("tally"):
-                self.tally.add(found.locators, found.intervals, eligible, found.weight)
-
-    def exact_hits(self, found: SearchedBatch) -> Iterator[tuple[int, Hits]]:
-        """Yield (start, Hits) for runs of reads, also if none is reported."""
-        policy = self.options.policy
-        eligible = policy.eligible(found.total)
-        to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
-        for start, stop in runs(to_locate, self.options.sizes.hits):
+    def hits_of(self, found: "Found") -> "Iterator[tuple[int, Hits]]":
+        """Yield (start, Hits) for runs of single reads, and count them."""
+        policy, near = self.options.policy, self.options.near
+        if found.intervals is not None:  # of the whole batch, as equal reads are located once
+            self._count(found.run(0, found.total.size))
+        if policy.limit == 0 and not near:
+            return
+        for start, (run,) in self.finder.runs((found,)):
             with self.timed("locate"):
-                own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
-                occurrences = occurrences_of(found.locators, own, eligible[start:stop])
-                hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
+                hits = self.finder.choose(run, found.batch, start, run.total, False)
+            if near:
+                self._count(run._replace(intervals=None))
             yield start, hits
 
-
-def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Stack arrays as the rows of one array."""
-    return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
+    def _count(self, run: Any) -> None:
+        """Count the reads of a Run in the tally and the screen."""
+        for counter in (self.tally, self.screen):
+            if counter:
+                with self.timed("tally"):
+                    counter.add(run, self.options.policy.eligible(run.total))

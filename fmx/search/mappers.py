@@ -1,10 +1,4 @@
-"""Creates the mapper of an index, on the CPU or on a GPU, and maps spans of reads with it.
-
-              exact occurrences   with mismatches
-single reads  Mapper              NearMapper
-pairs         PairMapper          NearPairMapper
-on a GPU      GpuMapper, GpuPairMapper
-"""
+"""Creates the mapper of an index, on the CPU or on a GPU, and maps spans of reads with it."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,9 +9,10 @@ from ..input import spans
 from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
+from .find import Finder, least_bases, part_on_cpu, shortest
 from .hits import ALL
-from .mapper import Mapper, part_on_cpu
-from .mapping import UNOBSERVED, MapOptions, Observers, least_bases, shortest
+from .mapper import Mapper
+from .mapping import UNOBSERVED, MapOptions, Observers
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
@@ -28,21 +23,27 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
     from ..machines.progress import TimedFile
-    from . import MapsSpans, WritesHits
-    from .counts.tally import ReadCounter
+    from . import WritesHits
 
 ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
 
 
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
-) -> "MapsSpans":
+) -> Mapper:
     """Return a mapper of an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
+    return Mapper(make_finder(index, options, observers), observers, index.reference)
+
+
+def make_finder(
+    index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
+) -> Finder:
+    """Return what finds reads in an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return of_pairs(Mapper(parts, options, observers, least=least), index)
+        return Finder(parts, options, observers, least)
+    from .near.finder import NearFinder, NearPart
     from .near.matches import CpuVerifier, SparseVerifier, text_of
-    from .near.near_mapper import NearMapper
     from .queries.near import LONGEST
 
     if options.near.iupac and index.parts[0].method == "sparse":
@@ -50,62 +51,43 @@ def make_mapper(
             "--method sparse finds near matches of A, C, G and T only: omit it, or use neither --iupac nor "
             "--pairs"
         )
+    near_parts, n = [], options.sizes.matches
     for i, part in enumerate(parts):
         text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
-        n = options.sizes.matches
-        verify = SparseVerifier(text, part.locator, n) if is_sparse else CpuVerifier(text, n)
-        parts[i] = part._replace(text=text, verify=verify)
+        verifier = SparseVerifier(text, part.locator, n) if is_sparse else CpuVerifier(text, n)
+        near_parts.append(NearPart(*part, text, verifier))
     if least > LONGEST:
         raise UnsupportedError(
             f"this index finds only strings of {least} bases or more, but near matches need {LONGEST} or "
             f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
-    own = NearMapper(parts, options, observers, least=least, shortest=shortest(index.parts))
-    return of_pairs(own, index)
-
-
-def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> "MapsSpans":
-    """Return ``mapper``, or a PairMapper with it if its options are for pairs."""
-    if not mapper.options.pairing:
-        return mapper
-    if mapper.options.near:
-        from .pairs.near_pairs import NearPairMapper
-
-        return NearPairMapper(mapper, index.reference)
-    from .pairs.pair_mapper import PairMapper
-
-    return PairMapper(mapper, index.reference)
+    return NearFinder(near_parts, options, observers, least, shortest(index.parts))
 
 
 def choose_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
     writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED, is_large: bool = False,
-) -> "MapsSpans":  # fmt: skip
+) -> Mapper:  # fmt: skip
     """Return the mapper of an index on a Device.
 
     ``writer``: the writer of the records. ``is_large``: whether engine auto uses a GPU, if one can do all of
     the work. Raises DeviceError, UnsupportedError.
     """
 
-    def on_cpu() -> "MapsSpans":
+    def on_cpu() -> Mapper:
         return make_mapper(index, options, observers)
 
-    def on_gpu(sessions: "Sequence[GpuSession]") -> "MapsSpans":
+    def on_gpu(sessions: "Sequence[GpuSession]") -> Mapper:
         from .gpu.gpu_mapper import GpuMapper
 
-        mapper = GpuMapper(index, options, sessions[0], device.engine, observers)
-        if not options.pairing:
-            return mapper
-        from .gpu.gpu_pairs import GpuPairMapper
-
-        return GpuPairMapper(mapper, index.reference)
+        return GpuMapper(index, options, sessions[0], device.engine, observers)
 
     def tell(where: str) -> None:
         progress.say(f"searching on {where}")
 
     if device.engine == "cpu":
         return on_cpu()
-    if why_not := no_gpu_search(index, options, writer, observers.tally):
+    if why_not := no_gpu_search(index, options, writer, observers):
         if device.engine != "auto":
             raise UnsupportedError(f"{why_not}: leave out --engine to use the CPU's cores")
     elif device.engine == "auto" and not is_large:
@@ -121,7 +103,7 @@ def choose_mapper(
 
 def no_gpu_search(
     index: "FMIndex | JoinedIndex", options: MapOptions, writer: "WritesHits | None",
-    tally: "ReadCounter | None",
+    observers: Observers,
 ) -> str:  # fmt: skip
     """Return what of a search only the CPU can do, in words; "" if a GPU can do all of it."""
     near = options.near
@@ -130,8 +112,8 @@ def no_gpu_search(
         "mismatches": near,
         "--collapse": options.collapse,
         "an index in parts": index.parts[1:],
-        "--counts or --report of pairs": options.pairing and tally,
-        "--screen": tally and not tally.on_gpu,
+        "--counts or --report of pairs": options.pairing and observers.tally,
+        "--screen": observers.screen,
         "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
         "-a": options.policy.limit == ALL and options.noun == "read",
@@ -140,7 +122,7 @@ def no_gpu_search(
 
 
 def map_reads(
-    mapper: "MapsSpans",
+    mapper: Mapper,
     source: Iterable[Any],
     writer: "WritesHits",
     write: Callable[[Any], object],
@@ -158,7 +140,7 @@ def map_reads(
 
 
 def map_spans(
-    mapper: "MapsSpans",
+    mapper: Mapper,
     source: Iterator,
     writer: "WritesHits",
     sink: "TimedFile",
@@ -180,7 +162,7 @@ def map_spans(
     return add_up(map_reads(mapper, source, writer, write), summary, progress, say)
 
 
-def compile_all(mapper: "MapsSpans", writer: "WritesHits", any_length: bool = True) -> None:
+def compile_all(mapper: Mapper, writer: "WritesHits", any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
     ``any_length``: whether a read of 32 bases may be searched.
@@ -189,8 +171,9 @@ def compile_all(mapper: "MapsSpans", writer: "WritesHits", any_length: bool = Tr
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in _planned(record, mapper.options.pairing is not None):
         mapper.map(span, writer.of(span), writer.written)
-    if mapper.tally:
-        mapper.tally.clear()
+    for counter in (mapper.tally, mapper.screen):
+        if counter:
+            counter.clear()
 
 
 def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:

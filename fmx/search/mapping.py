@@ -1,22 +1,18 @@
-"""Options of mapping, the searchable parts of an index, and a batch of searched reads."""
+"""Options of mapping, and what observes it."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from ..errors import n_of, shown
+from ..errors import n_of
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
-from .hits import LocatesRows, Near, SelectionPolicy
+from .hits import Near, SelectionPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from ..index.fm_index import FMIndex, JoinedIndex
-    from ..input.reads import ReadBatch
     from ..machines.progress import Clock
-    from .counts.tally import ReadCounter
+    from .counts.tally import Screen, Tally
     from .pairs.proper import Pairing
 
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -96,103 +92,16 @@ class MapOptions:
         return f"{short}{many} other than {what}"
 
 
-def make_query(index: "FMIndex") -> Any:
-    """Return the query for the method that an index was opened with."""
-    if index.method == "sparse":
-        from .sparse import make_sparse
-
-        return make_sparse(index)
-    assert index.prefix is not None
-    if index.method == "backward":
-        from .queries.exact import Exact
-
-        return Exact(index.prefix, index.layout)
-    from .queries.verify import Verify
-
-    assert index.seeds is not None
-    assert index.text_words is not None
-    return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
-
-
-class NearTotals(NamedTuple):
-    """Totals of near matches per read, int64[n_reads]: those on -, and the mismatches of the best one."""
-
-    reverse: np.ndarray
-    fewest: np.ndarray
-
-
-class SearchedBatch(NamedTuple):
-    """A batch of searched reads.
-
-    ``given``, ``batch``: the reads untrimmed and trimmed. ``intervals``: Intervals [n_parts, 2 * n_reads] of
-    row numbers for ``locators``, one per part; or None. ``total`` int64[n_reads]: exact number of
-    occurrences. ``sought`` bool[n_reads]: which reads were searched. ``weight`` int64[n_reads]: number of
-    copies of each read. ``near``: NearTotals if mismatches are allowed.
-    """
-
-    given: reads.ReadBatch
-    batch: reads.ReadBatch
-    intervals: Any
-    locators: tuple[LocatesRows, ...]
-    total: np.ndarray
-    sought: np.ndarray
-    weight: np.ndarray
-    near: NearTotals | None = None
-
-
-class TextPart(NamedTuple):
-    """A part of the text, on the CPU.
-
-    ``search`` turns Patterns into Intervals, or numbers occurrences in another way (sparse.py). ``locator``
-    locates them (hits.py). For near matches: ``text``, on the CPU, and ``verify``, such as
-    near/matches.CpuVerifier.
-    """
-
-    search: Any
-    locator: Any
-    text: Any = None
-    verify: Any = None
-
-
 class Observers(NamedTuple):
-    """What observes a run: a ``tally`` counts hits, a ``clock`` measures stages, ``say`` prints warnings."""
+    """What observes a run.
 
-    tally: "ReadCounter | None" = None
+    ``tally`` and ``screen`` count, a ``clock`` measures stages, ``say`` prints warnings.
+    """
+
+    tally: "Tally | None" = None
+    screen: "Screen | None" = None
     clock: "Clock | None" = None
     say: "Callable[[str], object] | None" = None
 
 
 UNOBSERVED = Observers()
-
-
-def least_bases(index: "FMIndex | JoinedIndex") -> int:
-    """Return the bases of the shortest reads that an opened index can find; 0 if there is no limit."""
-    return shortest([part for part in index.parts if not part.shorter])
-
-
-def shortest(parts: "Sequence[FMIndex]") -> int:
-    """Return the bases of the shortest reads that the sparse suffix arrays of parts can find.
-
-    Returns 0 if there are none.
-    """
-    own = (part.sparse for part in parts if part.method == "sparse")
-    return max((table.k + table.w - 1 for table in own if table), default=0)
-
-
-def refuse_shorter(batch: "ReadBatch", least: int, noun: str) -> None:
-    """Raise UnsupportedError that names the first read of a batch with fewer bases than ``least``.
-
-    ``noun``: as in MapOptions.
-    """
-    if least == 0:
-        return
-    short = np.flatnonzero(batch.searchable & (batch.length < least))
-    if short.size:
-        r, start = short[0], batch.name_start[short[0]]
-        name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
-        from ..index.layouts import too_short  # only for errors
-
-        remedy = (
-            f"'fmx search --min-length {least}' leaves shorter reads unmapped; " if noun == "read" else ""
-        )
-        raise too_short(f"{name} has {n_of(batch.length[r], 'base')}", least, remedy)

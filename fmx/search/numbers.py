@@ -136,8 +136,8 @@ class SparseLocator:
     numbered: Numbered | None = None
 
     @property
-    def at_hand(self) -> bool:
-        """Whether hits can be selected directly: none of the numbers is a row of another method."""
+    def is_direct(self) -> bool:
+        """Whether hits can be chosen from ``occurrences``: none of the numbers is a row of another method."""
         assert self.numbered
         lo, hi = self.numbered.lo, self.numbered.hi
         return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < hi)).any()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..index.reference import Blocks
     from ..input.tables import Pair
     from ..machines.progress import Progress
-    from .near.matches import NearHits
-    from .near.near_mapper import NearMapper
+    from .hits import Hits
+    from .mapper import Mapper
 
 AT_ONCE = 1 << 18  # products that are made at a time
 
@@ -66,8 +66,8 @@ class Products(NamedTuple):
 CONTIG_BITS = 40  # bits of a place below the contig
 
 
-def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
-    """Return the PrimerHits of each read of NearHits."""
+def hits_of_primers(blocks: "Blocks", hits: "Hits") -> list:
+    """Return the PrimerHits of each read of Hits."""
     place = np.empty(hits.position.size, np.int64)
     _places(blocks, hits.position, place)
     mismatches = n_changes(hits.changes)
@@ -78,7 +78,7 @@ def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
 
 
 def pairs_of_hits(
-    mapper: "NearMapper", pairs: "Sequence[Pair]", blocks: "Blocks"
+    mapper: "Mapper", pairs: "Sequence[Pair]", blocks: "Blocks"
 ) -> Iterator[tuple[PrimerHits, PrimerHits]]:
     """Yield (PrimerHits of the forward primer, of the reverse primer) for each pair of primers."""
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
@@ -181,7 +181,7 @@ def amplify(
 ) -> ProductSummary:
     """Write the products of primer pairs, in order, as a ProductOutput says.
 
-    ``mapper``: a NearMapper of the index. ``writer``: the module output.lines, for every format. ``run``: an
+    ``mapper``: a Mapper of near matches. ``writer``: the module output.lines, for every format. ``run``: an
     output.run.Run.
     """
     reference = fm_index.reference

@@ -15,8 +15,10 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from ..index.reference import Reference
     from .counts.tally import Screen, Tally
+    from .find import Found
     from .hits import SelectionPolicy
-    from .mapping import MapOptions, SearchedBatch
+    from .mapping import MapOptions
+    from .pairs.chooser import PairTotals
 
 
 @dataclass
@@ -60,27 +62,27 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found: "SearchedBatch", options: "MapOptions") -> "Summary":
-        """Return the Summary of a SearchedBatch."""
+    def of(cls, found: "Found", options: "MapOptions") -> "Summary":
+        """Return the Summary of reads that were Found."""
         at_most = options.policy.at_most
-        summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
+        summary = cls(*_sums(found.total, found.batch.length, found.searched, found.weight, at_most))
         if options.counts_lengths:
             summary.lengths = lengths_of(options, found)
             summary.count_hits(found, options.policy)
         return summary
 
-    def count_hits(self, found: "SearchedBatch", policy: "SelectionPolicy") -> None:
+    def count_hits(self, found: "Found", policy: "SelectionPolicy") -> None:
         """Count how often reads occur, on which strands, and with how many mismatches."""
         eligible = policy.eligible(found.total)
         weight = found.weight * (eligible > 0)
         self.multiplicity, self.strands = no_lengths(), np.zeros(2, np.int64)
         count_lengths(eligible, weight, self.multiplicity)
-        if found.near is None:
+        if found.reverse is None:
             count_strands(found.intervals, weight, self.strands)
         else:
-            reverse = int((found.near.reverse * weight).sum())
+            reverse = int((found.reverse * weight).sum())
             self.strands[:] = int((eligible * weight).sum()) - reverse, reverse
-            self.mismatches = np.bincount(found.near.fewest, weight, 3).astype(np.int64)
+            self.mismatches = np.bincount(found.fewest, weight, 3).astype(np.int64)  # type: ignore[arg-type]
 
     def facts(self) -> dict:
         """Return the numbers for a report (docs/reports.md)."""
@@ -103,8 +105,8 @@ class Summary(Sums):
         )
 
 
-def lengths_of(options: "MapOptions", *found: "SearchedBatch") -> np.ndarray | None:
-    """Return the number of reads of SearchedBatches by length, if MapOptions request it."""
+def lengths_of(options: "MapOptions", *found: "Found") -> np.ndarray | None:
+    """Return the number of reads of batches that were Found by length, if MapOptions request it."""
     if not options.counts_lengths:
         return None
     counts = no_lengths()
@@ -183,17 +185,14 @@ class PairSummary(Sums):
     @classmethod
     def of(
         cls,
-        found: "Sequence[SearchedBatch]",
+        found: "Sequence[Found]",
         options: "MapOptions",
-        proper_pairs: tuple[np.ndarray, np.ndarray],
+        totals: "PairTotals",
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """Return the PairSummary of SearchedBatches of mates 1 and mates 2.
-
-        ``proper_pairs``: number of proper pairs of each pair, and fewest mismatches in one; int64[n] both.
-        """
-        (total, fewest), (one, two) = proper_pairs, found
-        columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.sought, two.sought)
+        """Return the PairSummary of batches that were Found of mates 1 and mates 2."""
+        (total, fewest), (one, two) = totals, found
+        columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.searched, two.searched)
         summary = cls(*_pair_sums(total, *columns, options.policy.at_most), inserts=inserts)
         if options.counts_lengths:
             eligible = options.policy.eligible(total)

@@ -18,8 +18,8 @@ from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.search.hits import SelectionPolicy
+from fmx.search.mapper import Mapper
 from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
-from fmx.search.pairs.pair_mapper import PairMapper
 from fmx.search.pairs.proper import Pairing
 
 ALL = 2**61  # all hits, but not -a, which is left to the cores
@@ -69,13 +69,13 @@ def opened(tmp_path):
 @pytest.fixture
 def on_cpu(monkeypatch):
     """The pairs that the CPU maps."""
-    found, map_mates = [], PairMapper.map_mates
+    found, map_records = [], Mapper.map_records
 
-    def noted(mapper, mates, *given):
-        found.append(mates)
-        return map_mates(mapper, mates, *given)
+    def noted(mapper, runs_of_mates, *given):
+        found.extend(runs_of_mates)
+        return map_records(mapper, runs_of_mates, *given)
 
-    monkeypatch.setattr(PairMapper, "map_mates", noted)
+    monkeypatch.setattr(Mapper, "map_records", noted)
     return found
 
 

@@ -67,17 +67,17 @@ def opened(index_of):
 @pytest.fixture
 def on_cpu(monkeypatch):
     """The chunks that the CPU maps, and the blocks of BGZF that it inflates."""
-    chunks, map_chunk, inflate = [], Mapper.map_chunk, readers.inflate
+    chunks, map_records, inflate = [], Mapper.map_records, readers.inflate
 
     def noted(mapper, chunk, writer, emit):
         chunks.append(chunk)
-        return map_chunk(mapper, chunk, writer, emit)
+        return map_records(mapper, chunk, writer, emit)
 
     def inflated(*given):
         chunks.append(given)
         return inflate(*given)
 
-    monkeypatch.setattr(Mapper, "map_chunk", noted)
+    monkeypatch.setattr(Mapper, "map_records", noted)
     monkeypatch.setattr(readers, "inflate", inflated)
     return chunks
 

@@ -58,13 +58,13 @@ def in_memory(contigs, k, w, *others):
 @pytest.fixture
 def on_cpu(monkeypatch):
     """The chunks that the CPU maps."""
-    chunks, map_chunk = [], Mapper.map_chunk
+    chunks, map_records = [], Mapper.map_records
 
     def noted(mapper, chunk, writer, emit):
         chunks.append(chunk)
-        return map_chunk(mapper, chunk, writer, emit)
+        return map_records(mapper, chunk, writer, emit)
 
-    monkeypatch.setattr(Mapper, "map_chunk", noted)
+    monkeypatch.setattr(Mapper, "map_records", noted)
     return chunks
 
 

@@ -15,7 +15,7 @@ from fmx.index import layouts
 from fmx.index.prefix_table import MIN_LENGTH
 from fmx.input import reads
 from fmx.search.engines import cpu
-from fmx.search.mapping import make_query
+from fmx.search.find import make_query
 from fmx.search.queries.exact import Exact
 
 SA_RATES = (1, 2, 3, 5, 8, 64)

@@ -9,7 +9,7 @@ from fmx.compiler.functions import compiled
 from fmx.index.contracts import extend, find, on_device, start
 from fmx.input import reads
 from fmx.input.dna import symbols
-from fmx.search.mapping import make_query
+from fmx.search.find import make_query
 
 NAMES = ["contigs of 1 to 6", "period 3", "repeats across separators", "text of 225 in blocks"]
 

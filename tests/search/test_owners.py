@@ -36,8 +36,8 @@ def count(opened, reads, counter):
     """Count reads; the numbers of positions located at a time."""
     (chunk,) = spans.read_chunks([cases.fastq(enumerate(reads))])
     found, located = make_mapper(opened, MapOptions()).search(chunk), []
-    locators = [Watched(locator, located) for locator in found.locators]
-    counter.add(locators, found.intervals, found.total, found.weight)
+    locators = tuple(Watched(locator, located) for locator in found.locators)
+    counter.add(found.run(0, found.total.size)._replace(locators=locators), found.total)
     return located
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
     from ...search.hits import Hits
-    from ...search.near.matches import NearHits
     from ..search_output import RecordOutput
 
 FORMS = "tsv", "rtab", "npz"
@@ -74,9 +73,7 @@ class MatrixWriter(BatchWriter):
         self._blocks, self._n = blocks_by_group(reference), len(reference.groups.names)  # type: ignore[union-attr]
         self._most = 1 if is_presence else np.iinfo(np.int64).max
 
-    def format(
-        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
-    ) -> Any:
+    def format(self, batch: "ReadBatch", hits: "Hits", start: int, first_hit: int, last_hit: int) -> Any:
         """Lines of the patterns from ``start`` on, written with their first hits."""
         if first_hit > 0:
             return b""

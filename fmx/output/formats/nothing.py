@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
     from ...search.hits import Hits
-    from ...search.near.matches import NearHits
     from .. import put
     from ..search_output import RecordOutput
 
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 class NoHits(BatchWriter):
     """Writes nothing."""
 
-    def format(
-        self, batch: "ReadBatch", hits: "Hits | NearHits", start: int, first_hit: int, last_hit: int
-    ) -> bytes:
+    def format(self, batch: "ReadBatch", hits: "Hits", start: int, first_hit: int, last_hit: int) -> bytes:
         """Return no bytes."""
         return b""
 

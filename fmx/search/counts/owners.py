@@ -13,12 +13,11 @@ from ...compiler.functions import compiled
 from ...index.arrays import part_span
 from ...index.reference import Blocks, blocks_by_group, groups_of
 from ...machines.jobs import cuts, runs
-from ..near.matches import position_in
+from ..hits import text_position
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
-    from ..hits import Intervals, LocatesRows
-    from ..near.matches import NearMatches
+    from ..hits import Candidates, Intervals
 
 N_LOCATED = 1 << 17  # positions located at a time
 _MANY = 64  # number of occurrences from which equal reads are looked for
@@ -29,13 +28,14 @@ class Owners(NamedTuple):
     """Contigs or groups.
 
     ``names``; ``lengths`` int64[n]: bases. ``blocks``: Blocks, with numbers of owners instead of contigs.
-    ``of_part`` int64[n_parts]: the owner of a whole part of the text, or -1.
+    ``of_part`` int64[n_parts]: the owner of a whole part of the text, or -1. ``of_contig`` int64[n_contigs].
     """
 
     names: Sequence[str]
     lengths: np.ndarray
     blocks: Blocks
     of_part: np.ndarray
+    of_contig: np.ndarray
 
 
 def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
@@ -45,16 +45,18 @@ def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
     """
     reference = index.reference
     blocks, names, lengths = reference.blocks, reference.names, reference.lengths
+    of_contig = np.arange(len(names))
     if by_group:
         groups = groups_of(index)
         names, lengths = groups.names, np.zeros(len(groups.names), np.int64)
-        np.add.at(lengths, groups.of_contig, reference.lengths)
+        of_contig = np.asarray(groups.of_contig, np.int64)
+        np.add.at(lengths, of_contig, reference.lengths)
         blocks = blocks_by_group(reference)
     of_part = np.full(len(index.parts), -1, np.int64)
     for number in range(of_part.size):
         own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
         of_part[number] = own[0] if (own == own[0]).all() else -1
-    return Owners(names, lengths, blocks, of_part)
+    return Owners(names, lengths, blocks, of_part, of_contig)
 
 
 class Counted(NamedTuple):
@@ -87,7 +89,7 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
 
 def placed(
     owners: Owners,
-    locators: "Sequence[LocatesRows]",
+    locators: Sequence,
     intervals: tuple[np.ndarray, np.ndarray],
     n_located: int = N_LOCATED,
 ) -> Iterator[Placed]:
@@ -119,8 +121,8 @@ def placed(
                 yield _placed(a, n, here, positions)
 
 
-def placed_matches(matches: "NearMatches", n: np.ndarray) -> Placed:
-    """Return the first ``n[r]`` NearMatches of each read r as Placed; ``n`` int64[n_reads]."""
+def placed_matches(matches: "Candidates", n: np.ndarray) -> Placed:
+    """Return the first ``n[r]`` Candidates of each read r as Placed; ``n`` int64[n_reads]."""
     positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
     _positions_of(matches, n, positions)
     size[:, 0] = n
@@ -166,5 +168,5 @@ def _positions_of(matches, n, positions):
     k = 0
     for r in range(n.size):
         for j in range(matches.first[r], matches.first[r] + n[r]):
-            positions[k] = position_in(matches.keys[j])
+            positions[k] = text_position(matches.keys[j])
             k += 1

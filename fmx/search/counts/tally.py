@@ -8,87 +8,50 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
+from ...compiler.functions import by_type, compiled, inlined
 from ...errors import UnsupportedError
-from ...index.reference import place_of
+from ...index.reference import STEP, contig_of, place_of
 from ...machines.jobs import Pool
+from ..pairs.proper import first_lists, partners, reach
 from .owners import N_LOCATED, Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
-    from ..hits import Intervals, LocatesRows
-    from ..near.matches import NearMatches
+    from ..find import Run
+    from ..hits import Located
+    from ..pairs.proper import Rule
     from .owners import Owners
 
 COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
 UNITS = 10**6  # per read
-
-
-class ReadCounter(Protocol):
-    """Interface of what counts reads while they are mapped: Tally, Screen, or Together.
-
-    To add one: write these methods. A Mapper calls ``add``, or ``add_matches`` for near matches, for each
-    batch, from any thread. tests/search/test_mapper_protocols.py runs over all of them.
-    """
-
-    on_gpu: bool  # whether a GPU can count for it (gpu/gpu_hits.py)
-
-    def add(
-        self,
-        locators: "Sequence[LocatesRows]",
-        intervals: "Intervals",
-        eligible: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
-        """Count the reads of a batch by the intervals of both strands in each part."""
-
-    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count the reads of a batch by their near matches."""
-
-    def clear(self) -> None:
-        """Reset all counts."""
+MATES = 2  # for how many reads a pair counts
 
 
 class OwnersCounter:
-    """Base of ReadCounters of ``owners``, Tally and Screen: they locate ``n_located`` positions at a time."""
+    """Base of what counts reads of ``owners``, Tally and Screen; up to ``n_located`` positions at a time."""
 
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         self.owners, self._n_located = owners, n_located
 
-    def add(
-        self,
-        locators: "Sequence[LocatesRows]",
-        intervals: "Intervals",
-        eligible: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
-        """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
+    def add(self, run: "Run", eligible: np.ndarray) -> None:
+        """Count the reads of a Run, each by ``eligible`` int64[n] of its occurrences."""
+        if run.intervals is not None:
+            bounds, reads = distinct(run.intervals, eligible, run.weight)
+            self._count(placed(self.owners, run.locators, bounds, self._n_located), reads)
+        if run.matches is not None:
+            n = eligible * (np.diff(run.matches.first) > 0)
+            self._count([placed_matches(run.matches, n)], Counted(run.weight, n))
 
-        ``weight`` int64[n_reads]: number of copies of each read.
-        """
-        bounds, reads = distinct(intervals, eligible, weight)
-        self._count(self.places(locators, bounds), reads)
-
-    def places(self, locators: "Sequence[LocatesRows]", bounds: tuple) -> Iterator[Placed]:
-        """Yield the occurrences of reads with intervals ``bounds``, as owners.placed does."""
-        return placed(self.owners, locators, bounds, self._n_located)
-
-    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count the first ``n[r]`` NearMatches of each read r with its ``weight``; both int64[n_reads]."""
-        self._count([placed_matches(matches, n)], Counted(weight, n))
-
-    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
-        """Count reads by their occurrences."""
+    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
+        """Count reads by the places of their occurrences."""
         raise NotImplementedError
 
 
 class Tally(OwnersCounter):
     """Counts reads and hits of Owners; several threads may add at a time."""
-
-    on_gpu = True
 
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         super().__init__(owners, n_located)
@@ -109,10 +72,6 @@ class Tally(OwnersCounter):
         yield table
         self._tables.give_back(table)
 
-    def unseen(self) -> np.ndarray:
-        """Return the initial ``seen`` of ``note``."""
-        return np.full((self._n, 2), -1, np.int64)
-
     def clear(self) -> None:
         """Reset all counts."""
         self._tables.idle.clear()
@@ -122,11 +81,46 @@ class Tally(OwnersCounter):
         with self.counting() as own:
             own += table
 
-    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
+    def add_pairs(
+        self, lengths: tuple[np.ndarray, np.ndarray], lists: "tuple[Located, Located]", rule: "Rule",
+        which: tuple[np.ndarray, np.ndarray], n_strata: int,
+    ) -> None:  # fmt: skip
+        """Count proper pairs, for both mates.
+
+        ``lengths`` int64[...]: of both mates. ``lists``: after proper.prepare, with ``n_strata`` per strand.
+        ``which``: number of proper pairs of each pair that count, and their mismatches, or -1 for any;
+        int64[n].
+        """
         with self.counting() as table:
-            seen = self.unseen()
-            for each in found:
-                _count(each, reads, self.owners.blocks, seen, table)
+            sums = Sums(table, np.full((self._n, 2), -1, np.int64))
+            _walk_pairs(lengths, lists, rule, which, n_strata, self.owners.of_contig, sums)
+
+    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
+        with self.counting() as table:
+            sums = Sums(table, np.full((self._n, 2), -1, np.int64))
+            for each in places:
+                _walk(each, reads, self.owners.blocks, sums)
+
+
+@by_type
+def note(counts, owner, of_read, n):
+    """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences)."""
+
+
+class Sums(NamedTuple):
+    """Counts of a Tally: ``table`` int64[n_owners, COLUMNS].
+
+    ``seen`` int64[n_owners, 2]: last read of each owner, or -1, and how many of its occurrences were counted.
+    """
+
+    table: np.ndarray
+    seen: np.ndarray
+
+
+class Masks(NamedTuple):
+    """Counts of a Screen: ``masks`` int64[n_reads], with a bit for each owner."""
+
+    masks: np.ndarray
 
 
 @inlined
@@ -135,13 +129,10 @@ def share_of(n, total):
     return n * UNITS if total == 1 else (2 * n * UNITS + total) // (2 * total)
 
 
-@inlined
-def note(table, seen, owner, of_read, n):
-    """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences).
-
-    ``seen`` int64[n_owners, 2]: last read of each owner, and how many of its occurrences were counted there.
-    """
+@note.register(Sums)
+def _add_to_sums(sums, owner, of_read, n):
     read, weight, total = of_read
+    table, seen = sums.table, sums.seen
     if seen[owner, 0] != read:
         seen[owner, 0], seen[owner, 1] = read, 0
         table[owner, 0] += weight
@@ -153,22 +144,52 @@ def note(table, seen, owner, of_read, n):
     table[owner, 4] += weight * (met + n == total)
 
 
+@note.register(Masks)
+def _add_to_masks(masks, owner, of_read, n):
+    masks.masks[of_read[0]] |= np.int64(1) << owner
+
+
 @compiled
-def _count(found, reads, blocks, seen, table):
-    """Count reads by their Placed occurrences."""
-    for r in range(found.size.shape[1] // 2):
-        read = found.first + r
+def _walk(places, reads, blocks, counts):
+    """Note the owners of reads by their Placed occurrences."""
+    for r in range(places.size.shape[1] // 2):
+        read = places.first + r
         of_read = read, reads.weight[read], reads.total[read]
-        for part in range(found.of_part.size):
-            n, owner = found.size[part, 2 * r] + found.size[part, 2 * r + 1], found.of_part[part]
+        for part in range(places.of_part.size):
+            n, owner = places.size[part, 2 * r] + places.size[part, 2 * r + 1], places.of_part[part]
             if owner >= 0:
                 if n > 0:
-                    note(table, seen, owner, of_read, n)
+                    note(counts, owner, of_read, n)
                 continue
-            begin = found.begins[part]
+            begin = places.begins[part]
             for j in range(begin, begin + n):
-                note(table, seen, place_of(blocks, found.positions[j]).contig, of_read, 1)
-            found.begins[part] = begin + n
+                note(counts, place_of(blocks, places.positions[j]).contig, of_read, 1)
+            places.begins[part] = begin + n
+
+
+@compiled
+def _walk_pairs(lengths, lists, rule, which, n_strata, owner_of, counts):
+    """Note the owners of proper pairs (Tally.add_pairs)."""
+    eligible, mismatches = which
+    for r in range(eligible.size):
+        if eligible[r] == 0:
+            continue
+        for swapped in range(2):
+            first = first_lists(rule, r, swapped, n_strata)
+            low, high = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            left, right = lists[swapped], lists[1 - swapped]
+            for i in range(n_strata):
+                for j in range(n_strata):
+                    if mismatches[r] >= 0 and i + j != mismatches[r]:
+                        continue
+                    a, b, begin, end = first[0] + i, first[1] + j, 0, 0
+                    others = right.positions[right.lo[b] : right.hi[b]]
+                    for key in left.positions[left.lo[a] : left.hi[a]]:
+                        bounds = key + STEP * low, key + STEP * high
+                        begin, end = partners(others, (begin, end), others.size, *bounds)
+                        if begin < end:
+                            of_pair = r, MATES, eligible[r]
+                            note(counts, owner_of[contig_of(key)], of_pair, end - begin)
 
 
 # A screen: number of reads by the combination of groups that they occur in.
@@ -180,8 +201,6 @@ MOST = 63  # most groups: bits of a combination
 
 class Screen(OwnersCounter):
     """Counts reads by the combination of Owners that they occur in; several threads may add at a time."""
-
-    on_gpu = False
 
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         if len(owners.names) > MOST:
@@ -197,15 +216,23 @@ class Screen(OwnersCounter):
         """Reset all counts."""
         self._reads.clear()
 
-    def add_pairs(self, mates: Iterable[Iterable[Placed]], n: int) -> None:
-        """Count n pairs by where mates 1 and mates 2 occur: a pair occurs wherever one of its mates does."""
-        ones = np.ones(n, np.int64)
-        self._count((each for places in mates for each in places), Counted(ones, ones))
+    def add_pairs(self, mates: "Sequence[Run]", eligible: Sequence[np.ndarray]) -> None:
+        """Count the pairs of two Runs; a pair occurs wherever a mate with ``eligible`` occurrences does."""
+        places: list[Iterable[Placed]] = []
+        for run, n in zip(mates, eligible, strict=True):
+            if run.matches is not None:
+                places.append([placed_matches(run.matches, n)])
+            elif run.intervals is not None:
+                lo, hi = (array.astype(np.int64) for array in run.intervals)
+                bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
+                places.append(placed(self.owners, run.locators, bounds, self._n_located))
+        ones = np.ones(eligible[0].size, np.int64)
+        self._count((each for of_mates in places for each in of_mates), Counted(ones, ones))
 
-    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
+    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
         masks, weight = np.zeros(reads.weight.size, np.int64), reads.weight
-        for each in found:
-            _mark(each, self.owners.blocks, masks)
+        for each in places:
+            _walk(each, reads, self.owners.blocks, Masks(masks))
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)
@@ -222,51 +249,3 @@ class Screen(OwnersCounter):
 
 def _members(mask: int) -> list:
     return [i for i in range(MOST) if mask >> i & 1]
-
-
-@compiled
-def _mark(found, blocks, masks):
-    """Set the bits of owners in ``masks`` int64[n_reads], by the Placed occurrences of reads."""
-    for r in range(found.size.shape[1] // 2):
-        mask = masks[found.first + r]
-        for part in range(found.of_part.size):
-            n, owner = found.size[part, 2 * r] + found.size[part, 2 * r + 1], found.of_part[part]
-            if owner >= 0:
-                if n > 0:
-                    mask |= np.int64(1) << owner
-                continue
-            begin = found.begins[part]
-            for j in range(begin, begin + n):
-                mask |= np.int64(1) << place_of(blocks, found.positions[j]).contig
-            found.begins[part] = begin + n
-        masks[found.first + r] = mask
-
-
-class Together:
-    """Several ReadCounters as one."""
-
-    on_gpu = False
-
-    def __init__(self, counters: "Sequence[Screen | Tally]") -> None:
-        self.counters = counters
-
-    def add(self, *given: Any) -> None:
-        """Pass the arguments of Tally.add on to all."""
-        for each in self.counters:
-            each.add(*given)
-
-    def add_matches(self, *given: Any) -> None:
-        """Pass the arguments of Tally.add_matches on to all."""
-        for each in self.counters:
-            each.add_matches(*given)
-
-    def clear(self) -> None:
-        """Reset all counts."""
-        for each in self.counters:
-            each.clear()
-
-
-def together(*counters: "Screen | Tally | None") -> "Together | Screen | Tally | None":
-    """Return one ReadCounter for all that are not None; None if there is none."""
-    there = [each for each in counters if each]
-    return (Together(there) if there[1:] else there[0]) if there else None

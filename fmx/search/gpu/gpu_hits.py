@@ -4,33 +4,41 @@ count    number of hits of each read and of the keys that the selection needs, t
 choose   which occurrences are reported, and where they are
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...codecs.inflate_gpu import Inflater
 from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace, sort
 from ...compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ...index.reference import place_of, position_of_text_key
+from ...input import reads
 from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
+from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines import gpu
-from ...machines.gpu_jobs import add_up
+from ...machines.gpu_jobs import KernelReport, add_up
 from ..counts.tally import COLUMNS, share_of
-from ..hits import Hits, all_keys, eligible_of, select_of_read
+from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of
 from ..summary import Summary
 
 if TYPE_CHECKING:
-    from ...input.reads import ReadBatch
-    from ...machines.gpu_jobs import KernelReport
+    from ...input.chunks import Chunk
+    from ...input.reads import Patterns, ReadBatch
     from ...machines.gpu_session import GpuStream
     from ..counts.tally import Tally
     from ..hits import SARows
+    from ..mapping import MapOptions
+    from ..summary import PairSummary
 
-N_THREADS, _COUNTERS = 128, 1 << 13
+N_THREADS, COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
-_READS, _N_SUMS = FIRST, 7  # the sums of a Summary
-HITS, KEYS, FREE = range(_READS + _N_SUMS, _READS + _N_SUMS + 3)
+_SHORT = 24  # least mean bytes per record of a chunk that suits one thread per read
+SUMS, N_SUMS = FIRST, 7  # slots of the report: the sums of a summary
+LOCATED, HITS, ALONE, KEYS = range(SUMS + N_SUMS, SUMS + N_SUMS + 4)  # items that need room
+RECORDS = KEYS + 1  # bytes of records, at first with the room between them
 
 
 class SelectionRules(NamedTuple):
@@ -111,7 +119,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         atomic_add(seen, N_CLASSES + last_times, n_times)
         atomic_add(seen, 2 * N_CLASSES, forward)
         atomic_add(seen, 2 * N_CLASSES + 1, found - forward)
-    add_sums(report, _READS, (n_reads, bases, mapped, unique, suppressed, found, hopeless))
+    add_sums(report, SUMS, (n_reads, bases, mapped, unique, suppressed, found, hopeless))
 
 
 @kernel
@@ -120,7 +128,7 @@ def choose_kernel(batch, occurrences, rules, chosen):
     r = thread_index()
     if r < chosen.hits.total.size:
         room = InPlace(chosen.keys[chosen.first_key[r] :])
-        select_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, room)
+        choose_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, True, room)
 
 
 @kernel
@@ -154,57 +162,176 @@ def count_owner(table, owner, met, total):
     atomic_add(table, COLUMNS * owner + 4, np.int64(met == total))
 
 
-def count(
-    stream: "GpuStream",
-    batch: "ReadBatch",
-    occurrences: "SARows",
-    rules: SelectionRules,
-    n_reads: int,
-    report: "KernelReport",
-) -> SelectedHits:
-    """Launch the counting of hits of the first n_reads; return SelectedHits without a selection.
+class ReadSteps:
+    """What a GpuMapper does with a chunk of single reads: parse, search, choose, write.
 
-    With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
+    ``device``: an IndexOnDevice. Made by ``session.run``, as it copies arrays to the GPU.
     """
-    there = stream.there
-    total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
-    none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
-    keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
-    chosen = SelectedHits(Hits(first, *none, total), *keys)
-    seen = there("seen", _SEEN if rules.lengths else 1, np.int64)
-    stream.begin("count")
-    if rules.lengths:
-        gpu.fill_zero(seen, stream.handle)
-    stream.launch(
-        count_kernel, min(n_reads, _COUNTERS), N_THREADS,
-        batch, occurrences, rules, chosen, seen, report.there,
-    )  # fmt: skip
-    if rules.lengths:
-        stream.receive([seen], [_seen_here(stream)])
-    add_up(stream, first, n_reads, report, HITS)
-    add_up(stream, chosen.first_key, n_reads, report, KEYS)
-    return chosen
 
+    n_parts = 1  # files of a chunk
 
-def with_room(stream: "GpuStream", chosen: SelectedHits, n_hits: int, n_keys: int) -> SelectedHits:
-    """Return SelectedHits with room for so many hits and keys."""
-    hits = chosen.hits._replace(
-        position=stream.there("positions", n_hits, np.int64),
-        reverse=stream.there("reverse", n_hits, np.bool_),
-    )
-    return chosen._replace(hits=hits, keys=stream.there("keys", n_keys, np.int64))
+    def __init__(self, options: "MapOptions", device: Any, tally: "Tally | None") -> None:
+        policy, self._options, self.sizes, self._device = options.policy, options, options.sizes.gpu, device
+        self._rules = SelectionRules(
+            policy.limit, policy.at_most, policy.seed, tally is not None, options.counts_lengths
+        )
+        self._inflater, self._tally = Inflater(), GpuTally(tally) if tally else None
 
+    def read(self, stream: "GpuStream", span: Any) -> Any:
+        """Return the Chunk of a span."""
+        return span.read(partial(GpuSpanBuffer, stream, self._inflater, self.sizes.ends))
 
-def choose(
-    stream: "GpuStream",
-    batch: "ReadBatch",
-    occurrences: "SARows",
-    rules: SelectionRules,
-    chosen: SelectedHits,
-) -> None:
-    """Launch the selection of hits."""
-    stream.begin("choose")
-    stream.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
+    def check(self, span: Any) -> None:
+        """Raise InputError if a span that has been mapped is followed by what must not follow."""
+
+    def parse(self, span: Any, chunk: "Chunk") -> list:
+        """Return the batches of unchanged reads, for ``Mapper.split``."""
+        return [(reads.parse(chunk.whole()),)]
+
+    def records(self, span: Any, chunk: "Chunk", writer: Any) -> Any:
+        """Return what a Mapper on the CPU maps."""
+        return chunk.whole()
+
+    def is_fit(self, chunk: "Chunk") -> bool:
+        """Return whether one thread per read suits a chunk."""
+        n, size = chunk.n_bound, chunk.data.size
+        return 0 < n <= max(size, self._options.chunk_size) // _SHORT and size <= n * self.sizes.long
+
+    def map(
+        self, stream: "GpuStream", chunks: Any, maker: Any, is_sam: bool, with_hits: bool
+    ) -> "tuple[Summary | PairSummary, np.ndarray, np.ndarray | None] | None":
+        """Return (summary, records, which reads or pairs have hits, if ``with_hits``) of chunks.
+
+        None: a problem, or no room; the CPU maps them.
+        """
+        most = int(self.sizes.hits * max(self.size_of(chunks), self._options.chunk_size))
+        room = self.room_for_located(chunks)
+        while True:
+            report = KernelReport(stream)
+            done = self._map(stream, chunks, maker, is_sam, with_hits, (room, most), report)
+            if done or report[PROBLEM] or not room < report[LOCATED] <= most:
+                return done
+            room = report[LOCATED]
+
+    def _map(
+        self, stream: "GpuStream", chunks: Any, maker: Any, is_sam: bool, with_hits: bool,
+        limits: tuple[int, int], report: KernelReport,
+    ) -> "tuple[Summary | PairSummary, np.ndarray, np.ndarray | None] | None":  # fmt: skip
+        """Return the result of ``map``; None also if more occurrences than there is room for are located."""
+        room, most = limits
+        n, n_bytes, is_fastq = self.n_of(chunks), self.size_of(chunks), self.is_fastq(chunks)
+        batch, patterns = self.parse_there(stream, chunks, is_sam, report)
+        stream.begin("search")
+        occurrences = self._device.search(stream, patterns, report.there)
+        chosen = self.count(stream, batch, occurrences, n, room, report)
+        begins = maker.measure(stream, batch, self.for_writer(chosen), report, RECORDS)
+        n_hits: tuple[int, ...] = (n, *([self.n_parts * n] * 2))
+        n_records, most_bytes = (
+            maker.room_of(n_bytes, is_fastq, n),
+            self.sizes.room * max(n_bytes, self._options.chunk_size),
+        )
+        if not self._rules.at_most_one or n_records > most_bytes:  # look how much is needed
+            report.read()
+            n_hits, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
+            is_too_much = max(n_hits) > most or n_records > most_bytes
+            if report[PROBLEM] or report[LOCATED] > room or is_too_much:
+                return None
+        chosen = self.with_room(stream, chosen, *n_hits)
+        self.choose(stream, batch, occurrences, chosen)
+        out = maker.write(stream, batch, self.for_writer(chosen), begins, n_records, report, RECORDS)
+        report.read()
+        if report[PROBLEM] or report[LOCATED] > room:
+            return None
+        summary, are_hits = self.summary_of(stream, n, report), None
+        records = maker.fetch(stream, out, report, RECORDS)
+        if with_hits:
+            total = chosen.hits.total
+            totals = stream.here("totals", total.size, np.int64)[: total.size]
+            stream.receive([total], [totals])
+        stream.wait()
+        if with_hits:
+            are_hits = ((totals > 0) & (totals <= self._rules.at_most)).reshape(-1, n).any(axis=0)
+        if self._tally:
+            self._tally.add(stream)
+        return summary, records, are_hits
+
+    def n_of(self, chunk: Any) -> int:
+        """Return the number of reads, or pairs, of chunks."""
+        return chunk.n_bound
+
+    def size_of(self, chunk: Any) -> int:
+        """Return the bytes of chunks."""
+        return chunk.data.size
+
+    def is_fastq(self, chunk: Any) -> bool:
+        """Return whether chunks are FASTQ."""
+        return chunk.is_fastq
+
+    def room_for_located(self, chunk: Any) -> int:
+        """Return how many occurrences there is room for at first; reads are located only when chosen."""
+        return ALL
+
+    def parse_there(
+        self, stream: "GpuStream", chunk: Any, is_sam: bool, report: KernelReport
+    ) -> "tuple[ReadBatch, Patterns]":
+        """Launch the parsing of chunks."""
+        return parse(stream, chunk, Reading(self._options.trim, self._options.strands, is_sam), report)
+
+    def count(
+        self, stream: "GpuStream", batch: "ReadBatch", occurrences: "SARows", n_reads: int, room: int,
+        report: KernelReport,
+    ) -> Any:  # fmt: skip
+        """Launch the counting of hits of n reads; return SelectedHits without a selection.
+
+        With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
+        """
+        there, rules = stream.there, self._rules
+        total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
+        none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
+        keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
+        chosen = SelectedHits(Hits(first, *none, total), *keys)
+        seen = there("seen", _SEEN if rules.lengths else 1, np.int64)
+        stream.begin("count")
+        if rules.lengths:
+            gpu.fill_zero(seen, stream.handle)
+        stream.launch(
+            count_kernel, min(n_reads, COUNTERS), N_THREADS,
+            batch, occurrences, rules, chosen, seen, report.there,
+        )  # fmt: skip
+        if rules.lengths:
+            stream.receive([seen], [_seen_here(stream)])
+        add_up(stream, first, n_reads, report, HITS)
+        add_up(stream, chosen.first_key, n_reads, report, KEYS)
+        return chosen
+
+    def for_writer(self, chosen: Any) -> Any:
+        """Return what a writer gets: Hits, or PairTables."""
+        return chosen.hits
+
+    def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
+        """Return SelectedHits with room for so many hits and keys."""
+        hits = chosen.hits._replace(
+            position=stream.there("positions", n_hits, np.int64),
+            reverse=stream.there("reverse", n_hits, np.bool_),
+        )
+        return chosen._replace(hits=hits, keys=stream.there("keys", n_keys, np.int64))
+
+    def choose(self, stream: "GpuStream", batch: "ReadBatch", occurrences: "SARows", chosen: Any) -> None:
+        """Launch the selection of hits, after the tally's counting, which overwrites the keys."""
+        if self._tally:
+            self._tally.count(stream, occurrences, chosen)
+        stream.begin("choose")
+        n = chosen.hits.total.size
+        stream.launch(choose_kernel, n, N_THREADS, batch, occurrences, self._rules, chosen)
+
+    def summary_of(self, stream: "GpuStream", n: int, report: KernelReport) -> "Summary | PairSummary":
+        """Return the summary of n reads or pairs in a KernelReport."""
+        summary = Summary(*(report[SUMS + j] for j in range(N_SUMS)))
+        if self._rules.lengths:
+            summary.lengths, summary.multiplicity, summary.strands = np.split(
+                _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
+            )
+        return summary
 
 
 class GpuTally:
@@ -227,16 +354,6 @@ class GpuTally:
         """Add the counts to the tally, after waiting for the stream."""
         table = stream.here("table", self._n, np.int64)[: self._n]
         self._tally.add_table(table.reshape(-1, COLUMNS))
-
-
-def summary_of(stream: "GpuStream", rules: SelectionRules, report: "KernelReport") -> Summary:
-    """Return the Summary of the reads in a KernelReport."""
-    summary = Summary(*(report[_READS + j] for j in range(_N_SUMS)))
-    if rules.lengths:
-        summary.lengths, summary.multiplicity, summary.strands = np.split(
-            _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
-        )
-    return summary
 
 
 def _seen_here(stream: "GpuStream") -> np.ndarray:

@@ -12,7 +12,6 @@ Items of unknown number are placed by prefix sums. Room is made for what pairs u
 little, it is counted first, or the chunk is done once more.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,30 +23,36 @@ from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
 from ...input.mates import common_name
 from ...input.reads import ReadBatch
-from ...input.reads_gpu import FREE, PROBLEM, Reading, parse_there
+from ...input.reads_gpu import PROBLEM, Reading, parse_there
 from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
-from ..hits import Hits, Located, all_keys, eligible_of, select_of_read
-from ..pairs.pair_mapper import PairMapper, split
+from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
 from ..pairs.proper import ProperPairs, choose_pair, prepare_pair
 from ..summary import PairSummary
-from .gpu_hits import SelectionRules, add_sums
+from .gpu_hits import (
+    ALONE,
+    COUNTERS,
+    HITS,
+    KEYS,
+    LOCATED,
+    N_SUMS,
+    N_THREADS,
+    SUMS,
+    ReadSteps,
+    add_sums,
+)
 
 if TYPE_CHECKING:
-    from ...index.reference import Reference
-    from ...input.pair_spans import PairChunks, PairSpan
+    from ...input.pair_spans import PairChunks
+    from ...input.reads import Patterns
     from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
-    from .gpu_mapper import GpuMapper
+    from ..mapping import MapOptions
+    from ..pairs.chooser import PairChooser
 
-THREADS = 128
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
-_COUNTERS = 1 << 13  # threads that count
-_SUMS, _N_SUMS = FREE, 7  # the sums of a PairSummary in the report
-_LOCATED = _SUMS + _N_SUMS  # of the report; the writer's begin at _ROOM
-_PROPER, _ALONE, _KEYS, _ROOM = range(_LOCATED + 1, _LOCATED + 5)
 
 
 class PairTables(NamedTuple):
@@ -62,6 +67,14 @@ class PairTables(NamedTuple):
     hits: Any
     first_key: np.ndarray
     keys: np.ndarray
+
+
+class CountedPairs(NamedTuple):
+    """PairTables, their ``hits``, and the lists of mates 1 and of mates 2 that they were counted from."""
+
+    tables: PairTables
+    hits: Any
+    sides: tuple[Located, Located]
 
 
 @kernel
@@ -153,7 +166,7 @@ def sum_kernel(batch, at_most, tables, report):
             bases += batch.length[r]
             hopeless += not batch.searchable[r]
             apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
-    add_sums(report, _SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
+    add_sums(report, SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
 
 
 @kernel
@@ -170,27 +183,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         else:
             for r in range(i, 2 * n, n):
                 room = InPlace(tables.keys[tables.first_key[r] :])
-                select_of_read(occurrences, batch, 0, hits, r, seed, room)
-
-
-def _bring(stream: "GpuStream", pairs: "PairChunks", buffers: PinnedBuffers) -> "DeviceArray":
-    """Copy the records of pairs to the GPU, mates 1 first; return their bytes."""
-    chunks, n, done, moved = [*pairs.one, *pairs.two], _n_bytes(pairs), 0, 0
-    others = sum(chunk.data.size for chunk in chunks if not buffers.owns(chunk.data))
-    pinned, there = stream.here("other mates", others, np.uint8), stream.there("data", n, np.uint8)[:n]
-    stream.begin("copy in")
-    for chunk in chunks:
-        data = chunk.data
-        if not buffers.owns(data):
-            data = pinned[moved : moved + data.size]
-            data[:], moved = chunk.data, moved + data.size
-        gpu.copy(data, there[done : done + data.size], stream.handle)
-        done += data.size
-    return there
-
-
-def _n_bytes(pairs: "PairChunks") -> int:
-    return sum(chunk.data.size for chunk in (*pairs.one, *pairs.two))
+                choose_of_read(occurrences, batch, 0, hits, r, seed, True, room)
 
 
 def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
@@ -205,113 +198,111 @@ def sides_of(located: Located) -> tuple[Located, Located]:
     return Located(positions, lo[:n], hi[:n]), Located(positions, lo[n:], hi[n:])
 
 
-class GpuPairMapper(PairMapper):
-    """A PairMapper of exact pairs that does all stages on a GPU, where a GpuMapper has the index.
+class PairSteps(ReadSteps):
+    """What a GpuMapper does with the chunks of exact pairs; ``chooser`` has their rule."""
 
-    Pairs that do not suit a GPU are mapped on the CPU.
-    """
+    n_parts = 2
 
-    def __init__(self, mapper: "GpuMapper", reference: "Reference") -> None:
-        super().__init__(mapper, reference)
-        self._device, self._streams, self._sizes = mapper.device, mapper.streams, mapper.options.sizes.gpu
-        self._there = mapper.session.run(gpu.take, self._blocks)
-        self._makers: dict = {}
+    def __init__(self, options: "MapOptions", device: Any, chooser: "PairChooser") -> None:
+        super().__init__(options, device, None)
+        self._rules = self._rules._replace(lengths=False)
+        self._rule, self._blocks = chooser.rule, gpu.take(chooser.blocks)
         self._buffers = PinnedBuffers()
 
-    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> "PairSummary":
-        """Map the pairs of a span, emit the output that ``writer`` makes, and return their PairSummary."""
-        return self._streams.run(self._map, span, writer, emit)
+    def read(self, stream: "GpuStream", span: Any) -> "PairChunks":
+        return span.take(partial(SpanBuffer, make=self._buffers))
 
-    def _map(
-        self, stream: "GpuStream", span: "PairSpan", writer: Any, emit: Callable[..., Any]
-    ) -> "PairSummary":
-        with self.timed("read"):
-            pairs = span.take(partial(SpanBuffer, make=self._buffers))
-        if self._is_fit(pairs):
-            with self.timed("GPU"):
-                done = self._on_gpu(stream, pairs, writer)
-            if done is not None:
-                summary, records, total = done
-                span.check_ends()
-                with self.timed("encode"):
-                    piece = self._maker_of(writer).encoded(records)
-                emit(piece)
-                if total is not None:
-                    one, two = (self.options.policy.eligible(total) > 0).reshape(2, -1)
-                    split(span.parse(pairs, False), one | two, writer, emit)
-                return summary
-        return self.map_runs(span.parse(pairs, writer.is_sam), writer, emit)
+    def check(self, span: Any) -> None:
+        span.check_ends()
 
-    def _is_fit(self, pairs: "PairChunks") -> bool:
-        n, size = 2 * pairs.n, _n_bytes(pairs)
+    def parse(self, span: Any, pairs: Any) -> list:
+        return [mates[:2] for mates in span.parse(pairs, False)]
+
+    def records(self, span: Any, pairs: Any, writer: Any) -> Any:
+        return span.parse(pairs, writer.is_sam)
+
+    def is_fit(self, pairs: Any) -> bool:
+        n, size = 2 * pairs.n, self.size_of(pairs)
         is_alike = len({chunk.is_fastq for chunk in (*pairs.one, *pairs.two)}) == 1
-        is_fit = 0 < n <= max(size, self.options.chunk_size) // _SHORT and 2 * size <= n * self._sizes.long
+        is_fit = 0 < n <= max(size, self._options.chunk_size) // _SHORT and 2 * size <= n * self.sizes.long
         return is_alike and is_fit
 
-    def _on_gpu(
-        self, stream: "GpuStream", pairs: "PairChunks", writer: Any
-    ) -> "tuple[PairSummary, np.ndarray, np.ndarray | None] | None":
-        """Return (PairSummary, records, hits of each mate if needed) of pairs; None if they do not suit."""
-        most = int(self._sizes.hits * max(_n_bytes(pairs), self.options.chunk_size))
-        room = max(2 * self._sizes.hits_of_mate * pairs.n, 1)
-        while True:
-            report = KernelReport(stream)
-            done = self._records(stream, pairs, writer, room, report)
-            if done:
-                return PairSummary(pairs.n, *(report[_SUMS + j] for j in range(_N_SUMS))), *done
-            if report[PROBLEM] or not room < report[_LOCATED] <= most:
-                return None
-            room = report[_LOCATED]
+    def n_of(self, pairs: Any) -> int:
+        return pairs.n
 
-    def _records(
-        self, stream: "GpuStream", pairs: "PairChunks", writer: Any, room: int, report: KernelReport
-    ) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Return the last two items of ``_on_gpu``; None also if pairs have over ``room`` occurrences."""
-        n, size, launch = pairs.n, max(_n_bytes(pairs), self.options.chunk_size), stream.launch
-        policy, rule, maker = self.options.policy, self._rule, self._maker_of(writer)
-        rules = SelectionRules(policy.limit, policy.at_most, policy.seed, False, False)
-        reading = Reading(self.options.trim, self.options.strands, writer.is_sam, pairs.in_turn)
-        data, is_fastq = _bring(stream, pairs, self._buffers), pairs.one[0].is_fastq
-        batch, patterns = parse_there(stream, data, is_fastq, 2 * n, reading, report)
-        both = mates_of(batch, n)
-        launch(names_kernel, n, THREADS, both, report.there)
-        stream.begin("search")
-        occurrences = self._device.search(stream, patterns, report.there)
+    def size_of(self, pairs: Any) -> int:
+        return sum(chunk.data.size for chunk in (*pairs.one, *pairs.two))
+
+    def is_fastq(self, pairs: Any) -> bool:
+        return pairs.one[0].is_fastq
+
+    def room_for_located(self, pairs: Any) -> int:
+        return max(2 * self.sizes.hits_of_mate * pairs.n, 1)
+
+    def parse_there(
+        self, stream: "GpuStream", pairs: Any, is_sam: bool, report: KernelReport
+    ) -> "tuple[ReadBatch, Patterns]":
+        reading = Reading(self._options.trim, self._options.strands, is_sam, pairs.in_turn)
+        data, is_fastq = self._bring(stream, pairs), self.is_fastq(pairs)
+        batch, patterns = parse_there(stream, data, is_fastq, 2 * pairs.n, reading, report)
+        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.there)
+        return batch, patterns
+
+    def _bring(self, stream: "GpuStream", pairs: "PairChunks") -> "DeviceArray":
+        """Copy the records of pairs to the GPU, mates 1 first; return their bytes."""
+        chunks, n, done, moved = [*pairs.one, *pairs.two], self.size_of(pairs), 0, 0
+        others = sum(chunk.data.size for chunk in chunks if not self._buffers.owns(chunk.data))
+        pinned, there = stream.here("other mates", others, np.uint8), stream.there("data", n, np.uint8)[:n]
+        stream.begin("copy in")
+        for chunk in chunks:
+            data = chunk.data
+            if not self._buffers.owns(data):
+                data = pinned[moved : moved + data.size]
+                data[:], moved = chunk.data, moved + data.size
+            gpu.copy(data, there[done : done + data.size], stream.handle)
+            done += data.size
+        return there
+
+    def count(
+        self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, n: int, room: int, report: KernelReport
+    ) -> "CountedPairs":
+        """Launch the counting of proper pairs and other hits of n pairs; return them without hits."""
         total, located = _locate(stream, occurrences, n, room, report)
         sides, tables = sides_of(located), _tables(stream, total, n)
         stream.begin("pair")
-        launch(pair_kernel, n, THREADS, both, sides, rule, self._there, rules, tables)
-        launch(sum_kernel, min(n, _COUNTERS), THREADS, batch, policy.at_most, tables, report.there)
-        add_up(stream, tables.proper.first, n, report, _PROPER)
-        add_up(stream, tables.hits.first, 2 * n, report, _ALONE)
-        add_up(stream, tables.first_key, 2 * n, report, _KEYS)
-        begins = maker.measure(stream, batch, tables, report, _ROOM)
-        n_hits, n_bytes = (n, 2 * n, 2 * n), maker.room_of(data.size, is_fastq, n)
-        if not rules.at_most_one or n_bytes > self._sizes.room * size:  # look how much is needed
-            report.read()
-            n_hits, n_bytes = (report[_PROPER], report[_ALONE], report[_KEYS]), report[_ROOM]
-            is_too_much = max(n_hits) > self._sizes.hits * size or n_bytes > self._sizes.room * size
-            if report[PROBLEM] or report[_LOCATED] > room or is_too_much:
-                return None
-        tables = _with_room(stream, tables, *n_hits)
-        stream.begin("choose")
-        launch(choose_kernel, n, THREADS, batch, both, sides, rule, policy.seed, occurrences, tables)
-        out = maker.write(stream, batch, tables, begins, n_bytes, report, _ROOM)
-        report.read()
-        if report[PROBLEM] or report[_LOCATED] > room:
-            return None
-        records, totals = maker.fetch(stream, out, report, _ROOM), None
-        if writer.takers:
-            totals = stream.here("totals", 2 * n, np.int64)[: 2 * n]
-            stream.receive([tables.hits.total], [totals])
-        stream.wait()
-        return records, totals
+        both, launch = mates_of(batch, n), stream.launch
+        launch(pair_kernel, n, N_THREADS, both, sides, self._rule, self._blocks, self._rules, tables)
+        launch(sum_kernel, min(n, COUNTERS), N_THREADS, batch, self._rules.at_most, tables, report.there)
+        add_up(stream, tables.proper.first, n, report, HITS)
+        add_up(stream, tables.hits.first, 2 * n, report, ALONE)
+        add_up(stream, tables.first_key, 2 * n, report, KEYS)
+        return CountedPairs(tables, tables.hits, sides)
 
-    def _maker_of(self, writer: Any) -> Any:
-        """Return the object that formats the records of ``writer`` on this GPU."""
-        if writer not in self._makers:
-            self._makers[writer] = writer.made_on_gpu()
-        return self._makers[writer]
+    def for_writer(self, chosen: Any) -> PairTables:
+        return chosen.tables
+
+    def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
+        tables = chosen.tables
+        columns = ("one", "two", "changes1", "changes2", "peers")
+        hits = {name: stream.there(f"{name} of pairs", n_hits, np.int64) for name in columns}
+        proper = tables.proper._replace(swapped=stream.there("swapped", n_hits, np.bool_), **hits)
+        alone = tables.hits._replace(
+            position=stream.there("positions", n_alone, np.int64),
+            reverse=stream.there("reverse", n_alone, np.bool_),
+        )
+        keys = stream.there("keys", n_keys, np.int64)
+        return chosen._replace(tables=tables._replace(proper=proper, hits=alone, keys=keys))
+
+    def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
+        stream.begin("choose")
+        tables, n = chosen.tables, chosen.tables.proper.total.size
+        stream.launch(
+            choose_kernel, n, N_THREADS, batch, mates_of(batch, n), chosen.sides, self._rule,
+            self._rules.seed, occurrences, tables,
+        )  # fmt: skip
+
+    def summary_of(self, stream: "GpuStream", n: int, report: KernelReport) -> PairSummary:
+        return PairSummary(n, *(report[SUMS + j] for j in range(N_SUMS)))
 
 
 def _locate(
@@ -322,10 +313,10 @@ def _locate(
     total, first = (there(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
     total = total[:n_reads]
     stream.begin("locate")
-    stream.launch(occur_kernel, n_reads, THREADS, occurrences, total, first)
-    add_up(stream, first, n_reads, report, _LOCATED)
+    stream.launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
+    add_up(stream, first, n_reads, report, LOCATED)
     keys, located = there("keys of located", room, np.int64)[:room], room_for(stream, room, 2 * n_reads)
-    stream.launch(locate_kernel, n_reads, THREADS, occurrences, first, keys, located)
+    stream.launch(locate_kernel, n_reads, N_THREADS, occurrences, first, keys, located)
     return total, located
 
 
@@ -349,17 +340,3 @@ def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
     )  # fmt: skip
     hits = Hits(there("first alone", 2 * n + 1), none, flags, there("total alone", 2 * n)[: 2 * n])
     return PairTables(total, proper, hits, there("first key", 2 * n + 1), none)
-
-
-def _with_room(
-    stream: "GpuStream", tables: PairTables, n_proper: int, n_alone: int, n_keys: int
-) -> PairTables:
-    """Return PairTables with room for so many proper pairs, other hits and keys."""
-    columns = ("one", "two", "changes1", "changes2", "peers")
-    hits = {name: stream.there(f"{name} of pairs", n_proper, np.int64) for name in columns}
-    proper = tables.proper._replace(swapped=stream.there("swapped", n_proper, np.bool_), **hits)
-    alone = tables.hits._replace(
-        position=stream.there("positions", n_alone, np.int64),
-        reverse=stream.there("reverse", n_alone, np.bool_),
-    )
-    return tables._replace(proper=proper, hits=alone, keys=stream.there("keys", n_keys, np.int64))

@@ -1,4 +1,4 @@
-"""Rows of words -> near matches: where the whole pattern is in the text with few enough mismatches.
+"""Rows of words -> Candidates: where the whole pattern is in the text with few enough mismatches.
 
 A row of a word gives the position of its piece in the text. There the pattern is compared, 32 symbols at a
 time. An occurrence that several pieces find is kept only for the first of them.
@@ -14,9 +14,9 @@ from ...compiler.primitives import at, prefetch
 from ...index.arrays import part_span
 from ...index.contracts import position_of, prefetch_position
 from ...index.positions import FullSA, SampledSA
-from ...index.reference import Blocks, find_block, position_of_text_key, text_key
-from ...input.sets import NONE, change_at, changes_at, changes_of, n_changes, peers_of
-from ..hits import Intervals
+from ...index.reference import Blocks, find_block, text_key
+from ...input.sets import NONE, change_at, changes_at, n_changes
+from ..hits import KEY_BITS, Candidates, Intervals
 from ..queries import near
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..numbers import Numbered, SparseLocator
 
 _AHEAD = 32  # rows between a prefetch and the access
-KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
 
 
 class PartText(NamedTuple):
@@ -108,12 +107,6 @@ class SparseVerifier(NamedTuple):
 def key_of(changes, position, strand):
     """Return the sort key of a match: mismatches, position in the text, strand."""
     return n_changes(changes) << KEY_BITS | text_key(position, strand)
-
-
-@inlined
-def position_in(key):
-    """Return the position in a key."""
-    return position_of_text_key(key & ((np.int64(1) << KEY_BITS) - 1))
 
 
 def joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -233,40 +226,7 @@ def _found_by(pieces, i, j, changes):
     return near.covers(pieces, i, j, inside, n_beyond)
 
 
-class NearHits(NamedTuple):
-    """Hits (search/hits.py) with the ``changes`` int64[n_hits] of each (input/sets.py).
-
-    ``best`` int64[n_reads]: number of a read's matches with the fewest mismatches, times 4, plus these
-    mismatches.
-    """
-
-    first: np.ndarray
-    position: np.ndarray
-    reverse: np.ndarray
-    total: np.ndarray
-    changes: np.ndarray
-    best: np.ndarray
-
-
-class NearMatches(NamedTuple):
-    """Matches of reads: read r has ``keys`` int64 (key_of) from ``first[r]`` to ``first[r + 1]``."""
-
-    first: np.ndarray
-    keys: np.ndarray
-
-
-@changes_of.register(NearHits)
-def _changes_of(hits, hit):
-    return hits.changes[hit]
-
-
-@peers_of.register(NearHits)
-def _peers_of(hits, i, hit):
-    best = hits.best[i]
-    return best >> 2 if n_changes(hits.changes[hit]) == best & 3 else np.int64(0)
-
-
-def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], first_read: int, n_reads: int) -> NearMatches:
+def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], first_read: int, n_reads: int) -> Candidates:
     """Return the matches of n_reads, the first of which is number ``first_read``.
 
     ``found``: those of each part: (pattern, key), int64 both, by read.
@@ -277,12 +237,12 @@ def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], first_read: int, 
         pattern, key = pattern[order], key[order]
     first = np.empty(n_reads + 1, np.int64)
     _find_first(pattern, first_read, first)
-    return NearMatches(first, key)
+    return Candidates(first, key)
 
 
 @compiled
 def _find_first(pattern, first_read, first):
-    """Fill ``first`` of NearMatches by the pattern of each match, int64[n], in order of reads."""
+    """Fill ``first`` of Candidates by the pattern of each match, int64[n], in order of reads."""
     i = np.int64(0)
     for r in range(first.size):
         while i < pattern.size and (pattern[i] >> 1) - first_read < r:

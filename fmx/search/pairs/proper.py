@@ -95,17 +95,17 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 
 
 def prepare(
-    mates: "Mates", start: int, located: "tuple[Located, Located]", rule: Rule, blocks: "Blocks",
-    n_strata: int,
+    lengths: tuple[np.ndarray, np.ndarray], start: int, located: "tuple[Located, Located]", rule: Rule,
+    blocks: "Blocks", n_strata: int,
 ) -> np.ndarray:  # fmt: skip
     """Return the number of proper pairs of pairs ``start`` onwards by mismatches: int64[n, 2 * n_strata - 1].
 
-    ``located``: Located (search/hits.py) of mates 1 and of mates 2. For each strand of a mate there are
-    ``n_strata`` lists, those of occurrences with 0, 1, ... mismatches. Their positions become sorted
-    place_keys, all with strand +; those in no proper pair may be dropped.
+    ``lengths`` int64[...]: of mates 1 and of mates 2. ``located``: Located (search/hits.py) of both. For each
+    strand of a mate there are ``n_strata`` lists, those of occurrences with 0, 1, ... mismatches. Their
+    positions become sorted place_keys, all with strand +; those in no proper pair may be dropped.
     """
     strata = np.zeros((located[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
-    _prepare((mates.one.length[start:], mates.two.length[start:]), located, rule, blocks, strata)
+    _prepare((lengths[0][start:], lengths[1][start:]), located, rule, blocks, strata)
     return strata
 
 

@@ -1,0 +1,329 @@
+"""Find near matches: reads -> Sets -> Pieces -> Words -> Intervals -> comparison with the text -> Candidates.
+
+Words are searched as reads are (search/find.py), with any layout. If only the best matches are wanted, reads
+are searched exactly first, and those without enough matches with one more mismatch at a time.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import compiled
+from ...compiler.primitives import prefetch
+from ...index.reference import text_key
+from ...input import sets
+from ...input.reads import subset
+from ...input.sets import changes_at
+from ...machines.jobs import runs
+from ..find import Finder, Found, Run
+from ..hits import ALL, Candidates, Hits, Intervals, located, rank
+from ..mapping import UNOBSERVED, MapOptions, Observers
+from ..queries import near
+from .matches import CpuVerifier, PartText, SparseVerifier, WordBatch, add_rows, matches_of
+
+if TYPE_CHECKING:
+    from ...input.reads import ReadBatch
+    from ...input.sets import Sets
+    from ..queries.near import Pieces
+
+N_READS = 1 << 15  # most reads that are planned together
+MUCH, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
+_AHEAD = 32  # hits between a prefetch and the access
+
+
+class NearPart(NamedTuple):
+    """A part of the text: ``search`` and ``locator`` as in TextPart, its ``text``, and what compares rows."""
+
+    search: Any
+    locator: Any
+    text: PartText
+    verifier: CpuVerifier | SparseVerifier
+
+
+class NearFinder(Finder):
+    """A Finder of near matches.
+
+    ``shortest``: bases of the shortest words that a sparse suffix array looks up, 0 without one.
+    """
+
+    parts: tuple[NearPart, ...]  # type: ignore[assignment]
+
+    def __init__(
+        self, parts: Sequence[NearPart], options: MapOptions, observers: Observers = UNOBSERVED,
+        least: int = 0, shortest: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(parts, options, observers, least)  # type: ignore[arg-type]
+        assert options.near is not None
+        self._near, self._most, by_strata = options.near, options.near.mismatches, options.near.strata
+        by_strata = by_strata and not self._near.iupac
+        # The number of matches from which on a read is not searched with more mismatches.
+        self._enough = 1 if by_strata else ALL if self._near.counts_all else options.policy.limit
+        self.in_steps = by_strata if options.pairing else self._enough < ALL
+        self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
+        n_text = sum(part.text.n for part in parts)
+        self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
+        self._say, self._n_warnings = observers.say, itertools.count()
+
+    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> Found:
+        """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``runs``."""
+        searched = sets.searched(batch, self._table, self._most)
+        if self.options.trim.least:
+            searched &= batch.length >= self.options.trim.least
+        self.refuse_shorter(batch._replace(searchable=searched))
+        total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
+        if self._enough == ALL:
+            self._warn_of_short(batch.length[searched])
+        if not self.in_steps:
+            weight = self.weights_of(batch)
+            return Found(untrimmed, batch, None, (), total, searched, weight, reverse, fewest)
+        found = super().search(untrimmed, batch._replace(searchable=batch.searchable & searched))
+        if self.options.counts_lengths:
+            lo, hi = (array[:, 1::2].astype(np.int64) for array in found.intervals)
+            reverse[:] = (hi - lo).sum(axis=0)
+        return found._replace(batch=batch, searched=searched, reverse=reverse, fewest=fewest)
+
+    def _warn_of_short(self, lengths: np.ndarray) -> None:
+        """Print one warning, however many batches there are, if reads of these lengths occur very often."""
+        n, v = np.arange(32), self._most
+        words = 1 + 3 * n * (v > 0) + 4.5 * n * (n - 1) * (v > 1)
+        by_chance = 2 * self._lookups.n_text * words / 4.0**n
+        often = by_chance >= OFTEN
+        n_reads = np.bincount(np.minimum(lengths, n[-1]), minlength=n.size)[often]
+        total = (n_reads * by_chance[often]).sum()
+        if total > MUCH and self._say and self.options.noun == "read" and next(self._n_warnings) == 0:
+            least, each = n[~often][0], total / n_reads.sum()
+            self._say(
+                f"warning: reads of fewer than {least} bases occur by chance about {each:,.0f} times each "
+                f"(--mismatches {v}): --strata finds only the best hits, in less time; --min-length {least} "
+                "leaves them unmapped"
+            )
+
+    def runs(
+        self, found: Sequence[Found], has_enough: Callable | None = None
+    ) -> Iterator[tuple[int, list[Run]]]:
+        """Yield (start, Runs) as Finder.runs, and fill in what Found lacks.
+
+        ``has_enough(start, matches, most)`` returns bool[n]: which pairs from ``start`` on, with Candidates
+        of both mates with up to ``most`` mismatches, need no more.
+        """
+        for start, matches in self._steps(found, self._most, has_enough or self._have_enough(found[0].total)):
+            with self.timed("locate"):
+                made = [self._run(*each, start) for each in zip(found, matches, strict=True)]
+            yield start, made
+
+    def _run(self, found: Found, matches: Candidates, start: int) -> Run:
+        """Return the Run of reads with ``matches``; the others have their exact occurrences."""
+        total, best = rank(matches, self._near.strata)
+        stop, has_none = start + total.size, matches.first[:-1] == matches.first[1:]
+        run = found.run(start, stop)
+        if run.intervals is not None and not self.options.pairing:
+            lo, hi = run.intervals
+            exact = Intervals(lo, np.where(np.repeat(has_none, 2), hi, lo))
+        else:
+            exact = None
+        np.copyto(total, run.total, where=has_none)
+        np.copyto(best, run.best, where=has_none)
+        found.total[start:stop], found.fewest[start:stop] = total, best & 3  # type: ignore[index]
+        if self.options.counts_lengths:
+            _count_reverse(matches, total, found.reverse[start:stop])  # type: ignore[index]
+        return run._replace(intervals=exact, matches=matches, total=total, best=best)
+
+    def _have_enough(self, exact: np.ndarray) -> Callable:
+        """Return ``has_enough`` for single reads with ``exact`` int64[n_reads] exact occurrences."""
+
+        def has_enough(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
+            n = np.diff(matches[0].first)
+            return np.where(n > 0, n, exact[start : start + n.size]) >= self._enough
+
+        return has_enough
+
+    def _steps(
+        self, found: Sequence[Found], most: int, has_enough: Callable
+    ) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield (start, Candidates of each of ``found``) with up to ``most`` mismatches, for runs of reads.
+
+        In steps, those that have enough better matches have only these, and pairs that cannot occur with so
+        few mismatches none at all, unless ``most`` is all that are allowed. Single reads without mismatches
+        have none: they keep their exact occurrences.
+        """
+        if self.in_steps and most == 0:
+            yield from self._exact(found)
+            return
+        can_occur = [self._can_occur(each, most) for each in found]
+        if not self.in_steps:
+            yield from self._near_matches(found, np.arange(can_occur[0].size), can_occur, most)
+            return
+        either = np.logical_or if most == self._most else np.logical_and
+        any_can = either.reduce(can_occur)
+        for start, matches in self._steps(found, most - 1, has_enough):
+            n_reads, done = matches[0].first.size - 1, 0
+            with self.timed("pair" if found[1:] else "locate"):
+                wanted = ~has_enough(start, matches, most - 1) & any_can[start : start + n_reads]
+                reads = np.flatnonzero(wanted)
+            for i, more in self._near_matches(found, start + reads, can_occur, most):
+                own = reads[i : i + more[0].first.size - 1]
+                after = int(reads[i + own.size]) if i + own.size < reads.size else n_reads
+                yield (
+                    start + done,
+                    [_replaced(*each, own, (done, after)) for each in zip(matches, more, strict=True)],
+                )
+                done = after
+            if done == 0:
+                yield start, matches
+
+    def _exact(self, found: Sequence[Found]) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield (start, Candidates without mismatches): of pairs of which both mates occur."""
+        for start, exact in super().runs(found):
+            n = exact[0].total.size
+            if not found[1:]:
+                yield start, [Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64))]
+                continue
+            both = (exact[0].total > 0) & (exact[1].total > 0)
+            with self.timed("locate"):
+                matches = [_exact_matches(run, both) for run in exact]
+            yield start, matches
+
+    def _can_occur(self, found: Found, most: int) -> np.ndarray:
+        """Return bool[n_reads]: which reads can occur with at most ``most`` mismatches."""
+        if most == self._most:
+            return found.searched
+        return found.searched & sets.searched(found.batch, self._table, most)
+
+    def _near_matches(
+        self, found: Sequence[Found], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
+    ) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield (i, Candidates of each of ``found``) of ``reads`` int64[n], from reads[i] on.
+
+        Runs of mates are cut where those of either side begin.
+        """
+        sides = [
+            self._runs_of(subset(each.batch, reads), which[reads], most)
+            for each, which in zip(found, can_occur, strict=True)
+        ]
+        heads = [next(side, None) for side in sides]
+        while all(heads):
+            n = min(matches.first.size for _, matches in heads) - 1  # type: ignore[misc]
+            yield heads[0][0], [matches._replace(first=matches.first[: n + 1]) for _, matches in heads]  # type: ignore
+            heads = [_behind(*head, n) or next(side, None) for head, side in zip(heads, sides, strict=True)]  # type: ignore
+
+    def _sets_of(self, batch: "ReadBatch", start: int, stop: int, searched: np.ndarray) -> "Sets":
+        """Return the Sets of reads start to stop of a batch; empty ones of reads not ``searched`` bool[n]."""
+        return sets.make_sets(batch, start, stop, searched, self.options.strands, self._table)
+
+    def _runs_of(
+        self, batch: "ReadBatch", searched: np.ndarray, most: int
+    ) -> Iterator[tuple[int, Candidates]]:
+        """Yield (first read, Candidates) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
+
+        A thread may take runs of two batches in turn.
+        """
+        sizes = self.options.sizes
+        for start, stop in runs(np.maximum(batch.length, sizes.bases // N_READS), sizes.bases):
+            with self.timed("plan"):
+                patterns = self._sets_of(batch, start, stop, searched)
+                pieces = near.plan(patterns, most, self._lookups)
+            for span in runs(2 * pieces.words, sizes.words):
+                for first, matches in self._matches_of(patterns, pieces, span, most):
+                    yield start + first, matches
+
+    def _matches_of(
+        self, patterns: "Sets", pieces: "Pieces", span: tuple[int, int], most: int
+    ) -> Iterator[tuple[int, Candidates]]:
+        """Yield (first, Candidates) for reads ``span`` (from, to) of those with Sets and ``pieces``."""
+        with self.timed("plan"):
+            spelled = near.spell(patterns, pieces, *span)
+        with self.timed("search"):
+            rows = [part.search(spelled.patterns) for part in self.parts]
+        verifiers = [part.verifier.of(each) for part, each in zip(self.parts, rows, strict=True)]
+        n_rows = np.zeros(span[1] - span[0], np.int64)
+        for each in rows:
+            add_rows(Intervals(each.lo, each.hi), spelled.pattern, span[0], n_rows)
+        borders = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]]))
+        for a, b in runs(n_rows, self.options.sizes.rows):
+            i, j = borders[a], borders[b]
+            words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
+            with self.timed("locate"):
+                of_parts = [
+                    verify(words, Intervals(each.lo[i:j], each.hi[i:j]))
+                    for verify, each in zip(verifiers, rows, strict=True)
+                ]
+                matches = matches_of(of_parts, span[0] + a, b - a)
+            yield span[0] + a, matches
+
+    def choose(
+        self, run: Run, batch: "ReadBatch", start: int, total: np.ndarray, with_changes: bool = True
+    ) -> Hits:
+        """Return the Hits of a Run of reads from ``start`` on, with their changes."""
+        hits = super().choose(run, batch, start, total, True)
+        self.fill_changes(batch, start, hits, (np.diff(hits.first) > 0) & (np.diff(run.matches.first) > 0))  # type: ignore
+        return hits
+
+    def fill_changes(self, batch: "ReadBatch", start: int, hits: Hits, needed: np.ndarray) -> None:
+        """Fill in the changes of hits of reads from ``start`` on; only those ``needed`` bool[n] have any."""
+        searched, stop = np.zeros(batch.length.size, np.bool_), start + needed.size
+        searched[start:stop] = needed
+        patterns = self._sets_of(batch, start, stop, searched)
+        for part in self.parts:
+            span = part.text.start, part.text.start + part.text.n
+            _fill_changes(part.text.words, span, patterns, needed, self._most, hits)
+
+
+def _behind(first_read: int, matches: Candidates, n: int) -> tuple[int, Candidates] | None:
+    """Return (first read, Candidates) without their first n reads; None if there are no others."""
+    first = matches.first[n:]
+    return (first_read + n, matches._replace(first=first)) if first.size > 1 else None
+
+
+def _exact_matches(run: Run, wanted: np.ndarray) -> Candidates:
+    """Return the exact occurrences of the ``wanted`` reads of a Run, bool[n], as Candidates."""
+    lists = located(run.locators, run.intervals, wanted)  # type: ignore[arg-type]
+    sizes = lists.hi - lists.lo
+    strand = np.repeat(np.tile([0, 1], wanted.size), sizes)
+    first = np.append(0, np.cumsum(sizes[::2] + sizes[1::2]))
+    return Candidates(first, text_key(lists.positions, strand))
+
+
+def _replaced(matches: Candidates, more: Candidates, reads: np.ndarray, span: tuple[int, int]) -> Candidates:
+    """Return the Candidates of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
+    start, stop = span
+    own, size = reads - start, matches.first[stop] - matches.first[start]
+    begin, n = matches.first[start:stop] - matches.first[start], np.diff(matches.first[start : stop + 1])
+    begin[own], n[own] = size + more.first[:-1] - more.first[0], np.diff(more.first)
+    first = np.append(0, np.cumsum(n))
+    both = (of.keys[of.first[a] : of.first[b]] for of, a, b in ((matches, start, stop), (more, 0, -1)))
+    keys = np.concatenate(tuple(both))
+    return Candidates(first, keys[np.repeat(begin - first[:-1], n) + np.arange(first[-1])])
+
+
+@compiled
+def _count_reverse(matches, total, reverse):
+    """Store in ``reverse`` how many of the first ``total`` int64[n_reads] matches of each read are on -.
+
+    Reads without matches keep their number.
+    """
+    for r in range(total.size):
+        if matches.first[r] < matches.first[r + 1]:
+            reverse[r] = 0
+            for j in range(matches.first[r], matches.first[r] + total[r]):
+                reverse[r] += matches.keys[j] & 1
+
+
+@compiled
+def _fill_changes(words, span, sets, needed, most, hits):
+    """Fill in the changes of hits in a part with packed ``words``, at ``span`` (start, stop) of the text.
+
+    Only reads ``needed`` bool[n] have Sets: read r has patterns 2r and 2r + 1.
+    """
+    n_hits = hits.position.size
+    for r in range(hits.total.size):
+        if not needed[r]:
+            continue
+        for hit in range(hits.first[r], hits.first[r + 1]):
+            ahead = hits.position[hit + _AHEAD] - span[0] if hit + _AHEAD < n_hits else np.int64(-1)
+            if 0 <= ahead < span[1] - span[0]:
+                prefetch(words, ahead >> 5)
+            position = hits.position[hit] - span[0]
+            if 0 <= position < span[1] - span[0]:
+                hits.changes[hit] = changes_at(words, position, sets, 2 * r + hits.reverse[hit], most)
