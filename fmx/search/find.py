@@ -113,28 +113,37 @@ class Found(NamedTuple):
     def run(self, start: int, stop: int) -> "Run":
         """Return the exact occurrences of reads start to stop."""
         total, weight = self.total[start:stop], self.weight[start:stop]
-        return Run(_cut(self.intervals, start, stop), self.locators, None, total, total << 2, weight)
+        return Run(_cut(self.intervals, start, stop), self.locators, None, total, None, weight)
 
 
 class Run(NamedTuple):
     """Candidates of some consecutive reads of a batch: for each read exact occurrences, or near matches.
 
     ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, or None. ``matches``: sorted
-    Candidates, or None. ``total``, ``best`` int64[n]: as in Hits. ``weight`` int64[n]: copies of each read.
+    Candidates, or None. ``total``, ``best`` int64[n]: as in Hits; ``best`` may be None. ``weight`` int64[n]:
+    copies of each read. ``sources``: of the matches (near/finder.py).
     """
 
     intervals: Intervals | None
     locators: tuple
     matches: Candidates | None
     total: np.ndarray
-    best: np.ndarray
+    best: np.ndarray | None
     weight: np.ndarray
+    sources: tuple = ()
 
     def part(self, start: int, stop: int) -> "Run":
         """Return reads start to stop of the run."""
         matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
-        columns = (array[start:stop] for array in self[3:])
-        return Run(_cut(self.intervals, start, stop), self.locators, matches, *columns)
+        best = None if self.best is None else self.best[start:stop]
+        total, weight = self.total[start:stop], self.weight[start:stop]
+        sources = cut_sources(self.sources, start, stop)
+        return Run(_cut(self.intervals, start, stop), self.locators, matches, total, best, weight, sources)
+
+
+def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
+    """Return the ``sources`` of the matches of reads start to stop (near/finder.py)."""
+    return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
 
 
 def _cut(intervals: Any, start: int, stop: int) -> Any:
@@ -215,7 +224,9 @@ class Finder:
             candidates.append(occurrences_of(run.locators, run.intervals, policy.eligible(total)))
         if run.matches is not None:
             candidates.append(run.matches)
-        best = run.best if with_changes else None
+        best = None
+        if with_changes:
+            best = total << 2 if run.best is None else run.best
         return choose(candidates, batch, start, total, policy, best, near is None or near.best_first)
 
 

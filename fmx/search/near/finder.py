@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled
+from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import prefetch
 from ...index.reference import text_key
 from ...input import sets
 from ...input.reads import subset
 from ...input.sets import changes_at
 from ...machines.jobs import runs
-from ..find import Finder, Found, Run
+from ..find import Finder, Found, Run, cut_sources
 from ..hits import ALL, Candidates, Hits, Intervals, located, rank
 from ..mapping import UNOBSERVED, MapOptions, Observers
 from ..queries import near
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 N_READS = 1 << 15  # most reads that are planned together
 MUCH, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
-_AHEAD = 32  # hits between a prefetch and the access
+_AHEAD = 32  # reads, or hits of one, between a prefetch and the access
 
 
 class NearPart(NamedTuple):
@@ -40,6 +40,26 @@ class NearPart(NamedTuple):
     locator: Any
     text: PartText
     verifier: CpuVerifier | SparseVerifier
+
+
+class Matches(NamedTuple):
+    """``candidates`` of some reads, and the Sets that they were found with.
+
+    ``sources``: (Sets, int64[n_reads]): the row of each read among their reads, or -1.
+    """
+
+    candidates: Candidates
+    sources: tuple = ()
+
+    @property
+    def n(self) -> int:
+        """Number of reads."""
+        return self.candidates.first.size - 1
+
+    def cut(self, start: int, stop: int) -> "Matches":
+        """Return those of reads start to stop."""
+        first = self.candidates.first[start : stop + 1]
+        return Matches(self.candidates._replace(first=first), cut_sources(self.sources, start, stop))
 
 
 class NearFinder(Finder):
@@ -105,44 +125,41 @@ class NearFinder(Finder):
     ) -> Iterator[tuple[int, list[Run]]]:
         """Yield (start, Runs) as Finder.runs, and fill in what Found lacks.
 
-        ``has_enough(start, matches, most)`` returns bool[n]: which pairs from ``start`` on, with Candidates
-        of both mates with up to ``most`` mismatches, need no more.
+        ``has_enough(start, candidates, most)`` returns bool[n]: which pairs from ``start`` on, with those of
+        both mates with up to ``most`` mismatches, need no more.
         """
         for start, matches in self._steps(found, self._most, has_enough or self._have_enough(found[0].total)):
             with self.timed("locate"):
                 made = [self._run(*each, start) for each in zip(found, matches, strict=True)]
             yield start, made
 
-    def _run(self, found: Found, matches: Candidates, start: int) -> Run:
+    def _run(self, found: Found, matches: Matches, start: int) -> Run:
         """Return the Run of reads with ``matches``; the others have their exact occurrences."""
-        total, best = rank(matches, self._near.strata)
-        stop, has_none = start + total.size, matches.first[:-1] == matches.first[1:]
-        run = found.run(start, stop)
-        if run.intervals is not None and not self.options.pairing:
-            lo, hi = run.intervals
-            exact = Intervals(lo, np.where(np.repeat(has_none, 2), hi, lo))
-        else:
-            exact = None
-        np.copyto(total, run.total, where=has_none)
-        np.copyto(best, run.best, where=has_none)
-        found.total[start:stop], found.fewest[start:stop] = total, best & 3  # type: ignore[index]
+        candidates, sources = matches
+        total, best = rank(candidates, self._near.strata)
+        run = found.run(start, start + total.size)
+        exact = None if self.options.pairing else run.intervals
+        if exact is not None:
+            exact = exact._replace(hi=exact.hi.copy())
+            _leave_out(candidates, *exact)
+        _settle(candidates, run.total, total, best, found.fewest[start : start + total.size])  # type: ignore[index]
         if self.options.counts_lengths:
-            _count_reverse(matches, total, found.reverse[start:stop])  # type: ignore[index]
-        return run._replace(intervals=exact, matches=matches, total=total, best=best)
+            _count_reverse(candidates, total, found.reverse[start : start + total.size])  # type: ignore[index]
+        return run._replace(intervals=exact, matches=candidates, total=total, best=best, sources=sources)
 
     def _have_enough(self, exact: np.ndarray) -> Callable:
         """Return ``has_enough`` for single reads with ``exact`` int64[n_reads] exact occurrences."""
 
-        def has_enough(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
-            n = np.diff(matches[0].first)
+        def has_enough(start: int, candidates: Sequence[Candidates], most: int) -> np.ndarray:
+            n = np.diff(candidates[0].first)
             return np.where(n > 0, n, exact[start : start + n.size]) >= self._enough
 
         return has_enough
 
     def _steps(
         self, found: Sequence[Found], most: int, has_enough: Callable
-    ) -> Iterator[tuple[int, list[Candidates]]]:
-        """Yield (start, Candidates of each of ``found``) with up to ``most`` mismatches, for runs of reads.
+    ) -> Iterator[tuple[int, list[Matches]]]:
+        """Yield (start, Matches of each of ``found``) with up to ``most`` mismatches, for runs of reads.
 
         In steps, those that have enough better matches have only these, and pairs that cannot occur with so
         few mismatches none at all, unless ``most`` is all that are allowed. Single reads without mismatches
@@ -158,12 +175,13 @@ class NearFinder(Finder):
         either = np.logical_or if most == self._most else np.logical_and
         any_can = either.reduce(can_occur)
         for start, matches in self._steps(found, most - 1, has_enough):
-            n_reads, done = matches[0].first.size - 1, 0
+            n_reads, done = matches[0].n, 0
             with self.timed("pair" if found[1:] else "locate"):
-                wanted = ~has_enough(start, matches, most - 1) & any_can[start : start + n_reads]
+                candidates = [each.candidates for each in matches]
+                wanted = ~has_enough(start, candidates, most - 1) & any_can[start : start + n_reads]
                 reads = np.flatnonzero(wanted)
             for i, more in self._near_matches(found, start + reads, can_occur, most):
-                own = reads[i : i + more[0].first.size - 1]
+                own = reads[i : i + more[0].n]
                 after = int(reads[i + own.size]) if i + own.size < reads.size else n_reads
                 yield (
                     start + done,
@@ -173,16 +191,16 @@ class NearFinder(Finder):
             if done == 0:
                 yield start, matches
 
-    def _exact(self, found: Sequence[Found]) -> Iterator[tuple[int, list[Candidates]]]:
-        """Yield (start, Candidates without mismatches): of pairs of which both mates occur."""
+    def _exact(self, found: Sequence[Found]) -> Iterator[tuple[int, list[Matches]]]:
+        """Yield (start, Matches without mismatches): of pairs of which both mates occur."""
         for start, exact in super().runs(found):
             n = exact[0].total.size
             if not found[1:]:
-                yield start, [Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64))]
+                yield start, [Matches(Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64)))]
                 continue
             both = (exact[0].total > 0) & (exact[1].total > 0)
             with self.timed("locate"):
-                matches = [_exact_matches(run, both) for run in exact]
+                matches = [Matches(_exact_matches(run, both)) for run in exact]
             yield start, matches
 
     def _can_occur(self, found: Found, most: int) -> np.ndarray:
@@ -193,8 +211,8 @@ class NearFinder(Finder):
 
     def _near_matches(
         self, found: Sequence[Found], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
-    ) -> Iterator[tuple[int, list[Candidates]]]:
-        """Yield (i, Candidates of each of ``found``) of ``reads`` int64[n], from reads[i] on.
+    ) -> Iterator[tuple[int, list[Matches]]]:
+        """Yield (i, Matches of each of ``found``) of ``reads`` int64[n], from reads[i] on.
 
         Runs of mates are cut where those of either side begin.
         """
@@ -204,29 +222,25 @@ class NearFinder(Finder):
         ]
         heads = [next(side, None) for side in sides]
         while all(heads):
-            n = min(matches.first.size for _, matches in heads) - 1  # type: ignore[misc]
-            yield heads[0][0], [matches._replace(first=matches.first[: n + 1]) for _, matches in heads]  # type: ignore
-            heads = [_behind(*head, n) or next(side, None) for head, side in zip(heads, sides, strict=True)]  # type: ignore
+            n = min(matches.n for _, matches in heads)  # type: ignore[misc]
+            yield heads[0][0], [matches.cut(0, n) for _, matches in heads]  # type: ignore[index, misc]
+            rest = [(first + n, matches.cut(n, matches.n)) for first, matches in heads]  # type: ignore[misc]
+            heads = [left if left[1].n else next(side, None) for left, side in zip(rest, sides, strict=True)]
 
-    def _sets_of(self, batch: "ReadBatch", start: int, stop: int, searched: np.ndarray) -> "Sets":
-        """Return the Sets of reads start to stop of a batch; empty ones of reads not ``searched`` bool[n]."""
-        return sets.make_sets(batch, start, stop, searched, self.options.strands, self._table)
-
-    def _runs_of(
-        self, batch: "ReadBatch", searched: np.ndarray, most: int
-    ) -> Iterator[tuple[int, Candidates]]:
-        """Yield (first read, Candidates) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
+    def _runs_of(self, batch: "ReadBatch", searched: np.ndarray, most: int) -> Iterator[tuple[int, Matches]]:
+        """Yield (first read, Matches) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
 
         A thread may take runs of two batches in turn.
         """
         sizes = self.options.sizes
         for start, stop in runs(np.maximum(batch.length, sizes.bases // N_READS), sizes.bases):
             with self.timed("plan"):
-                patterns = self._sets_of(batch, start, stop, searched)
+                patterns = sets.make_sets(batch, start, stop, searched, self.options.strands, self._table)
                 pieces = near.plan(patterns, most, self._lookups)
             for span in runs(2 * pieces.words, sizes.words):
                 for first, matches in self._matches_of(patterns, pieces, span, most):
-                    yield start + first, matches
+                    rows = np.arange(first, first + matches.first.size - 1)
+                    yield start + first, Matches(matches, ((patterns, rows),))
 
     def _matches_of(
         self, patterns: "Sets", pieces: "Pieces", span: tuple[int, int], most: int
@@ -257,23 +271,15 @@ class NearFinder(Finder):
     ) -> Hits:
         """Return the Hits of a Run of reads from ``start`` on, with their changes."""
         hits = super().choose(run, batch, start, total, True)
-        self.fill_changes(batch, start, hits, (np.diff(hits.first) > 0) & (np.diff(run.matches.first) > 0))  # type: ignore
+        self.fill_changes(run.sources, hits)
         return hits
 
-    def fill_changes(self, batch: "ReadBatch", start: int, hits: Hits, needed: np.ndarray) -> None:
-        """Fill in the changes of hits of reads from ``start`` on; only those ``needed`` bool[n] have any."""
-        searched, stop = np.zeros(batch.length.size, np.bool_), start + needed.size
-        searched[start:stop] = needed
-        patterns = self._sets_of(batch, start, stop, searched)
-        for part in self.parts:
-            span = part.text.start, part.text.start + part.text.n
-            _fill_changes(part.text.words, span, patterns, needed, self._most, hits)
-
-
-def _behind(first_read: int, matches: Candidates, n: int) -> tuple[int, Candidates] | None:
-    """Return (first read, Candidates) without their first n reads; None if there are no others."""
-    first = matches.first[n:]
-    return (first_read + n, matches._replace(first=first)) if first.size > 1 else None
+    def fill_changes(self, sources: tuple, hits: Hits) -> None:
+        """Fill in the changes of hits of reads that have a row in ``sources`` (Matches)."""
+        for patterns, rows in sources:
+            for part in self.parts:
+                span = part.text.start, part.text.start + part.text.n
+                _fill_changes(part.text.words, span, patterns, rows, self._most, hits)
 
 
 def _exact_matches(run: Run, wanted: np.ndarray) -> Candidates:
@@ -285,16 +291,44 @@ def _exact_matches(run: Run, wanted: np.ndarray) -> Candidates:
     return Candidates(first, text_key(lists.positions, strand))
 
 
-def _replaced(matches: Candidates, more: Candidates, reads: np.ndarray, span: tuple[int, int]) -> Candidates:
-    """Return the Candidates of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
-    start, stop = span
-    own, size = reads - start, matches.first[stop] - matches.first[start]
-    begin, n = matches.first[start:stop] - matches.first[start], np.diff(matches.first[start : stop + 1])
-    begin[own], n[own] = size + more.first[:-1] - more.first[0], np.diff(more.first)
+def _replaced(matches: Matches, more: Matches, reads: np.ndarray, span: tuple[int, int]) -> Matches:
+    """Return the Matches of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
+    (start, stop), ours, theirs = span, matches.candidates, more.candidates
+    own, size = reads - start, ours.first[stop] - ours.first[start]
+    begin, n = ours.first[start:stop] - ours.first[start], np.diff(ours.first[start : stop + 1])
+    begin[own], n[own] = size + theirs.first[:-1] - theirs.first[0], np.diff(theirs.first)
     first = np.append(0, np.cumsum(n))
-    both = (of.keys[of.first[a] : of.first[b]] for of, a, b in ((matches, start, stop), (more, 0, -1)))
-    keys = np.concatenate(tuple(both))
-    return Candidates(first, keys[np.repeat(begin - first[:-1], n) + np.arange(first[-1])])
+    both = (each.keys[each.first[a] : each.first[b]] for each, a, b in ((ours, start, stop), (theirs, 0, -1)))
+    keys = np.concatenate(tuple(both))[np.repeat(begin - first[:-1], n) + np.arange(first[-1])]
+    sources = [(patterns, rows.copy()) for patterns, rows in cut_sources(matches.sources, start, stop)]
+    for _, rows in sources:
+        rows[own] = -1
+    for patterns, rows in more.sources:
+        spread = np.full(stop - start, -1)
+        spread[own] = rows
+        sources.append((patterns, spread))
+    return Matches(Candidates(first, keys), tuple(sources))
+
+
+@compiled
+def _leave_out(matches, lo, hi):
+    """Leave the reads with matches without exact occurrences, ``lo`` to ``hi`` [n_parts, 2 * n]."""
+    for part in range(lo.shape[0]):
+        for i in range(lo.shape[1]):
+            if matches.first[i >> 1] < matches.first[(i >> 1) + 1]:
+                hi[part, i] = lo[part, i]
+
+
+@compiled
+def _settle(matches, exact, total, best, fewest):
+    """Give reads without matches the ``total`` and ``best`` of their ``exact`` occurrences, int64[n] all.
+
+    ``exact`` becomes ``total``; ``fewest`` gets the mismatches of the best match.
+    """
+    for r in range(total.size):
+        if matches.first[r] == matches.first[r + 1]:
+            total[r], best[r] = exact[r], exact[r] << 2
+        exact[r], fewest[r] = total[r], best[r] & 3
 
 
 @compiled
@@ -311,19 +345,25 @@ def _count_reverse(matches, total, reverse):
 
 
 @compiled
-def _fill_changes(words, span, sets, needed, most, hits):
+def _fill_changes(words, span, sets, rows, most, hits):
     """Fill in the changes of hits in a part with packed ``words``, at ``span`` (start, stop) of the text.
 
-    Only reads ``needed`` bool[n] have Sets: read r has patterns 2r and 2r + 1.
+    ``rows`` int64[n_reads]: row of each read in the Sets, or -1.
     """
-    n_hits = hits.position.size
-    for r in range(hits.total.size):
-        if not needed[r]:
+    for r in range(rows.size):
+        if r + _AHEAD < rows.size and rows[r + _AHEAD] >= 0:
+            _prefetch_hit(words, span, hits, hits.first[r + _AHEAD], hits.first[r + _AHEAD + 1])
+        if rows[r] < 0:
             continue
         for hit in range(hits.first[r], hits.first[r + 1]):
-            ahead = hits.position[hit + _AHEAD] - span[0] if hit + _AHEAD < n_hits else np.int64(-1)
-            if 0 <= ahead < span[1] - span[0]:
-                prefetch(words, ahead >> 5)
+            _prefetch_hit(words, span, hits, hit + _AHEAD, hits.first[r + 1])
             position = hits.position[hit] - span[0]
             if 0 <= position < span[1] - span[0]:
-                hits.changes[hit] = changes_at(words, position, sets, 2 * r + hits.reverse[hit], most)
+                hits.changes[hit] = changes_at(words, position, sets, 2 * rows[r] + hits.reverse[hit], most)
+
+
+@inlined
+def _prefetch_hit(words, span, hits, hit, stop):
+    """Prefetch the text of a hit, if it is before ``stop`` and in the part."""
+    if hit < stop and span[0] <= hits.position[hit] < span[1]:
+        prefetch(words, (hits.position[hit] - span[0]) >> 5)

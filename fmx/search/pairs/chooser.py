@@ -19,7 +19,6 @@ from . import proper
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
-    from ...input.reads import ReadBatch
     from ..find import Finder, Found, Run
 
 
@@ -141,19 +140,19 @@ class PairChooser:
                     window = first, self._n_hits
                     chosen = proper.choose(mates, start, (one, two), self.rule, policy, pairs, window)
                     if self.n_strata > 1:
-                        self._fill_changes(mates[:2], start, chosen, chosen.reported > pairs[0][:, 0])
+                        of_pairs = [mate.part(a, b).sources for mate in run.mates]
+                        self._fill_changes(of_pairs, chosen, chosen.reported > pairs[0][:, 0])
                 yield start, PairHits(chosen, *of_mates), first
 
-    def _fill_changes(
-        self, batches: "Sequence[ReadBatch]", start: int, chosen: proper.ProperPairs, needed: np.ndarray
-    ) -> None:
+    def _fill_changes(self, sources: Sequence[tuple], chosen: proper.ProperPairs, needed: np.ndarray) -> None:
         """Fill in the changes of proper pairs; only those ``needed`` bool[n] have any."""
         both = (chosen.one, chosen.changes1), (chosen.two, chosen.changes2)
-        for batch, (keys, changes) in zip(batches, both, strict=True):
+        for of_mate, (keys, changes) in zip(sources, both, strict=True):
             positions = np.empty(keys.size, np.int64)
             _find_in_text(self.blocks, keys, positions)
             hits = Hits(chosen.first, positions, is_reverse(keys), chosen.total, changes, chosen.total)
-            self._finder.fill_changes(batch, start, hits, needed)  # type: ignore[attr-defined]
+            of_needed = tuple((patterns, np.where(needed, rows, -1)) for patterns, rows in of_mate)
+            self._finder.fill_changes(of_needed, hits)  # type: ignore[attr-defined]
 
 
 @compiled
