@@ -21,7 +21,7 @@ from ..input.reads import ReadBatch
 from ..input.weights import weights_of
 from ..machines.jobs import runs
 from .engines import cpu
-from .hits import Candidates, Hits, Intervals, Locator, are_direct, choose, count, occurrences_of
+from .hits import Hits, Intervals, Locator, ReadRun, are_direct, choose, count, cut_intervals, occurrences_of
 from .mapping import UNOBSERVED, MapOptions, Observers
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def shortest(parts: "Sequence[FMIndex]") -> int:
     return max((table.k + table.w - 1 for table in tables if table), default=0)
 
 
-class Found(NamedTuple):
+class FoundReads(NamedTuple):
     """A batch of reads that have been searched.
 
     ``untrimmed``, ``batch``: the reads before and after trimming. ``intervals``: Intervals
@@ -110,48 +110,13 @@ class Found(NamedTuple):
     reverse: np.ndarray | None = None
     fewest: np.ndarray | None = None
 
-    def run(self, start: int, stop: int) -> "Run":
+    def run(self, start: int, stop: int) -> "ReadRun":
         """Return the exact occurrences of reads start to stop."""
         total, weight = self.total[start:stop], self.weight[start:stop]
-        return Run(_cut(self.intervals, start, stop), self.locators, None, total, None, weight)
+        return ReadRun(cut_intervals(self.intervals, start, stop), self.locators, None, total, None, weight)
 
 
-class Run(NamedTuple):
-    """Candidates of some consecutive reads of a batch: for each read exact occurrences, or near matches.
-
-    ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, or None. ``matches``: sorted
-    Candidates, or None. ``total``, ``best`` int64[n]: as in Hits; ``best`` may be None. ``weight`` int64[n]:
-    copies of each read. ``sources``: of the matches (near/finder.py).
-    """
-
-    intervals: Intervals | None
-    locators: tuple
-    matches: Candidates | None
-    total: np.ndarray
-    best: np.ndarray | None
-    weight: np.ndarray
-    sources: tuple = ()
-
-    def part(self, start: int, stop: int) -> "Run":
-        """Return reads start to stop of the run."""
-        matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
-        best = None if self.best is None else self.best[start:stop]
-        total, weight = self.total[start:stop], self.weight[start:stop]
-        sources = cut_sources(self.sources, start, stop)
-        return Run(_cut(self.intervals, start, stop), self.locators, matches, total, best, weight, sources)
-
-
-def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
-    """Return the ``sources`` of the matches of reads start to stop (near/finder.py)."""
-    return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
-
-
-def _cut(intervals: Any, start: int, stop: int) -> Any:
-    """Return the Intervals [n_parts, 2 * n] of reads start to stop; None of None."""
-    return intervals and Intervals(*(array[:, 2 * start : 2 * stop] for array in intervals))
-
-
-class Finder:
+class ReadFinder:
     """Finds exact occurrences in the ``parts`` of a text.
 
     ``least``: bases of the shortest read that the index can find.
@@ -167,7 +132,7 @@ class Finder:
         self.parts, self.options, self._least = tuple(parts), options, least
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
 
-    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> Found:
+    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> FoundReads:
         """Search a batch of reads; ``untrimmed`` has the same reads before trimming."""
         self.refuse_shorter(batch)
         with self.timed("pack"):
@@ -177,7 +142,9 @@ class Finder:
             intervals = Intervals(*map(_rows, zip(*((each.lo, each.hi) for each in results), strict=True)))
             total = count(intervals)
         locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
-        return Found(untrimmed, batch, intervals, locators, total, batch.searchable, self.weights_of(batch))
+        return FoundReads(
+            untrimmed, batch, intervals, locators, total, batch.searchable, self.weights_of(batch)
+        )
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""
@@ -198,8 +165,8 @@ class Finder:
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
     def runs(
-        self, found: Sequence[Found], has_enough: Callable | None = None
-    ) -> Iterator[tuple[int, list[Run]]]:
+        self, found: Sequence[FoundReads], has_enough: Callable | None = None
+    ) -> Iterator[tuple[int, list[ReadRun]]]:
         """Yield (start, Runs) of one batch of reads, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.
@@ -213,8 +180,10 @@ class Finder:
         for start, stop in runs(to_locate, self.options.sizes.hits):
             yield start, [each.run(start, stop) for each in found]
 
-    def choose(self, run: Run, batch: ReadBatch, start: int, total: np.ndarray, with_changes: bool) -> Hits:
-        """Return the Hits of a Run of reads from ``start`` on, which have ``total`` int64[n] occurrences.
+    def choose(
+        self, run: ReadRun, batch: ReadBatch, start: int, total: np.ndarray, with_changes: bool
+    ) -> Hits:
+        """Return the Hits of a ReadRun of reads from ``start`` on, which have ``total`` int64[n] occurrences.
 
         ``with_changes``: whether these are arrays, even without mismatches.
         """

@@ -102,6 +102,43 @@ class Candidates(NamedTuple):
     keys: np.ndarray
 
 
+class ReadRun(NamedTuple):
+    """Candidates of some consecutive reads of a batch: for each read exact occurrences, or near matches.
+
+    ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, or None. ``matches``: sorted
+    Candidates, or None. ``total``, ``best`` int64[n]: as in Hits; ``best`` may be None. ``weight`` int64[n]:
+    copies of each read. ``sources``: of the matches (near/finder.py).
+    """
+
+    intervals: Intervals | None
+    locators: tuple
+    matches: Candidates | None
+    total: np.ndarray
+    best: np.ndarray | None
+    weight: np.ndarray
+    sources: tuple = ()
+
+    def part(self, start: int, stop: int) -> "ReadRun":
+        """Return reads start to stop of the run."""
+        matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
+        best = None if self.best is None else self.best[start:stop]
+        total, weight = self.total[start:stop], self.weight[start:stop]
+        sources = cut_sources(self.sources, start, stop)
+        return ReadRun(
+            cut_intervals(self.intervals, start, stop), self.locators, matches, total, best, weight, sources
+        )
+
+
+def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
+    """Return the ``sources`` of the matches of reads start to stop (near/finder.py)."""
+    return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
+
+
+def cut_intervals(intervals: Any, start: int, stop: int) -> Any:
+    """Return the Intervals [n_parts, 2 * n] of reads start to stop; None of None."""
+    return intervals and Intervals(*(array[:, 2 * start : 2 * stop] for array in intervals))
+
+
 def count(intervals: Intervals) -> np.ndarray:
     """Return each read's exact number of occurrences, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
     total = np.empty(intervals.lo.shape[1] // 2, np.int64)
@@ -221,7 +258,7 @@ def choose(
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
     room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
     for each in candidates:
-        _choose(each, batch, start, hits, policy.seed, best_first, room)
+        _choose(each, batch, start, hits, (policy.seed, best_first), room)
     return hits if best is None else hits._replace(changes=np.zeros(n_hits, np.int64), best=best)
 
 
@@ -242,7 +279,7 @@ def lay_out(total, at_most, limit, first):
 
 
 @compiled
-def _choose(candidates, batch, start, hits, seed, best_first, room):
+def _choose(candidates, batch, start, hits, order, room):
     """Fill in ``hits`` of the reads in ``candidates``. ``room`` is scratch for the most of a read."""
     n_reads = hits.total.size
     for r in range(n_reads):
@@ -250,13 +287,16 @@ def _choose(candidates, batch, start, hits, seed, best_first, room):
         if ahead < n_reads and hits.first[ahead] < hits.first[ahead + 1]:
             prefetch_first(candidates, ahead)
         if has_candidates(candidates, r):
-            choose_of_read(candidates, batch, start, hits, r, seed, best_first, room)
+            choose_of_read(candidates, batch, start, hits, r, order, room)
 
 
 @inlined
-def choose_of_read(candidates, batch, start, hits, r, seed, best_first, room):
-    """Fill in the hits of read start + r of the batch. ``room`` (sort_keys) is scratch."""
-    keys = room.keys
+def choose_of_read(candidates, batch, start, hits, r, order, room):
+    """Fill in the hits of read start + r of the batch.
+
+    ``order``: seed, and whether hits are sorted by mismatches first. ``room`` (sort_keys) is scratch.
+    """
+    keys, (seed, best_first) = room.keys, order
     out, n, total = hits.first[r], hits.first[r + 1] - hits.first[r], hits.total[r]
     if n == 0:
         return

@@ -1,7 +1,7 @@
 """Mapper: parse -> find -> choose -> write, for single reads and pairs, exact and near matches, on the CPU.
 
     parse    Chunk -> ReadBatch, or a run of pairs -> Mates (input/): one batch of reads, or two
-    find     Finder or NearFinder: batches -> Runs of candidates (find.py, near/finder.py)
+    find     ReadFinder or NearFinder: batches -> ReadRuns of candidates (find.py, near/finder.py)
     choose   candidates -> Hits (hits.py), or PairHits (pairs/chooser.py)
     write    Hits -> pieces of output, by the writer
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.gpu_session import GpuSession
     from . import FormatsHits
-    from .find import Finder, Found
+    from .find import FoundReads, ReadFinder
     from .hits import Hits
 
 
 class Mapper:
     """Maps spans of reads, or PairSpans if options are for pairs; several threads may call ``map`` at once.
 
-    ``finder``: a Finder or NearFinder.
+    ``finder``: a ReadFinder or NearFinder.
     ``session``: the GPU of a GpuMapper.
     """
 
     session: "GpuSession | None" = None
 
     def __init__(
-        self, finder: "Finder", observers: Observers = UNOBSERVED, reference: "Reference | None" = None
+        self, finder: "ReadFinder", observers: Observers = UNOBSERVED, reference: "Reference | None" = None
     ) -> None:
         self.finder, self.options = finder, finder.options
         self.pairs: Any = None
@@ -120,16 +120,16 @@ class Mapper:
             for piece in writer.split(batches, are_hits):
                 emit(piece)
 
-    def _search(self, batch: "ReadBatch") -> "Found":
+    def _search(self, batch: "ReadBatch") -> "FoundReads":
         return self.finder.search(batch, trimmed(batch, self.options.trim))
 
-    def search(self, chunk: "Chunk") -> "Found":
+    def search(self, chunk: "Chunk") -> "FoundReads":
         """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
         return self._search(batch)
 
-    def hits_of(self, found: "Found") -> "Iterator[tuple[int, Hits]]":
+    def hits_of(self, found: "FoundReads") -> "Iterator[tuple[int, Hits]]":
         """Yield (start, Hits) for runs of single reads, and count them."""
         policy, near = self.options.policy, self.options.near
         if found.intervals is not None:  # of the whole batch, as equal reads are located once
@@ -144,7 +144,7 @@ class Mapper:
             yield start, hits
 
     def _count(self, run: Any) -> None:
-        """Count the reads of a Run in the tally and the screen."""
+        """Count the reads of a ReadRun in the tally and the screen."""
         for counter in (self.tally, self.screen):
             if counter:
                 with self.timed("tally"):

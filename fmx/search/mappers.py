@@ -9,7 +9,7 @@ from ..input import spans
 from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
-from .find import Finder, least_bases, part_on_cpu, shortest
+from .find import ReadFinder, least_bases, part_on_cpu, shortest
 from .hits import ALL
 from .mapper import Mapper
 from .mapping import UNOBSERVED, MapOptions, Observers
@@ -37,11 +37,11 @@ def make_mapper(
 
 def make_finder(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
-) -> Finder:
+) -> ReadFinder:
     """Return what finds reads in an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return Finder(parts, options, observers, least)
+        return ReadFinder(parts, options, observers, least)
     from .near.finder import NearFinder, NearPart
     from .near.matches import CpuVerifier, SparseVerifier, text_of
     from .queries.near import LONGEST

@@ -15,7 +15,7 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from ..index.reference import Reference
     from .counts.tally import Screen, Tally
-    from .find import Found
+    from .find import FoundReads
     from .hits import SelectionPolicy
     from .mapping import MapOptions
     from .pairs.chooser import PairTotals
@@ -62,8 +62,8 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found: "Found", options: "MapOptions") -> "Summary":
-        """Return the Summary of reads that were Found."""
+    def of(cls, found: "FoundReads", options: "MapOptions") -> "Summary":
+        """Return the Summary of reads that were FoundReads."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.searched, found.weight, at_most))
         if options.counts_lengths:
@@ -71,7 +71,7 @@ class Summary(Sums):
             summary.count_hits(found, options.policy)
         return summary
 
-    def count_hits(self, found: "Found", policy: "SelectionPolicy") -> None:
+    def count_hits(self, found: "FoundReads", policy: "SelectionPolicy") -> None:
         """Count how often reads occur, on which strands, and with how many mismatches."""
         eligible = policy.eligible(found.total)
         weight = found.weight * (eligible > 0)
@@ -105,8 +105,8 @@ class Summary(Sums):
         )
 
 
-def lengths_of(options: "MapOptions", *found: "Found") -> np.ndarray | None:
-    """Return the number of reads of batches that were Found by length, if MapOptions request it."""
+def lengths_of(options: "MapOptions", *found: "FoundReads") -> np.ndarray | None:
+    """Return the number of reads of batches that were FoundReads by length, if MapOptions request it."""
     if not options.counts_lengths:
         return None
     counts = no_lengths()
@@ -185,12 +185,12 @@ class PairSummary(Sums):
     @classmethod
     def of(
         cls,
-        found: "Sequence[Found]",
+        found: "Sequence[FoundReads]",
         options: "MapOptions",
         totals: "PairTotals",
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """Return the PairSummary of batches that were Found of mates 1 and mates 2."""
+        """Return the PairSummary of batches that were FoundReads of mates 1 and mates 2."""
         (total, fewest), (one, two) = totals, found
         columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.searched, two.searched)
         summary = cls(*_pair_sums(total, *columns, options.policy.at_most), inserts=inserts)

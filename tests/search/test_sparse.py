@@ -26,7 +26,7 @@ from fmx.input.reads import FORWARD, REVERSE, pack
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.search import sparse
-from fmx.search.find import Finder, make_query
+from fmx.search.find import ReadFinder, make_query
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
@@ -56,7 +56,7 @@ def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL), room=None):
     mapper = make_mapper(index, MapOptions(policy, strands))
     if room is not None:
         search = partial(sparse.search, make_query(index), per_read=room, spare=room)
-        mapper = Mapper(Finder([mapper.finder.parts[0]._replace(search=search)], mapper.options))
+        mapper = Mapper(ReadFinder([mapper.finder.parts[0]._replace(search=search)], mapper.options))
     found, listed = mapper.search(cases.chunk_of(sequences)), []
     for _, hits in mapper.hits_of(found):
         listed += [cases.places(index, hits, r) for r in range(hits.first.size - 1)]

@@ -20,8 +20,7 @@ from ..pairs.proper import first_lists, partners, reach
 from .owners import N_LOCATED, Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
-    from ..find import Run
-    from ..hits import Located
+    from ..hits import Located, ReadRun
     from ..pairs.proper import Rule
     from .owners import Owners
 
@@ -36,8 +35,8 @@ class OwnersCounter:
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         self.owners, self._n_located = owners, n_located
 
-    def add(self, run: "Run", eligible: np.ndarray) -> None:
-        """Count the reads of a Run, each by ``eligible`` int64[n] of its occurrences."""
+    def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
+        """Count the reads of a ReadRun, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
             bounds, reads = distinct(run.intervals, eligible, run.weight)
             self._count(placed(self.owners, run.locators, bounds, self._n_located), reads)
@@ -92,12 +91,12 @@ class Tally(OwnersCounter):
         int64[n].
         """
         with self.counting() as table:
-            sums = Sums(table, np.full((self._n, 2), -1, np.int64))
+            sums = TallyCounts(table, np.full((self._n, 2), -1, np.int64))
             _walk_pairs(lengths, lists, rule, which, n_strata, self.owners.of_contig, sums)
 
     def _count(self, places: Iterable[Placed], reads: Counted) -> None:
         with self.counting() as table:
-            sums = Sums(table, np.full((self._n, 2), -1, np.int64))
+            sums = TallyCounts(table, np.full((self._n, 2), -1, np.int64))
             for each in places:
                 _walk(each, reads, self.owners.blocks, sums)
 
@@ -107,7 +106,7 @@ def note(counts, owner, of_read, n):
     """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences)."""
 
 
-class Sums(NamedTuple):
+class TallyCounts(NamedTuple):
     """Counts of a Tally: ``table`` int64[n_owners, COLUMNS].
 
     ``seen`` int64[n_owners, 2]: last read of each owner, or -1, and how many of its occurrences were counted.
@@ -117,7 +116,7 @@ class Sums(NamedTuple):
     seen: np.ndarray
 
 
-class Masks(NamedTuple):
+class ScreenMasks(NamedTuple):
     """Counts of a Screen: ``masks`` int64[n_reads], with a bit for each owner."""
 
     masks: np.ndarray
@@ -129,7 +128,7 @@ def share_of(n, total):
     return n * UNITS if total == 1 else (2 * n * UNITS + total) // (2 * total)
 
 
-@note.register(Sums)
+@note.register(TallyCounts)
 def _add_to_sums(sums, owner, of_read, n):
     read, weight, total = of_read
     table, seen = sums.table, sums.seen
@@ -144,7 +143,7 @@ def _add_to_sums(sums, owner, of_read, n):
     table[owner, 4] += weight * (met + n == total)
 
 
-@note.register(Masks)
+@note.register(ScreenMasks)
 def _add_to_masks(masks, owner, of_read, n):
     masks.masks[of_read[0]] |= np.int64(1) << owner
 
@@ -216,7 +215,7 @@ class Screen(OwnersCounter):
         """Reset all counts."""
         self._reads.clear()
 
-    def add_pairs(self, mates: "Sequence[Run]", eligible: Sequence[np.ndarray]) -> None:
+    def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
         """Count the pairs of two Runs; a pair occurs wherever a mate with ``eligible`` occurrences does."""
         places: list[Iterable[Placed]] = []
         for run, n in zip(mates, eligible, strict=True):
@@ -232,7 +231,7 @@ class Screen(OwnersCounter):
     def _count(self, places: Iterable[Placed], reads: Counted) -> None:
         masks, weight = np.zeros(reads.weight.size, np.int64), reads.weight
         for each in places:
-            _walk(each, reads, self.owners.blocks, Masks(masks))
+            _walk(each, reads, self.owners.blocks, ScreenMasks(masks))
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)

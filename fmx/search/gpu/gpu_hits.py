@@ -128,7 +128,7 @@ def choose_kernel(batch, occurrences, rules, chosen):
     r = thread_index()
     if r < chosen.hits.total.size:
         room = InPlace(chosen.keys[chosen.first_key[r] :])
-        choose_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, True, room)
+        choose_of_read(occurrences, batch, 0, chosen.hits, r, (rules.seed, True), room)
 
 
 @kernel

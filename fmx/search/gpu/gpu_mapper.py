@@ -18,7 +18,7 @@ from ...index import contracts
 from ...index.positions import FullSA
 from ...machines.gpu import memory_beside
 from .. import engines
-from ..find import Finder, least_bases, make_query, part_on_cpu
+from ..find import ReadFinder, least_bases, make_query, part_on_cpu
 from ..mapper import Mapper
 from ..mapping import UNOBSERVED, MapOptions, Observers
 from . import (
@@ -104,7 +104,7 @@ class GpuMapper(Mapper):
         )
         size >>= in_pairs  # of each file
         options = replace(options, chunk_size=size, n_threads=self.streams.n)  # one per thread
-        finder = Finder([part_on_cpu(index, 0)], options, observers, least_bases(index))
+        finder = ReadFinder([part_on_cpu(index, 0)], options, observers, least_bases(index))
         super().__init__(finder, observers, index.reference)
         self.session = session
         self.device = session.run(bring_index, query, sa, engine)

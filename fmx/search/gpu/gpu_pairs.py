@@ -183,7 +183,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         else:
             for r in range(i, 2 * n, n):
                 room = InPlace(tables.keys[tables.first_key[r] :])
-                choose_of_read(occurrences, batch, 0, hits, r, seed, True, room)
+                choose_of_read(occurrences, batch, 0, hits, r, (seed, True), room)
 
 
 def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:

@@ -17,8 +17,8 @@ from ...input import sets
 from ...input.reads import subset
 from ...input.sets import changes_at
 from ...machines.jobs import runs
-from ..find import Finder, Found, Run, cut_sources
-from ..hits import ALL, Candidates, Hits, Intervals, located, rank
+from ..find import FoundReads, ReadFinder
+from ..hits import ALL, Candidates, Hits, Intervals, ReadRun, cut_sources, located, rank
 from ..mapping import UNOBSERVED, MapOptions, Observers
 from ..queries import near
 from .matches import CpuVerifier, PartText, SparseVerifier, WordBatch, add_rows, matches_of
@@ -42,7 +42,7 @@ class NearPart(NamedTuple):
     verifier: CpuVerifier | SparseVerifier
 
 
-class Matches(NamedTuple):
+class NearMatches(NamedTuple):
     """``candidates`` of some reads, and the Sets that they were found with.
 
     ``sources``: (Sets, int64[n_reads]): the row of each read among their reads, or -1.
@@ -56,14 +56,14 @@ class Matches(NamedTuple):
         """Number of reads."""
         return self.candidates.first.size - 1
 
-    def cut(self, start: int, stop: int) -> "Matches":
+    def cut(self, start: int, stop: int) -> "NearMatches":
         """Return those of reads start to stop."""
         first = self.candidates.first[start : stop + 1]
-        return Matches(self.candidates._replace(first=first), cut_sources(self.sources, start, stop))
+        return NearMatches(self.candidates._replace(first=first), cut_sources(self.sources, start, stop))
 
 
-class NearFinder(Finder):
-    """A Finder of near matches.
+class NearFinder(ReadFinder):
+    """A ReadFinder of near matches.
 
     ``shortest``: bases of the shortest words that a sparse suffix array looks up, 0 without one.
     """
@@ -86,7 +86,7 @@ class NearFinder(Finder):
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
         self._say, self._n_warnings = observers.say, itertools.count()
 
-    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> Found:
+    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> FoundReads:
         """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``runs``."""
         searched = sets.searched(batch, self._table, self._most)
         if self.options.trim.least:
@@ -97,7 +97,7 @@ class NearFinder(Finder):
             self._warn_of_short(batch.length[searched])
         if not self.in_steps:
             weight = self.weights_of(batch)
-            return Found(untrimmed, batch, None, (), total, searched, weight, reverse, fewest)
+            return FoundReads(untrimmed, batch, None, (), total, searched, weight, reverse, fewest)
         found = super().search(untrimmed, batch._replace(searchable=batch.searchable & searched))
         if self.options.counts_lengths:
             lo, hi = (array[:, 1::2].astype(np.int64) for array in found.intervals)
@@ -121,9 +121,9 @@ class NearFinder(Finder):
             )
 
     def runs(
-        self, found: Sequence[Found], has_enough: Callable | None = None
-    ) -> Iterator[tuple[int, list[Run]]]:
-        """Yield (start, Runs) as Finder.runs, and fill in what Found lacks.
+        self, found: Sequence[FoundReads], has_enough: Callable | None = None
+    ) -> Iterator[tuple[int, list[ReadRun]]]:
+        """Yield (start, Runs) as ReadFinder.runs, and fill in what FoundReads lacks.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which pairs from ``start`` on, with those of
         both mates with up to ``most`` mismatches, need no more.
@@ -133,8 +133,8 @@ class NearFinder(Finder):
                 made = [self._run(*each, start) for each in zip(found, matches, strict=True)]
             yield start, made
 
-    def _run(self, found: Found, matches: Matches, start: int) -> Run:
-        """Return the Run of reads with ``matches``; the others have their exact occurrences."""
+    def _run(self, found: FoundReads, matches: NearMatches, start: int) -> ReadRun:
+        """Return the ReadRun of reads with ``matches``; the others have their exact occurrences."""
         candidates, sources = matches
         total, best = rank(candidates, self._near.strata)
         run = found.run(start, start + total.size)
@@ -157,9 +157,9 @@ class NearFinder(Finder):
         return has_enough
 
     def _steps(
-        self, found: Sequence[Found], most: int, has_enough: Callable
-    ) -> Iterator[tuple[int, list[Matches]]]:
-        """Yield (start, Matches of each of ``found``) with up to ``most`` mismatches, for runs of reads.
+        self, found: Sequence[FoundReads], most: int, has_enough: Callable
+    ) -> Iterator[tuple[int, list[NearMatches]]]:
+        """Yield (start, NearMatches of each of ``found``) with up to ``most`` mismatches, for runs of reads.
 
         In steps, those that have enough better matches have only these, and pairs that cannot occur with so
         few mismatches none at all, unless ``most`` is all that are allowed. Single reads without mismatches
@@ -191,28 +191,28 @@ class NearFinder(Finder):
             if done == 0:
                 yield start, matches
 
-    def _exact(self, found: Sequence[Found]) -> Iterator[tuple[int, list[Matches]]]:
-        """Yield (start, Matches without mismatches): of pairs of which both mates occur."""
+    def _exact(self, found: Sequence[FoundReads]) -> Iterator[tuple[int, list[NearMatches]]]:
+        """Yield (start, NearMatches without mismatches): of pairs of which both mates occur."""
         for start, exact in super().runs(found):
             n = exact[0].total.size
             if not found[1:]:
-                yield start, [Matches(Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64)))]
+                yield start, [NearMatches(Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64)))]
                 continue
             both = (exact[0].total > 0) & (exact[1].total > 0)
             with self.timed("locate"):
-                matches = [Matches(_exact_matches(run, both)) for run in exact]
+                matches = [NearMatches(_exact_matches(run, both)) for run in exact]
             yield start, matches
 
-    def _can_occur(self, found: Found, most: int) -> np.ndarray:
+    def _can_occur(self, found: FoundReads, most: int) -> np.ndarray:
         """Return bool[n_reads]: which reads can occur with at most ``most`` mismatches."""
         if most == self._most:
             return found.searched
         return found.searched & sets.searched(found.batch, self._table, most)
 
     def _near_matches(
-        self, found: Sequence[Found], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
-    ) -> Iterator[tuple[int, list[Matches]]]:
-        """Yield (i, Matches of each of ``found``) of ``reads`` int64[n], from reads[i] on.
+        self, found: Sequence[FoundReads], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
+    ) -> Iterator[tuple[int, list[NearMatches]]]:
+        """Yield (i, NearMatches of each of ``found``) of ``reads`` int64[n], from reads[i] on.
 
         Runs of mates are cut where those of either side begin.
         """
@@ -227,8 +227,10 @@ class NearFinder(Finder):
             rest = [(first + n, matches.cut(n, matches.n)) for first, matches in heads]  # type: ignore[misc]
             heads = [left if left[1].n else next(side, None) for left, side in zip(rest, sides, strict=True)]
 
-    def _runs_of(self, batch: "ReadBatch", searched: np.ndarray, most: int) -> Iterator[tuple[int, Matches]]:
-        """Yield (first read, Matches) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
+    def _runs_of(
+        self, batch: "ReadBatch", searched: np.ndarray, most: int
+    ) -> Iterator[tuple[int, NearMatches]]:
+        """Yield (first read, NearMatches) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
 
         A thread may take runs of two batches in turn.
         """
@@ -240,7 +242,7 @@ class NearFinder(Finder):
             for span in runs(2 * pieces.words, sizes.words):
                 for first, matches in self._matches_of(patterns, pieces, span, most):
                     rows = np.arange(first, first + matches.first.size - 1)
-                    yield start + first, Matches(matches, ((patterns, rows),))
+                    yield start + first, NearMatches(matches, ((patterns, rows),))
 
     def _matches_of(
         self, patterns: "Sets", pieces: "Pieces", span: tuple[int, int], most: int
@@ -267,23 +269,23 @@ class NearFinder(Finder):
             yield span[0] + a, matches
 
     def choose(
-        self, run: Run, batch: "ReadBatch", start: int, total: np.ndarray, with_changes: bool = True
+        self, run: ReadRun, batch: "ReadBatch", start: int, total: np.ndarray, with_changes: bool = True
     ) -> Hits:
-        """Return the Hits of a Run of reads from ``start`` on, with their changes."""
+        """Return the Hits of a ReadRun of reads from ``start`` on, with their changes."""
         hits = super().choose(run, batch, start, total, True)
         self.fill_changes(run.sources, hits)
         return hits
 
     def fill_changes(self, sources: tuple, hits: Hits) -> None:
-        """Fill in the changes of hits of reads that have a row in ``sources`` (Matches)."""
+        """Fill in the changes of hits of reads that have a row in ``sources`` (NearMatches)."""
         for patterns, rows in sources:
             for part in self.parts:
                 span = part.text.start, part.text.start + part.text.n
                 _fill_changes(part.text.words, span, patterns, rows, self._most, hits)
 
 
-def _exact_matches(run: Run, wanted: np.ndarray) -> Candidates:
-    """Return the exact occurrences of the ``wanted`` reads of a Run, bool[n], as Candidates."""
+def _exact_matches(run: ReadRun, wanted: np.ndarray) -> Candidates:
+    """Return the exact occurrences of the ``wanted`` reads of a ReadRun, bool[n], as Candidates."""
     lists = located(run.locators, run.intervals, wanted)  # type: ignore[arg-type]
     sizes = lists.hi - lists.lo
     strand = np.repeat(np.tile([0, 1], wanted.size), sizes)
@@ -291,8 +293,10 @@ def _exact_matches(run: Run, wanted: np.ndarray) -> Candidates:
     return Candidates(first, text_key(lists.positions, strand))
 
 
-def _replaced(matches: Matches, more: Matches, reads: np.ndarray, span: tuple[int, int]) -> Matches:
-    """Return the Matches of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
+def _replaced(
+    matches: NearMatches, more: NearMatches, reads: np.ndarray, span: tuple[int, int]
+) -> NearMatches:
+    """Return the NearMatches of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
     (start, stop), ours, theirs = span, matches.candidates, more.candidates
     own, size = reads - start, ours.first[stop] - ours.first[start]
     begin, n = ours.first[start:stop] - ours.first[start], np.diff(ours.first[start : stop + 1])
@@ -307,7 +311,7 @@ def _replaced(matches: Matches, more: Matches, reads: np.ndarray, span: tuple[in
         spread = np.full(stop - start, -1)
         spread[own] = rows
         sources.append((patterns, spread))
-    return Matches(Candidates(first, keys), tuple(sources))
+    return NearMatches(Candidates(first, keys), tuple(sources))
 
 
 @compiled

@@ -19,7 +19,8 @@ from . import proper
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
-    from ..find import Finder, Found, Run
+    from ..find import FoundReads, ReadFinder
+    from ..hits import ReadRun
 
 
 class PairHits(NamedTuple):
@@ -52,17 +53,17 @@ class PairRun(NamedTuple):
     strata: np.ndarray
     total: np.ndarray
     fewest: np.ndarray
-    mates: "Sequence[Run]"
+    mates: "Sequence[ReadRun]"
 
 
 class PairChooser:
-    """Chooses the hits of pairs whose mates a Finder finds.
+    """Chooses the hits of pairs whose mates a ReadFinder finds.
 
     ``n_strata``: one more than the most mismatches of a mate. ``best_only``: whether only proper pairs with
     the fewest mismatches count.
     """
 
-    def __init__(self, finder: "Finder", reference: "Reference") -> None:
+    def __init__(self, finder: "ReadFinder", reference: "Reference") -> None:
         options = finder.options
         self._finder, self._policy, self.timed = finder, options.policy, finder.timed
         self._n_hits, near = options.sizes.hits, options.near
@@ -70,7 +71,7 @@ class PairChooser:
         self.blocks = reference.blocks
         self.rule = proper.rule_of(options.pairing or proper.Pairing(), reference)
 
-    def runs(self, found: "Sequence[Found]") -> Iterator[PairRun]:
+    def runs(self, found: "Sequence[FoundReads]") -> Iterator[PairRun]:
         """Yield the pairs as runs; ``found``: mates 1 and mates 2."""
         lengths = found[0].batch.length, found[1].batch.length
 
@@ -87,7 +88,7 @@ class PairChooser:
                 run = PairRun(start, lists, strata, *proper.totals(strata, self.best_only), mates)
             yield run
 
-    def _lists_of(self, mates: "Sequence[Run]") -> tuple[Located, Located]:
+    def _lists_of(self, mates: "Sequence[ReadRun]") -> tuple[Located, Located]:
         """Return the occurrences of both mates, if both have any, as lists for proper.prepare."""
         if mates[0].matches is not None:
             return self._lists_of_matches([run.matches for run in mates], self.n_strata)  # type: ignore[misc]
