@@ -18,8 +18,8 @@ BUILDING = ("fmx.index.building.build", "fmx.index.disk.writer")
 OTHERS = ("fmx.search.near.finder", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 80, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 82, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
+    "search": (["search", "few.fq", "-x", "{}"], 81, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 83, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
     "mem": (["mem", "few.fq", "-x", "{}"], 93, (*BUILDING, *OTHERS, "fmx.workflow")),
     "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 66, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 72, NO_INDEX),

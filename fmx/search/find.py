@@ -18,7 +18,6 @@ from ..errors import n_of, shown
 from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import ReadBatch
-from ..input.weights import weights_of
 from ..machines.jobs import runs
 from .engines import cpu
 from .hits import Hits, Intervals, Locator, ReadRun, are_direct, choose, count, cut_intervals, occurrences_of
@@ -142,9 +141,8 @@ class ReadFinder:
             intervals = Intervals(*map(_rows, zip(*((each.lo, each.hi) for each in results), strict=True)))
             total = count(intervals)
         locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
-        return FoundReads(
-            untrimmed, batch, intervals, locators, total, batch.searchable, self.weights_of(batch)
-        )
+        searched, weight = batch.searchable, self.weights_of(batch)
+        return FoundReads(untrimmed, batch, intervals, locators, total, searched, weight)
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""
@@ -162,7 +160,11 @@ class ReadFinder:
 
     def weights_of(self, batch: ReadBatch) -> np.ndarray:
         """Return the number of copies of each read of a batch, int64[n_reads]."""
-        return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
+        if not self.options.collapse:
+            return np.ones(batch.length.size, np.int64)
+        from ..input.weights import weights_of
+
+        return weights_of(batch)
 
     def runs(
         self, found: Sequence[FoundReads], has_enough: Callable | None = None

@@ -63,7 +63,7 @@ class Summary(Sums):
 
     @classmethod
     def of(cls, found: "FoundReads", options: "MapOptions") -> "Summary":
-        """Return the Summary of reads that were FoundReads."""
+        """Return the Summary of FoundReads."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.searched, found.weight, at_most))
         if options.counts_lengths:
@@ -106,7 +106,7 @@ class Summary(Sums):
 
 
 def lengths_of(options: "MapOptions", *found: "FoundReads") -> np.ndarray | None:
-    """Return the number of reads of batches that were FoundReads by length, if MapOptions request it."""
+    """Return the number of FoundReads by length, if MapOptions request it."""
     if not options.counts_lengths:
         return None
     counts = no_lengths()
@@ -190,7 +190,7 @@ class PairSummary(Sums):
         totals: "PairTotals",
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """Return the PairSummary of batches that were FoundReads of mates 1 and mates 2."""
+        """Return the PairSummary of FoundReads, mates 1 and mates 2."""
         (total, fewest), (one, two) = totals, found
         columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.searched, two.searched)
         summary = cls(*_pair_sums(total, *columns, options.policy.at_most), inserts=inserts)
