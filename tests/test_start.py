@@ -24,7 +24,7 @@ COMMANDS = {  # at most so many modules, and some that are not among them
     "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 66, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 72, NO_INDEX),
     "index": (["index", "few.fa", "-o", "out.fmx"], 81, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
-    "inspect": (["inspect", "{}"], 73, (*BUILDING, *OTHERS)),
+    "inspect": (["inspect", "{}"], 74, (*BUILDING, *OTHERS)),
     "help": (["search", "--help"], 21, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip
 

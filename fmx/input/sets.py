@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .dna import CODE, SETS, WORD, symbols
 from .reads import FORWARD, REVERSE, pack_read, pack_reverse
@@ -29,6 +29,40 @@ def change_at(changes, j):
     """Return (position of change number j in the pattern, the text's base)."""
     own = changes >> (N_BITS + CHANGE_BITS * j)
     return (own >> 2) & ((1 << 28) - 1), own & 3
+
+
+class NoChanges(NamedTuple):
+    """In place of the ``changes`` and ``best`` of exact hits; ``n`` has no meaning."""
+
+    n: int = 0
+
+
+EXACT = NoChanges()
+
+
+@by_type_or_this
+def changes_of(changes, hit):
+    """Return the changes of a hit, from those of all (search/hits.py)."""
+    return changes[hit]
+
+
+@changes_of.register(NoChanges)
+def _no_changes(changes, hit):
+    return np.int64(0)
+
+
+@by_type_or_this
+def peers_of(best, i, hit_changes, total):
+    """Return how many occurrences of read i have as few mismatches as a hit; 0 if others have fewer.
+
+    ``best``: of Hits. ``hit_changes``: changes of the hit. ``total``: number of occurrences of the read.
+    """
+    return best[i] >> 2 if n_changes(hit_changes) == best[i] & 3 else np.int64(0)
+
+
+@peers_of.register(NoChanges)
+def _exact_peers(best, i, hit_changes, total):
+    return total
 
 
 # Base sets of patterns, which compare a pattern with the text 32 symbols at a time.

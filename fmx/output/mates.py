@@ -12,7 +12,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
-from ..search.hits import changes_of, peers_of
+from ..input.sets import changes_of, peers_of
 from . import put
 from .records import (
     FIRST,

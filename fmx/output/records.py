@@ -15,8 +15,7 @@ from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
 from ..index.reference import contig_of, place_of, position_of_key
 from ..input.reads import ReadBatch
-from ..input.sets import change_at, n_changes
-from ..search.hits import changes_of, peers_of
+from ..input.sets import change_at, changes_of, n_changes, peers_of
 from . import put
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
 from ..index.reference import is_reverse, position_of_text_key, text_key
-from ..input.sets import n_changes
+from ..input.sets import EXACT
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
@@ -41,15 +41,6 @@ class Intervals(NamedTuple):
     hi: np.ndarray
 
 
-class NoChanges(NamedTuple):
-    """In place of the ``changes`` and ``best`` of exact Hits; ``n`` has no meaning."""
-
-    n: int = 0
-
-
-EXACT = NoChanges()
-
-
 class Hits(NamedTuple):
     """Reported occurrences. ``first`` int64[n_reads + 1]: read r has hits first[r] to first[r + 1].
 
@@ -65,31 +56,6 @@ class Hits(NamedTuple):
     total: np.ndarray
     changes: Any = EXACT
     best: Any = EXACT
-
-
-@by_type_or_this
-def changes_of(changes, hit):
-    """Return the changes of a hit, from those of Hits."""
-    return changes[hit]
-
-
-@changes_of.register(NoChanges)
-def _no_changes(changes, hit):
-    return np.int64(0)
-
-
-@by_type_or_this
-def peers_of(best, i, hit_changes, total):
-    """Return how many occurrences of read i have as few mismatches as a hit; 0 if others have fewer.
-
-    ``best``: of Hits. ``hit_changes``: changes of the hit. ``total``: number of occurrences of the read.
-    """
-    return best[i] >> 2 if n_changes(hit_changes) == best[i] & 3 else np.int64(0)
-
-
-@peers_of.register(NoChanges)
-def _exact_peers(best, i, hit_changes, total):
-    return total
 
 
 class Candidates(NamedTuple):
