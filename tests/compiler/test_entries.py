@@ -106,7 +106,7 @@ def test_beside_a_function_are_those_of_its_command_that_are_imported(monkeypatc
     found = ahead.beside(first.name)
     assert all("search" in entry.commands for entry in found)
     names = {entry.name.split()[0].rpartition(".")[2] for entry in found}
-    assert {"_put_contigs", "_scan", "_search", "_select"} <= names
+    assert {"_put_contigs", "_scan", "_search", "_choose"} <= names
     assert ahead.beside("fmx.unknown.function 'i8'") == []
 
 
