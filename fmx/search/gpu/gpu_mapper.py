@@ -78,7 +78,7 @@ def best_engine(query: Any) -> str:
 class GpuMapper(Mapper):
     """A Mapper of exact occurrences that does all steps on the GPU of ``session``, from bytes to records.
 
-    Each thread has one of its ``streams``. ``engine``: one of engines.CUDA, or another name for the best one.
+    Each thread uses one of the ``streams``. ``engine``: one of engines.CUDA, or any name for the best one.
     The ``writer`` must be able to work ``on_gpu``. Raises DeviceError, UnsupportedError.
     """
 
