@@ -62,7 +62,7 @@ def command(args: SimpleNamespace) -> None:
     from ...output.formats.bam import Samtools
     from ...output.run import as_fields
     from ..dispatch import check_places, format_of, kind_of
-    from ..outputs import kinds_of_reads, outputs_of
+    from .search import kinds_of_reads, outputs_of
 
     shards = manifests(args.folder)
     run = shards[0].run

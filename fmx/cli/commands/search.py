@@ -1,21 +1,28 @@
-"""fmx search: map reads to an index.  Its options for files of reads, trimming and pairs."""
+"""fmx search: map reads to an index.  Its options for reads, pairs and outputs."""
 
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ... import limits, options
-from ...errors import n_of
+from ...errors import InputError, n_of
 from ...machines.places import is_large, wake
+from ...output import kinds_of
+from ...report.facts import KINDS
 from ...system.process import keep_freed
-from ..outputs import output_of, with_report, writing
+from ..outputs import report_of, report_places, reporting
 
 if TYPE_CHECKING:
-    from ...jobs.search import ReadInput
+    from ...guides.samples import Sample
+    from ...jobs.search import ReadInput, SearchJob
+    from ...output.search_output import SearchOutput
     from ...search.pairs.proper import Pairing
 
 READS, PAIRS = "Reads", "Pairs"  # headings of --help
@@ -199,6 +206,356 @@ def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
             Progress(quiet, warns=True).warn(advice_of_mates)
 
 
+# Options for outputs.
+
+OUTPUT, TABLES = "Output", "Tables and reports"  # headings of --help
+writing = options.together(
+    options.group(
+        OUTPUT,
+        options.output,
+        options.output_format(kinds_of("search"), "sam"),
+        click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position and index it."),
+        click.option(
+            "--reference", type=click.Path(), metavar="FASTA", help="Reference for writing or reading CRAM."
+        ),
+        click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
+        options.rare(
+            click.option(
+                "--tags", metavar="NAME,...", callback=options.no_empty_name,
+                show_default="NH,HI,NM,MD, MC of mates",
+                help="SAM tags to write, comma-separated, or none; RG is always written.",
+            ),
+            click.option(
+                "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
+                help="Set the tag NH to the number of all occurrences (total), or of the reported hits.",
+            ),
+        ),
+        click.option(
+            "-C", "--comments", is_flag=True,
+            help="Copy the SAM tags in the comments of reads, or the tags of BAM and CRAM, to the records.",
+        ),
+        click.option(
+            "--rg", metavar="LINE", help=r"Read group of all reads, e.g. '@RG\tID:lane1\tSM:sample'."
+        ),
+    ),
+    options.group(
+        TABLES,
+        click.option(
+            "--counts", type=click.Path(), metavar="FILE",
+            help="Also write a table of reads and hits per contig.",
+        ),
+        click.option(
+            "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
+            help="Let --counts count per contig, or per group of contigs.",
+        ),
+        click.option(
+            "--screen", type=click.Path(), metavar="FILE",
+            help="Count reads by the combination of groups of contigs (with several -x: of indexes) that "
+            "they occur in, and write the table to FILE as TSV. Hits are then written only with -o or "
+            "--format.  [default with several -x and no -o: standard output]",
+        ),
+        click.option(
+            "--al", type=click.Path(), metavar="FILE",
+            help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz.",
+        ),
+        click.option(
+            "--un", type=click.Path(), metavar="FILE",
+            help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz.",
+        ),
+        reporting(KINDS["search"]),
+    ),
+)  # fmt: skip
+
+
+def output_of(
+    args: SimpleNamespace, has_mates: bool = False
+) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
+    """(SearchOutput, a function that takes a SearchOutput and returns its outputs as for check_places).
+
+    ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError.
+    """
+    from ...output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
+    from ..dispatch import format_of
+
+    # Collapsed reads have no read groups.
+    files = () if args.collapse else (*args.reads, *args.mates1, *args.mates2)
+    groups = ReadGroups(*read_groups(args.rg, files))
+    kind, formats = format_of(args.kind, args.output, kinds_of("search"), "sam")
+    hits, kind, screen = _hits_and_screen(args, kind)
+    if args.sort and kind not in ("bam", "cram"):
+        raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
+    if args.comments and (args.collapse or kind not in ("sam", "bam", "cram")):
+        raise click.UsageError("-C needs SAM, BAM or CRAM output, without --collapse")
+    by_group = args.counts_by == "group"
+    if by_group and not args.counts:
+        raise click.UsageError("--counts-by group needs --counts FILE")
+    if args.reference:
+        _check_reference(args.reference)
+    tags = _tags(args.tags, args.nh, args.comments)
+    records = RecordOutput(
+        hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
+    )
+    counts = CountsOutput(args.counts, by_group) if args.counts else None
+    reads = ReadsOutput(args.al, args.un, has_mates)
+    output = SearchOutput(records, counts, screen, reads, report_of(args.reports))
+    return output, partial(outputs_of, formats, kinds_of_reads(args.collapse))
+
+
+def with_report(job: "SearchJob") -> "SearchJob":
+    """Return a job whose reports, if it has any, include the command line and its options."""
+    report = job.output.report and report_of(job.output.report.paths, job.inputs)
+    return replace(job, output=replace(job.output, report=report))
+
+
+def kinds_of_reads(is_collapsed: bool) -> list[str]:
+    """Return the formats of --al and --un; collapsed reads have no qualities."""
+    from ..dispatch import GZIP, READS
+
+    return ["FASTA", GZIP] if is_collapsed else READS
+
+
+def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:
+    """Return the outputs of a SearchOutput: {option: (path or None, formats)}."""
+    from ...output.search_output import of_mates
+
+    reads, counts = output.reads, output.counts
+    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # check_places lets pipes repeat
+        raise click.UsageError(f"--al and --un are both {reads.mapped}: choose two names")
+    by_option = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
+    by_option["--screen"] = output.screen, ["TSV"]
+    for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
+        if path and reads.has_mates:
+            places = zip(("first", "second"), of_mates(path), strict=True)
+            by_option |= {f"{option} ({mates} mates)": (place, kinds_of_reads) for mates, place in places}
+        else:
+            by_option[option] = path, kinds_of_reads
+    return by_option | report_places(output.report.paths if output.report else ())
+
+
+def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
+    """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
+
+    Raises UsageError.
+    """
+    if not (args.screen or args.index_paths[1:]):
+        return args.output, kind, None
+    from ...input.streams import STANDARD
+
+    source = click.get_current_context().get_parameter_source("output")
+    hits, screen = args.output, args.screen
+    is_named = source is not ParameterSource.DEFAULT and not args.shard  # there it is the folder of shards
+    if not (is_named or args.kind or args.sort):
+        if not screen and STANDARD in (args.counts, args.al, args.un):
+            raise click.UsageError(
+                "without -o, the table of --screen goes to standard output: give --screen FILE"
+            )
+        hits, kind, screen = args.output if args.shard else None, "nothing", screen or STANDARD
+    return hits, kind, screen
+
+
+def _check_reference(path: str) -> None:
+    """Raise InputError for a file that samtools cannot use as the FASTA of --reference."""
+    name, begin = f"--reference {path}", bytearray(1 << 12)
+    if not os.path.isfile(path):
+        if os.path.isdir(path) or not os.path.exists(path):
+            return  # reported with the other inputs
+        raise InputError(name, "", "samtools cannot read a FASTA from a pipe: give a file")
+    from ...codecs.bgzf import LONGEST, block_length
+    from ...codecs.readers import kind_of
+    from ...input.chunks import IS_BAM, no_fasta
+    from ...input.streams import Source
+
+    with Source(path) as source, open(path, "rb") as file:
+        head = file.read(LONGEST)
+        kind = kind_of(head)
+        if kind or (source.is_gzip and not block_length(head)):
+            what = f"samtools cannot use a FASTA compressed with {kind.name if kind else 'gzip'}"
+            raise InputError(name, "", f"{what}: decompress it, or compress it with bgzip")
+        if source.alignments:
+            raise InputError(name, "", IS_BAM)
+        begin = begin[: source.readinto(begin)].lstrip()
+    if not begin:
+        raise InputError(name, "", "the file is empty; expected FASTA")
+    if begin[0] != ord(">"):
+        raise InputError(name, "line 1", no_fasta(begin[0]))
+
+
+def _tags(text: str | None, nh: str, comments: bool) -> int:
+    """Return the bits of output.tags for the options --tags, --nh and -C."""
+    from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
+
+    bits = REPORTED * (nh == "reported") | COMMENTS * comments
+    if text is None:
+        return bits | EVERY
+    for name in text.split(",") if text != "none" else []:
+        if name not in TAGS:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(TAGS)}", param_hint="--tags")
+        bits |= TAGS[name]
+    return bits
+
+
+def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
+    """(@RG lines, the ID for all reads or "", length of the longest ID that a read of ``paths`` may have).
+
+    ``text``: value of --rg, which overrides the read groups of ``paths``, or None.  Raises UsageError,
+    InputError.
+    """
+    if text is not None:
+        try:
+            return *named_group(text), 0
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--rg") from error
+    from ...input.streams import Source
+
+    lines: dict = {}
+    for path in filter(os.path.isfile, paths):
+        with Source(path) as source:
+            groups = source.alignments.read_groups() if source.alignments else []
+        for line in groups:
+            name = dict(field.split(":", 1) for field in line.split("\t")[1:])["ID"]
+            if lines.setdefault(name, line) != line:
+                raise click.UsageError(
+                    f"{path}: read group {name} differs from that of another file: give --rg for all reads"
+                )
+    return "\n".join(lines.values()), "", max(map(len, lines), default=0)
+
+
+def named_group(text: str) -> tuple[str, str]:
+    """(@RG line, its ID) from the value of --rg, where \\t is a tab; checked against the SAM specification.
+
+    Raises ValueError.
+    """
+    line = text.replace("\\t", "\t")
+    start, *fields = line.split("\t")
+    tags = [field[:2] for field in fields]
+    values = {field[:2]: field[3:] for field in fields}
+    if start != "@RG" or not values.get("ID"):
+        raise ValueError(r"must look like '@RG\tID:name\tSM:sample'")
+    for field in fields:
+        described = field.startswith("DS:") and field.isprintable()  # DS may contain UTF-8
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
+            raise ValueError(f"'{field}' is not a tag of two characters, a colon and printable ASCII")
+        if tags.count(field[:2]) > 1:
+            raise ValueError(f"{field[:2]} is given twice")
+    if " " in values["ID"]:
+        raise ValueError("the ID contains a space")
+    return line, values["ID"]
+
+
+# --samples: one output per sample, or one for all with a read group per sample.
+
+PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
+
+
+def jobs_of(
+    args: SimpleNamespace, samples: list, job: "SearchJob", outputs_of: "Callable[[SearchOutput], dict]"
+) -> tuple[list, dict]:
+    """Return (one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
+
+    ``job``: the job without samples; ``outputs_of``: gives the outputs of a SearchOutput.  Raises UsageError,
+    InputError.
+    """
+    if args.rg is not None:
+        raise click.UsageError("--rg cannot be combined with --samples: use the sheet's column read_group")
+    grouped = [(sample, _groups(args.samples, sample)) for sample in samples]
+    _check_groups(args.samples, [groups for _, groups in grouped])
+    places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
+    each = [option for option, path in places.items() if PLACE in path]
+    if not each:
+        if args.collapse:
+            raise click.UsageError(
+                f"--collapse needs one output per sample: put {PLACE} into the names of the outputs"
+            )
+        first, second = (
+            sum(files, ()) for files in zip(*((x.first, x.second) for x in samples), strict=True)
+        )
+        merged = {path: group for _, groups in grouped for path, group in groups.items()}
+        jobs = [
+            replace(
+                job, reads=replace(job.reads, first=first, second=second),
+                output=_with_groups(job.output, [merged[path] for path in (*first, *second)]),
+            )
+        ]  # fmt: skip
+        outputs = outputs_of(jobs[0].output)
+    else:
+        if missing := [option for option in places if option not in each]:
+            raise click.UsageError(
+                f"{missing[0]} would be overwritten by each sample: put {PLACE} into its name"
+            )
+        several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
+        if args.collapse and several:
+            raise click.UsageError(f"--collapse: sample {several[0]} has several read groups; give it one")
+        jobs = [
+            replace(
+                job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
+                output=_named(_with_groups(job.output, list(groups.values())), one.name),
+            )
+            for one, groups in grouped
+        ]  # fmt: skip
+        outputs = {
+            f"{option} of {job_of_sample.reads.sample}": place
+            for job_of_sample in jobs
+            for option, place in outputs_of(job_of_sample.output).items()
+        }
+    return jobs, outputs
+
+
+def _groups(sheet: str, sample: "Sample") -> dict:
+    """Return {path: (@RG line, its ID)} of a sample.  Raises InputError."""
+    from ...input.streams import STANDARD
+
+    groups: dict = {}
+    for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
+        if path in groups or path == STANDARD:
+            what = "is listed twice" if path in groups else "standard input cannot be used in a sample sheet"
+            raise InputError(sheet, f"sample {sample.name}", f"{path}: {what}")
+        try:
+            groups[path] = named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
+        except ValueError as error:
+            raise InputError(sheet, f"sample {sample.name}", f"read_group: {error}") from error
+    return groups
+
+
+def _check_groups(sheet: str, groups: list) -> None:
+    """Raise InputError where samples share a file, or different read groups share an ID."""
+    paths: set = set()
+    lines: dict = {}
+    for path, (line, name) in (item for each in groups for item in each.items()):
+        if path in paths:
+            raise InputError(sheet, "", f"{path} is listed twice")
+        paths.add(path)
+        if lines.setdefault(name, line) != line:
+            raise InputError(sheet, "", f"read group {name} is listed twice, with different fields")
+
+
+def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
+    """Return the output with read groups, (line, ID) for each file in order."""
+    from ...output.search_output import ReadGroups
+
+    lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
+    read_groups = ReadGroups("\n".join(lines), names[0], of_files=names if len(lines) > 1 else ())
+    return replace(output, records=replace(output.records, groups=read_groups))
+
+
+def _named(output: "SearchOutput", name: str) -> "SearchOutput":
+    """Return the output with {sample} in its paths replaced by ``name``."""
+    if "/" in name:
+        raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
+
+    def path_of_sample(path: str | None) -> str | None:
+        return path and path.replace(PLACE, name)
+
+    counts, reads, report = output.counts, output.reads, output.report
+    return replace(
+        output,
+        records=replace(output.records, path=path_of_sample(output.path)),
+        counts=counts and replace(counts, path=counts.path.replace(PLACE, name)),
+        screen=path_of_sample(output.screen),
+        reads=replace(reads, mapped=path_of_sample(reads.mapped), unmapped=path_of_sample(reads.unmapped)),
+        report=report and report_of([path.replace(PLACE, name) for path in report.paths]),
+    )
+
+
 @options.command
 @reads
 @options.indexes
@@ -266,7 +623,6 @@ def command(args: SimpleNamespace) -> None:
     samples = []
     if args.samples:
         from ...guides.samples import read_sheet
-        from ..samples import jobs_of
 
         samples = read_sheet(args.samples)
     has_mates = bool(samples and samples[0].second)
