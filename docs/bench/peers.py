@@ -14,8 +14,8 @@ import pysam
 import runner
 from runner import fmx_command
 
+from fmx.cli.options import Bytes
 from fmx.errors import FmxError
-from fmx.options import Bytes
 
 COUNT = Bytes(bare=True)  # a number that may be written as 3M
 

@@ -56,7 +56,7 @@ def options(context) -> list:
     if isinstance(command, click.Group):
         params = [param for param in command.get_params(context) if isinstance(param, click.Option)]
         return entries(".SH OPTIONS", [record for x in params if (record := x.get_help_record(context))])
-    from fmx.options.command import record_of
+    from fmx.cli.command import record_of
 
     found = [".SH OPTIONS"]
     for heading, below in command.headings(context).items():

@@ -11,7 +11,7 @@ from mkdocs.structure.files import File
 
 import fmx
 from fmx.cli import main as cli
-from fmx.options.command import record_of
+from fmx.cli.command import record_of
 
 ROOT = Path(__file__).parent.parent.parent
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}

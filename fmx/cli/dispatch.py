@@ -18,7 +18,7 @@ from ..input.streams import STANDARD
 from ..jobs import Cache, Job, Resources
 from ..jobs.run import Part, run
 from ..machines.progress import Progress
-from ..options import find_indexes, plain
+from .options import find_indexes, plain
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice

@@ -14,9 +14,9 @@ import click
 
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..options.command import help_all, no_such_option
 from ..system import process
 from ..system.process import open_closed_streams, started, tell
+from .command import help_all, no_such_option
 
 _ELSEWHERE = {  # names of commands in other programs
     "map": "search", "align": "search", "build": "index", "find": "locate", "grep": "locate",

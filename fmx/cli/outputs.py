@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from .. import options
 from .._version import __version__
 from ..errors import shown
 from ..report.facts import MULTIQC, SUFFIXES, Report, command_line, kind_of, with_general
+from . import options
 
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 

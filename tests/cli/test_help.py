@@ -8,9 +8,9 @@ import pytest
 from conftest import ROOT
 from test_docs import code_of, inline_of, words_of
 
+from fmx.cli.command import CLUSTER, GENERAL, GPU
 from fmx.cli.main import _GROUPS, fmx
-from fmx.options import Command
-from fmx.options.command import CLUSTER, GENERAL, GPU
+from fmx.cli.options import Command
 
 JOB_PAGES = (
     "jobs", "count", "barcodes", "small-rna", "probes", "primers", "strains", "mem", "align", "pipelines",

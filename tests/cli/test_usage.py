@@ -6,8 +6,8 @@ import cases
 import click
 import pytest
 
+from fmx.cli.command import ELSEWHERE, INSTEAD, NEEDLESS, Command
 from fmx.cli.main import fmx
-from fmx.options.command import ELSEWHERE, INSTEAD, NEEDLESS, Command
 
 COMMANDS = {
     (name,): fmx.get_command(click.Context(fmx), name) for name in fmx.list_commands(click.Context(fmx))

@@ -597,7 +597,7 @@ def test_what_makes_no_sense_is_refused(arguments, words, command, index_of, fol
 def test_array_jobs_name_their_shard(variables, value, expected, monkeypatch):
     import click
 
-    from fmx.options import ShardOf
+    from fmx.cli.options import ShardOf
 
     for name, text in variables.items():
         monkeypatch.setenv(name, text)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import click
 
-from ... import options
 from ...errors import FmxError, n_of
+from .. import options
 
 _RATE = 25  # kB of machine code per second and core
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from ... import options
 from ...errors import shown
 from ...report.facts import KINDS, Report
+from .. import options
 from ..outputs import about, report_places, reporting
 
 TABLES = ["mageck", "long", "parquet"]

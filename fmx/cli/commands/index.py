@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import click
 
-from ... import limits, options
+from ... import limits
+from .. import options
 
 
 @options.command

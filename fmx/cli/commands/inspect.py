@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import click
 
-from ... import options
 from ...errors import n_of, shown
-from ...options import find_indexes
+from .. import options
+from ..options import find_indexes
 
 
 @options.command

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import click
 
-from ... import limits, options
+from ... import limits
 from ...errors import escaped
 from ...output import kinds_of
+from .. import options
 
 
 def amplify(args: SimpleNamespace) -> None:

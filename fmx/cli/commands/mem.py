@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import click
 
-from ... import limits, options
-from ...options import find_indexes
+from ... import limits
 from ...output import kinds_of
 from ...report.facts import KINDS
+from .. import options
+from ..options import find_indexes
 from ..outputs import report_of, report_places, reporting
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ... import options
 from ...output import kinds_of
 from ...report.facts import KINDS, SUFFIXES
 from ...report.facts import kind_of as kind_of_report
+from .. import options
 from ..outputs import endings, report_of, report_places, reporting
 from .count import TABLES
 

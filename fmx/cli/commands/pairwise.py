@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import click
 
-from ... import limits, options
+from ... import limits
 from ...output import kinds_of
+from .. import options
 
 _MATRIX = "npz", "phylip"
 _SCORE = options.Number(*limits.SCORE)

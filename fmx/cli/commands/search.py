@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from ... import limits, options
+from ... import limits
 from ...errors import InputError, n_of
 from ...machines.places import is_large, wake
 from ...output import kinds_of
 from ...report.facts import KINDS
 from ...system.process import keep_freed
+from .. import options
 from ..outputs import report_of, report_places, reporting
 
 if TYPE_CHECKING:

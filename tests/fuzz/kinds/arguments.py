@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fmx import options
+from fmx.cli import options
 from fmx.cli.main import fmx
 
 from .. import world
