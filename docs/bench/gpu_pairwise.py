@@ -1,6 +1,6 @@
 """Figures 8, 9, 10b and 11 and table 4 of Truong et al. 2014 on a GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,7 @@ import click
 import numpy as np
 import runner
 from inputs import LENGTH, random_sequences
-from paper_kernels import ColumnBatch, MatrixBatch
+from paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
 from runner import gpu_seconds
 
 from fmx.align.gpu import shared_bytes
@@ -17,10 +17,12 @@ MATRIX_BYTES = 24 << 30  # most bytes of matrices in a batch
 N_SEQUENCES = 4096  # distinct sequences of a large batch
 LENGTHS = (256, 512, 1024, 1536, 2048)
 SIZES = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)  # of batches
-MATRIX_KERNELS = (  # name, threads of a block, k
-    ("tiled", 0, 32), ("tiled", 0, 64), ("dscan", 128, 0), ("dscan", 256, 0), ("dscan", 512, 0),
-    ("rscan", 32, 32), ("rscan", 64, 32),
-)  # fmt: skip
+RUN: dict[str, Callable[..., None]] = {"tiled": run_tiled, "dscan": run_dscan, "rscan": run_rscan}
+MATRIX_KERNELS: list[tuple[str, dict[str, int]]] = [  # name, and the threads of a block or k, or both
+    *(("tiled", {"k": k}) for k in (32, 64)),
+    *(("dscan", {"block": block}) for block in (128, 256, 512)),
+    *(("rscan", {"block": block, "k": 32}) for block in (32, 64)),
+]
 
 
 def pair_row(
@@ -52,9 +54,9 @@ def kernels() -> list:
     for length in LENGTHS:
         n = min(MATRIX_BYTES // (4 * length * length), 16384)
         m = _matrices(n, length)
-        for name, block, k in MATRIX_KERNELS:
-            spent = gpu_seconds(partial(m.run, name, block, k), 1)
-            rows.append(pair_row("kernels", name, spent, n, length, block=block, k=k))
+        for name, sizes in MATRIX_KERNELS:
+            spent = gpu_seconds(partial(RUN[name], m, **sizes), 1)
+            rows.append(pair_row("kernels", name, spent, n, length, **sizes))
         rows.append(_lazy("kernels", 132 * 1024, length, 128, 18))
     return rows
 
@@ -64,8 +66,8 @@ def batches(sizes: Sequence[int] = SIZES, length: int = LENGTH) -> list:
     rows = []
     for n in sizes:
         m = _matrices(n, length)
-        for name in ("tiled", "dscan", "rscan"):
-            rows.append(pair_row("batches", name, gpu_seconds(partial(m.run, name), 1), n, length))
+        for name, launch in RUN.items():
+            rows.append(pair_row("batches", name, gpu_seconds(partial(launch, m), 1), n, length))
     return rows
 
 

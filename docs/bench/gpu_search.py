@@ -118,9 +118,7 @@ EXPERIMENTS = ("designs", "threads", "sizes")
 @click.option("--queries", type=COUNT, default="10M", show_default=True, help="Number of patterns.")
 @click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a pattern.")
 @click.option("--repeats", is_flag=True, help="A text with the repeats of a genome instead of a random one.")
-@click.option(
-    "--experiment", "experiments", type=click.Choice(EXPERIMENTS), multiple=True, help="Only these."
-)
+@click.option("--only", "experiments", type=click.Choice(EXPERIMENTS), multiple=True, help="Only these.")
 @click.option("--layout", "names", multiple=True, metavar="NAME", help="Only these layouts. May be repeated.")
 @click.option("--engine", "engine_names", multiple=True, metavar="NAME", help="Only these engines.")
 @click.option("--device", type=int, default=0, help="Number of the GPU.")

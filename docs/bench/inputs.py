@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -31,14 +31,12 @@ def work_folder(path: str | Path | None = None) -> Iterator[Path]:
         yield folder
 
 
-def write_plain(paths: Iterable[str | Path], target: Path) -> Path:
-    """Write all files, one after the other, to one uncompressed file, for tools that read nothing else."""
+def write_plain(path: str | Path, target: Path) -> Path:
+    """Write a file, compressed or not, as an uncompressed one, for tools that read nothing else."""
     buffer = np.empty(1 << 22, np.uint8)
-    with open(target, "wb") as file:
-        for path in paths:
-            with Source(path) as source:
-                while n := source.readinto(buffer):
-                    file.write(buffer[:n].data)
+    with open(target, "wb") as file, Source(path) as source:
+        while n := source.readinto(buffer):
+            file.write(buffer[:n].data)
     return target
 
 
@@ -46,7 +44,7 @@ def write_reference(path: str | None, n_bases: int, folder: Path) -> Path:
     """Write an uncompressed reference: the FASTA file ``path``, or n_bases with the repeats of a genome."""
     target = folder / "reference.fa"
     if path:
-        return write_plain([path], target)
+        return write_plain(path, target)
     codes = make_codes(Cores(os.cpu_count() or 1), Repeat, n_bases)
     target.write_bytes(b">random\n" + letters(codes).tobytes() + b"\n")
     return target

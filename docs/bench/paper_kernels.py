@@ -52,15 +52,6 @@ class MatrixBatch(PairBatch):
         self.starts = gpu.take(starts)
         self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
-    def run(self, kernel: str, block: int = 0, k: int = 32, stream: Any = 0) -> None:
-        """Launch a kernel: tiled, dscan or rscan."""
-        if kernel == "tiled":
-            run_tiled(self, k, stream)
-        elif kernel == "dscan":
-            run_dscan(self, block or 512, stream=stream)
-        else:
-            run_rscan(self, block or 32, k, stream)
-
 
 class ColumnBatch(PairBatch):
     """A PairBatch with room for a column of each pair, and for H, ``out`` int32[n] (LazyRScan)."""

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,9 +143,7 @@ def _reads_of(mode: Mode, fasta: Path, given: dict[str, Any]) -> tuple[list, lis
 
 @click.command("count")
 @click.option("--guides", type=COUNT, default="20k", show_default=True, help="Guides of the library.")
-@click.option(
-    "--reads", type=COUNT, default="2M", show_default=True, help="Reads of 75 bases, in all samples."
-)
+@click.option("--reads", type=COUNT, default="2M", show_default=True, help="Reads in all samples.")
 @click.option("--samples", type=click.IntRange(1), default=2, show_default=True, help="Samples, a file each.")
 @click.option("--stagger", type=click.IntRange(0, 12), default=0, help="Most random bases before the primer.")
 @click.option("--mismatches", type=click.IntRange(0, 1), default=0, help="Mismatches allowed in a guide.")
@@ -213,91 +210,55 @@ WORKLOADS = {
 }
 
 
-def workloads(reference: str | None, folder: Path, given: dict[str, Any]) -> list:
-    """Index a reference, or a random one, in ``folder``, and write queries of each workload.
-
-    Return [(columns of a row, file of queries, number of queries)].
-    """
-    fasta, rows = inputs.write_reference(reference, given["size"], folder), []
-    index = folder / "reference.fmx"
-    runner.run(fmx_command("index", "-q", "--with-lcp", "-t", given["threads"], fasta, "-o", index))
-    for name in given["names"] or WORKLOADS:
-        length, queries = WORKLOADS[name].length, folder / f"{name}.fa"
-        n = max(1, given["bases"] // length)
-        inputs.write_reads(fasta, n, length, queries, inputs.FASTA, CHANGED)
-        for configuration, least in enumerate(WORKLOADS[name].leasts, 1):
-            row = {"workload": name, "bases": length, "least": least, "configuration": configuration}
-            rows.append((row, queries, n))
-    return rows
-
-
-def of_workloads(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the argument and the options of ``workloads`` to a command."""
-    path = click.Path(exists=True)
-    for option in (
-        click.option(
-            "--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="Only these."
-        ),
-        click.option("--bases", type=COUNT, default="10M", help="Bases in all queries of a workload."),
-        click.option("--size", type=COUNT, default="30M", help="Bases of a random reference."),
-        click.argument("reference", required=False, type=path),
-    ):
-        command = option(command)
-    return command
-
-
 @click.command("mem")
-@of_workloads
+@click.argument("reference", required=False, type=click.Path(exists=True))
+@click.option("--size", type=COUNT, default="30M", help="Bases of a random reference.")
+@click.option("--bases", type=COUNT, default="10M", help="Bases in all queries of a workload.")
+@click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="Only these.")
 @click.option("--engine", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Engine of fmx.")
 @runner.common
 def mem_command(reference: str | None, **given: Any) -> None:
     """Time maximal exact matches of whole commands, beside mummer if it is installed."""
-    threads, rows = given["threads"], []
-    algorithms = ("seeds", "mummergpu") if given["engine"] == "cpu" else ("mummergpu",)
+    threads, rows, engine = given["threads"], [], given["engine"]
+    algorithms = ("seeds", "mummergpu") if engine == "cpu" else ("mummergpu",)
     with inputs.work_folder(given["work"]) as folder:
-        for row, queries, _ in workloads(reference, folder, given):
-            fasta, nothing, least = folder / "reference.fa", folder / "nothing.fa", row["least"]
-            nothing.write_text(">nothing\nACGT\n")
-            words = ["mem", "-q", "-b", "-l", least, "-t", threads, "-x", folder / "reference.fmx"]
-            commands: dict[str, list] = {
-                f"fmx {name} {given['engine']}": fmx_command(
-                    *words, "--algorithm", name, "--engine", given["engine"], queries
-                )
-                for name in algorithms
-            }
-            if shutil.which("mummer"):
+        fasta, index = inputs.write_reference(reference, given["size"], folder), folder / "reference.fmx"
+        runner.run(fmx_command("index", "-q", "--with-lcp", "-t", threads, fasta, "-o", index))
+        nothing, report = folder / "nothing.fa", folder / "run.json"
+        nothing.write_text(">nothing\nACGT\n")
+        for name in given["names"] or WORKLOADS:
+            (length, leasts), queries = WORKLOADS[name], folder / f"{name}.fa"
+            n = max(1, given["bases"] // length)
+            inputs.write_reads(fasta, n, length, queries, inputs.FASTA, CHANGED)
+            for configuration, least in enumerate(leasts, 1):
+                workload = {"workload": name, "bases": length, "least": least, "configuration": configuration}
+                words = ["mem", "-q", "-b", "-l", least, "-t", threads, "-x", index, "--engine", engine]
+                commands: dict[str, list] = {
+                    f"fmx {each} {engine}": fmx_command(*words, "--algorithm", each, queries)
+                    for each in algorithms
+                }
                 mummer = ["mummer", "-maxmatch", "-b", "-n", "-l", least, fasta]
-                commands |= {"mummer": [*mummer, queries], "mummer's index": [*mummer, nothing]}
-            found, base = runner.medians(commands, given["n_runs"]), None
-            stages = {name: _stages(words, folder) for name, words in commands.items() if "fmx" in name}
-            if "mummer" in found:
-                whole, index = found["mummer"], found["mummer's index"]
-                found["mummer less index"] = runner.TimedRun(whole.wall - index.wall, whole.cpu - index.cpu)
-                base = found["mummer less index"].wall
-            for name, timed in found.items():
-                times = base / timed.wall if base else None
-                cells = {"command": name, "wall s": timed.wall, "CPU s": timed.cpu}
-                rows.append({**row, **cells, "times as fast as mummer": times} | stages.get(name, {}))
+                if shutil.which("mummer"):
+                    commands |= {"mummer": [*mummer, queries], "mummer's index": [*mummer, nothing]}
+                times, base = runner.medians(commands, given["n_runs"]), None
+                if "mummer" in times:
+                    whole, build = times["mummer"], times["mummer's index"]
+                    base = runner.TimedRun(whole.wall - build.wall, whole.cpu - build.cpu)
+                    times["mummer less index"] = base
+                for each, timed in times.items():
+                    row = {**workload, "command": each, "wall s": timed.wall, "CPU s": timed.cpu}
+                    row["times as fast as mummer"] = base.wall / timed.wall if base else None
+                    if each.startswith("fmx"):
+                        runner.run([*commands[each], "--report", report])
+                        for place in json.loads(report.read_text())["stages"].values():
+                            row |= place
+                    rows.append(row)
     runner.keep(given["output"], "mem-commands", f"{runner.machine()}; {threads} threads", rows)
-
-
-def _stages(command: list, folder: Path) -> dict[str, float]:
-    """Return the seconds of all threads, or of the GPU, in each stage of a command of fmx."""
-    runner.run([*command, "--report", folder / "run.json"])
-    stages = json.loads((folder / "run.json").read_text())["stages"]
-    return {name: seconds for place in stages.values() for name, seconds in place.items()}
 
 
 # pairwise: all pairs of the first genes at 97 % identity with their paths, beside vsearch.
 
 N_GENES = 200
-
-
-def first_genes(genes: str | Path, path: Path) -> Path:
-    """Write the first N_GENES records of a FASTA file (plain or compressed); return the path."""
-    inputs.write_plain([genes], path)
-    path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
-    return path
 
 
 @click.command("pairwise")
@@ -307,7 +268,8 @@ def pairwise_command(genes: str, **given: Any) -> None:
     """Time aligning all pairs of the first 200 sequences of GENES, beside vsearch if it is installed."""
     threads = given["threads"]
     with inputs.work_folder(given["work"]) as folder:
-        fasta = first_genes(genes, folder / "genes.fa")
+        fasta = inputs.write_plain(genes, folder / "genes.fa")
+        fasta.write_bytes(b"\n>".join(fasta.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
         base = fmx_command("pairwise", fasta, "-t", threads, "-o", folder / "out.tsv", "-q", "--cigar")
         commands = {
             "fmx --id 0.97": [*base, "--id", 0.97],

@@ -44,15 +44,15 @@ def fill_kernel(words, seed):
 
 
 @kernel
-def together_kernel(cells, apart, n_steps, out):
+def together_kernel(cells, n_steps, out):
     """A group of threads fetches a cell (of uint64), 16 bytes per thread.
 
-    Cells begin ``apart`` units from one another. ``out`` uint64[1] keeps the compiler from removing the work.
+    ``out`` uint64[1] keeps the compiler from removing the work.
     """
     size, thread = np.int64(cell_units(cells)), thread_index()
     x = scramble(thread // size)
     for _ in range(n_steps):
-        a, b = load_unit(cells.words, 2 * (below(x, cells.n) * apart + (thread & (size - 1))))
+        a, b = load_unit(cells.words, 2 * (below(x, cells.n) * size + (thread & (size - 1))))
         seen = np.int64((a ^ b) & np.uint64(0xFFFFFFFF))
         for step in range(4):
             if (1 << step) < size:
@@ -94,23 +94,17 @@ def random_words(n_bytes: int) -> Any:
     return words
 
 
-def rate(words: Any, n_bytes: int, n_units: int, together: bool, apart: int | None = None) -> float:
+def rate(words: Any, n_bytes: int, n_units: int, together: bool) -> float:
     """Return how many entries are fetched per second from the first n_bytes of ``words``.
 
     An entry has 16 n_units bytes, or 8 bytes for n_units = 0.
-
-    Entries that are fetched ``together`` may overlap: they begin every ``apart`` units (None: one after the
-    other).
     """
-    entry, apart = 16 * n_units or 8, apart or n_units
-    n_cells = n_bytes // entry if apart == n_units else (n_bytes - entry) // (16 * apart)
-    cells = CELLS[max(n_units, 1)](words, n_cells)
+    cells = CELLS[max(n_units, 1)](words, n_bytes // (16 * n_units or 8))
     function = word_kernel if n_units == 0 else together_kernel if together else alone_kernel
-    arguments = (cells, apart) if function is together_kernel else (cells,)
     n_blocks = _PER_MULTIPROCESSOR * gpu.n_multiprocessors()
     n_steps = 3000 if not together or n_units < 4 else 1500 * n_units
     out = gpu.zeros(1, np.uint64)
-    spent = runner.gpu_seconds(lambda: function[n_blocks, BLOCK_THREADS](*arguments, n_steps, out))
+    spent = runner.gpu_seconds(lambda: function[n_blocks, BLOCK_THREADS](cells, n_steps, out))
     return n_blocks * BLOCK_THREADS * n_steps / (max(n_units, 1) if together else 1) / spent
 
 
@@ -127,9 +121,7 @@ def table(footprints: list[int]) -> list:
 
 
 @click.command("roofline")
-@click.option(
-    "--largest", type=COUNT, default="64G", show_default=True, help="Largest memory region, in bytes."
-)
+@click.option("--largest", type=COUNT, default="64G", show_default=True, help="Most bytes of memory.")
 @click.option("--device", type=int, default=0, help="Number of the GPU.")
 @runner.common
 def roofline_command(largest: int, device: int, output: str, **_: Any) -> None:

@@ -81,17 +81,12 @@ def require(tools: Iterable[str]) -> None:
 
 
 def compared(what: str, runs: Mapping[str, TimedRun], n_reads: int | None = None) -> list[dict]:
-    """Return a row for each of {name: TimedRun}: seconds, reads per second, and the ratios to the first.
-
-    Runs that report all hits, whose names end with " -a", are compared with the first " -a" if there is one.
-    """
-    rows, names = [], list(runs)
+    """Return a row for each of {name: TimedRun}: seconds, reads per second, and the ratios to the first."""
+    rows, base = [], next(iter(runs.values()))
     for name, timed in runs.items():
-        base = next((other for other in names if other.endswith(" -a") == name.endswith(" -a")), names[0])
         row = {what: name, "wall s": timed.wall, "CPU s": timed.cpu}
         row |= {"reads/s": n_reads / timed.wall} if n_reads else {}
-        row |= {"times, wall": timed.wall / runs[base].wall, "times, CPU": timed.cpu / runs[base].cpu}
-        rows.append(row)
+        rows.append(row | {"times, wall": timed.wall / base.wall, "times, CPU": timed.cpu / base.cpu})
     return rows
 
 
@@ -199,18 +194,14 @@ def read(path: str | Path) -> list[Table]:
 
 def common(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for threads, runs, working files and tables to a command."""
-    path = click.Path(file_okay=False)
+    path, count = click.Path(file_okay=False), click.IntRange(1)
     for option in (
         click.option(
-            "-o", "--output", type=path, default="bench", show_default=True, help="Folder of tables."
+            "-o", "--output", type=path, default="bench", help="Folder of tables.  [default: bench]"
         ),
-        click.option(
-            "--work", type=path, help="Keep working files in this folder.  [default: none are kept]"
-        ),
-        click.option(
-            "--runs", "n_runs", type=click.IntRange(1), default=3, show_default=True, help="Timed runs."
-        ),
-        click.option("-t", "--threads", type=click.IntRange(1), default=os.cpu_count(), help="CPU threads."),
+        click.option("--work", type=path, help="Keep working files in this folder.  [default: none is kept]"),
+        click.option("--runs", "n_runs", type=count, default=3, show_default=True, help="Timed runs."),
+        click.option("-t", "--threads", type=count, default=os.cpu_count(), help="CPU threads."),
     ):
         command = option(command)
     return command
