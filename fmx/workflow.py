@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .index.fm_index import AnyIndex
     from .output.hits import OutputWriter
     from .search.collapse import Collection
-    from .search.counts.tally import Screen, Tally
+    from .search.counts import Screen, Tally
     from .search.mapper import Mapper
     from .search.summary import PairSummary, Summary
 
@@ -179,8 +179,7 @@ def _distinct(inputs: InputRange, options: MapOptions, share: InputShare, progre
 
 def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None, Screen | None]":
     """Return (a Tally or None, a Screen or None) for an output."""
-    from .search.counts.owners import owners_of
-    from .search.counts.tally import Screen, Tally
+    from .search.counts import Screen, Tally, owners_of
 
     tally = Tally(owners_of(fm_index, output.by_group)) if output.counts or output.report else None
     return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None

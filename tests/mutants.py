@@ -48,18 +48,18 @@ TESTS = {
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
-    "fmx/search/queries/near.py": f"{NEAR} -k 'runs_of or listed or even or all_widths'",
+    "fmx/search/queries/near.py": (
+        f"{NEAR} tests/search/test_ways.py -k 'runs_of or listed or even or all_widths or way or cut'"
+    ),
     "fmx/search/queries/sparse.py": (
         "tests/search/test_sparse.py "
         "-k 'separators or positions or any_ref or period or start_of or windows or continue'"
     ),
-    "fmx/search/queries/ways.py": "tests/search/test_ways.py",
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": (
         f"{QUERIES} -k 'each_form or any_base or places_of or verify and period or 300-5'"
     ),
-    "fmx/search/pairs/proper.py": PAIRS,
-    "fmx/search/pairs/chooser.py": f"{NEAR_PAIRS} -k 'runs_of or by_strata or counts_are'",
+    "fmx/search/pairs.py": PAIRS,
 }
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"

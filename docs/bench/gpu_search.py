@@ -20,7 +20,7 @@ from fmx.input.dna import symbols
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession
-from fmx.search import engines
+from fmx.search.engines import CUDA, cuda
 from fmx.search.queries.exact import Exact
 
 _LOOKED_UP = 8  # symbols that the prefix table looks up
@@ -65,7 +65,7 @@ def _launches(query: Any, names: Iterable[str]) -> dict:
     launches = {}
     for name in names:
         try:
-            launches[name] = engines.prepare(name, query)
+            launches[name] = cuda.prepare(name, query)
         except UnsupportedError:
             continue
     one_kernel = not isinstance(query, Exact) or units(query.layout) == 0
@@ -126,7 +126,7 @@ EXPERIMENTS = ("designs", "threads", "sizes")
 def designs_command(**given: Any) -> None:
     """Time every layout and engine on a GPU: designs, by active threads, and by length of the reference."""
     device, bases = runner.open_gpu(given["device"]), given["bases"]
-    asked, engine_names = given["experiments"] or EXPERIMENTS, given["engine_names"] or engines.CUDA
+    asked, engine_names = given["experiments"] or EXPERIMENTS, given["engine_names"] or CUDA
     with gpu.errors():
         if "designs" in asked or "threads" in asked:
             experiment = Experiment(given, bases)

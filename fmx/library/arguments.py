@@ -18,8 +18,7 @@ from ..input.streams import GivenBytes
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
 from ..search.hits import Near
-from ..search.mapping import BOTH, FORWARD, REVERSE
-from ..search.pairs.proper import ORIENTATIONS, Pairing
+from ..search.mapping import BOTH, FORWARD, ORIENTATIONS, REVERSE, Pairing
 from ..system.process import available_cores
 
 Path = str | os.PathLike[str]

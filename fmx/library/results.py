@@ -25,7 +25,7 @@ from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper
 from ..search.mappers import map_reads
-from ..search.pairs.chooser import PairHits
+from ..search.pairs import PairHits
 from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
 

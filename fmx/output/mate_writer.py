@@ -11,7 +11,7 @@ from .records import FIRST, SECOND
 if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.pair_spans import PairSpan
-    from ..search.pairs.chooser import PairHits
+    from ..search.pairs import PairHits
     from .mates_gpu import GpuMateWriter
 
 
@@ -35,7 +35,7 @@ class MateWriter:
     def format(
         self, mates: "Mates", hits: "PairHits", start: int, first: int, last: int
     ) -> bytes | np.ndarray:
-        """Return the format pairs from ``start`` on by their PairHits (search/pairs/chooser.py).
+        """Return the format pairs from ``start`` on by their PairHits (search/pairs.py).
 
         Of a single pair without proper pairs, only its records ``first`` to ``last``.
         """

@@ -32,7 +32,7 @@ from .records import (
 
 if TYPE_CHECKING:
     from ..search.hits import Hits
-    from ..search.pairs.proper import ProperPairs
+    from ..search.pairs import ProperPairs
 
 ALL = 2**60
 

@@ -4,7 +4,7 @@
     runs     of one batch, or of both mates: consecutive reads with a limited number of candidates
     choose   candidates -> Hits (hits.py)
 
-NearFinder (near/finder.py) has the same methods for near matches.
+NearFinder (near.py) has the same methods for near matches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +65,7 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     """Return a part of the text that begins at ``start``."""
     if part.method == "sparse":
         from . import sparse
-        from .numbers import SparseLocator
+        from .sparse import SparseLocator
 
         shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)

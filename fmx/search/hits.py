@@ -73,7 +73,7 @@ class ReadRun(NamedTuple):
 
     ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, or None. ``matches``: sorted
     Candidates, or None. ``total``, ``best`` int64[n]: as in Hits; ``best`` may be None. ``weight`` int64[n]:
-    copies of each read. ``sources``: of the matches (near/finder.py).
+    copies of each read. ``sources``: of the matches (near.py).
     """
 
     intervals: Intervals | None
@@ -96,7 +96,7 @@ class ReadRun(NamedTuple):
 
 
 def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
-    """Return the ``sources`` of the matches of reads start to stop (near/finder.py)."""
+    """Return the ``sources`` of the matches of reads start to stop (near.py)."""
     return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
 
 
@@ -418,7 +418,7 @@ def draw(keys, total, n, x):
 
 # Positions of occurrences, by rows or located before hits are selected.
 #
-# A locator turns the rows of a part into text positions: a Locator, or a SparseLocator (numbers.py) with the
+# A locator turns the rows of a part into text positions: a Locator, or a SparseLocator (sparse.py) with the
 # same methods.  If there are several parts, the positions of all occurrences are located first.
 
 _INTERVALS_AHEAD = 16  # number of intervals ahead whose rows are prefetched

@@ -1,8 +1,8 @@
 """Mapper: parse -> find -> choose -> write, for single reads and pairs, exact and near matches, on the CPU.
 
     parse    Chunk -> ReadBatch, or a run of pairs -> Mates (input/): one batch of reads, or two
-    find     ReadFinder or NearFinder: batches -> ReadRuns of candidates (find.py, near/finder.py)
-    choose   candidates -> Hits (hits.py), or PairHits (pairs/chooser.py)
+    find     ReadFinder or NearFinder: batches -> ReadRuns of candidates (find.py, near.py)
+    choose   candidates -> Hits (hits.py), or PairHits (pairs.py)
     write    Hits -> pieces of output, by the writer
 
 A tally, a screen, the files of mapped and unmapped reads and the summary use the same candidates and totals.
@@ -44,7 +44,7 @@ class Mapper:
         self.finder, self.options = finder, finder.options
         self.pairs: Any = None
         if self.options.pairing:
-            from .pairs.chooser import PairChooser
+            from .pairs import PairChooser
 
             assert reference is not None
             self.pairs = PairChooser(finder, reference)
@@ -87,8 +87,7 @@ class Mapper:
 
     def _map_mates(self, mates: "Mates", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
         """Map pairs, emit the output, and return their summary."""
-        from .pairs.chooser import PairTotals
-        from .pairs.proper import count_inserts
+        from .pairs import PairTotals, count_inserts
 
         pairs: Any = self.pairs
         found = [self._search(batch) for batch in (mates.one, mates.two)]

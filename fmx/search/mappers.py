@@ -42,8 +42,7 @@ def make_finder(
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
         return ReadFinder(parts, options, observers, least)
-    from .near.finder import NearFinder, NearPart
-    from .near.matches import CpuVerifier, SparseVerifier, text_of
+    from .near import CpuVerifier, NearFinder, NearPart, SparseVerifier, text_of
     from .queries.near import LONGEST
 
     if options.near.iupac and index.parts[0].method == "sparse":

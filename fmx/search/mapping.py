@@ -12,11 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..machines.progress import Clock
-    from .counts.tally import Screen, Tally
-    from .pairs.proper import Pairing
+    from .counts import Screen, Tally
 
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
+
+
+FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
+ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Orientation and insert size of proper pairs, ``least`` to ``most`` bases.
+
+    ``interleaved``: whether files hold the mates of a pair in turn, which only matters for shards of a run.
+    """
+
+    orientation: str = "fr"
+    least: int = 0
+    most: int = 500
+    interleaved: bool = False
 
 
 class GpuSizes(NamedTuple):
@@ -70,7 +86,7 @@ class MapOptions:
     skip: int = 0
     first: int | None = None
     near: Near | None = None
-    pairing: "Pairing | None" = None  # None: single reads
+    pairing: Pairing | None = None  # None: single reads
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether to count lengths of reads and insert sizes
     noun: str = "read"  # for messages: what is mapped

@@ -14,11 +14,11 @@ from .hits import eligible_of
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
-    from .counts.tally import Screen, Tally
+    from .counts import Screen, Tally
     from .find import FoundReads
     from .hits import SelectionPolicy
     from .mapping import MapOptions
-    from .pairs.chooser import PairTotals
+    from .pairs import PairTotals
 
 
 @dataclass
@@ -334,7 +334,7 @@ def strand_facts(strands: "np.ndarray | tuple[int, int]") -> dict:
 
 def _rows_of(tally: "Tally", by_group: bool) -> list:
     """Return the rows of ``fmx search --counts``, as in output/formats/tsv.py."""
-    from .counts.tally import UNITS
+    from .counts import UNITS
 
     rows = []
     owners = tally.owners

@@ -24,7 +24,7 @@ from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
-from fmx.search import engines
+from fmx.search.engines import CUDA, cuda
 from fmx.search.gpu import gpu_search
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
@@ -106,9 +106,9 @@ def cases(text, rows, way) -> list:
     """(query, engine) of all that go together."""
     found = []
     for query in queries(text, rows, way):
-        for engine in engines.CUDA:
+        for engine in CUDA:
             with contextlib.suppress(UnsupportedError):
-                engines.prepare(engine, query)
+                cuda.prepare(engine, query)
                 found.append((query, engine))
     return found
 
@@ -128,7 +128,7 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device,
         every = [every[i] for i in cover(every, wanted)]
     assert every
     for query, engine in every:
-        launch = engines.prepare(engine, query)
+        launch = cuda.prepare(engine, query)
         found = run(launch, query, patterns)
         listed = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
         assert listed == expected, (engine, query)

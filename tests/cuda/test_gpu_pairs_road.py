@@ -19,8 +19,7 @@ from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.search.hits import SelectionPolicy
 from fmx.search.mapper import Mapper
-from fmx.search.mapping import GpuSizes, MapOptions, RunSizes
-from fmx.search.pairs.proper import Pairing
+from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
 ALL = 2**61  # all hits, but not -a, which is left to the cores
 GPU = workflow.Device("cuda")

@@ -27,7 +27,7 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
-from fmx.search.gpu import gpu_sparse_kernels
+from fmx.search.gpu import gpu_sparse
 from fmx.search.hits import SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mapping import BOTH, MapOptions
@@ -182,7 +182,7 @@ def test_different_reads_with_very_many_rows(both, monkeypatch):
     units = ["A", "C", "AC", "AAC", "ACCT"]
     if SIMULATED:
         for name, few in (("_SLOTS", 1), ("_MANY", 20), ("_SHARES", 2)):
-            monkeypatch.setattr(gpu_sparse_kernels, name, few)
+            monkeypatch.setattr(gpu_sparse, name, few)
         units = ["A", "AC"]
     n, most = (40, 2) if SIMULATED else (20_000, 30)
     contigs = numbered([unit * n + "G" for unit in units])

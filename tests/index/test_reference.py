@@ -16,7 +16,8 @@ from fmx.index.building.suffix_array import suffix_array
 from fmx.index.positions import sample
 from fmx.input import dna
 from fmx.machines.jobs import Cores
-from fmx.search.pairs import proper
+from fmx.search.mapping import Pairing
+from fmx.search.pairs import rule_of
 
 LETTERS = "$ACGT"
 
@@ -141,4 +142,4 @@ def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_hel
     assert reference.can_hold(large, 2**31 - 1) == is_held
     if not is_held:
         with pytest.raises(UnsupportedError, match=r"pairs need contigs of less than 15 Gbases.*: map mates"):
-            proper.rule_of(proper.Pairing(), large)
+            rule_of(Pairing(), large)

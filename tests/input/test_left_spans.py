@@ -15,8 +15,7 @@ from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
 from fmx.output.run import Run
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.mapping import MapOptions
-from fmx.search.pairs.proper import Pairing
+from fmx.search.mapping import MapOptions, Pairing
 
 GENOME = numbered([random_letters(300, "left")])
 READS = cases.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])

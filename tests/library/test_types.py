@@ -9,7 +9,7 @@ from conftest import ROOT
 
 import fmx
 from fmx.library import arguments
-from fmx.search.pairs.proper import ORIENTATIONS
+from fmx.search.mapping import ORIENTATIONS
 
 PROGRAM = """\
 from pathlib import Path

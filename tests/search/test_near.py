@@ -15,10 +15,11 @@ from texts import TEXTS, numbered, random_letters, reads_of
 from fmx.index import fm_index
 from fmx.input import chunks
 from fmx.search import hits, mappers
+from fmx.search import near as search_near
 from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions, RunSizes
-from fmx.search.near import finder
+from fmx.search.queries import near
 
 EVERY = hits.SelectionPolicy(hits.ALL)
 NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
@@ -93,14 +94,14 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
         reads.append("".join(read))
     assert sum("N" in read for read in reads) > 15
     expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
-    make, seen, size = finder.near.plan, set(), []
+    make, seen, size = near.plan, set(), []
 
     def plan(sets, v, lookups):
         found = make(sets, v, lookups._replace(n_text=float(size[-1])))
-        seen.update(found.columns[finder.near.LENGTH :: finder.near.N_COLUMNS].tolist())
+        seen.update(found.columns[near.LENGTH :: near.N_COLUMNS].tolist())
         return found
 
-    monkeypatch.setattr(finder.near, "plan", plan)
+    monkeypatch.setattr(near, "plan", plan)
     for n in range(1, 17):
         size.append(4**n)
         for v in (1, 2):
@@ -123,13 +124,13 @@ def test_runs_of_any_size_give_the_same(index_of):
 def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkeypatch):
     """With one mismatch only reads that do not occur exactly, with two only those without a hit then."""
     exact, one, two = UNIT[:40], change(UNIT[35:75], 20), change(change(UNIT[60:100], 3), 30)
-    reads, seen, plan = [one, exact, two, exact, "ACN", UNIT[2:50]], [], finder.near.plan
+    reads, seen, plan = [one, exact, two, exact, "ACN", UNIT[2:50]], [], near.plan
 
     def noted(sets, v, n_text):
         seen.append((v, (sets.length[::2] > 0).sum()))
         return plan(sets, v, n_text)
 
-    monkeypatch.setattr(finder.near, "plan", noted)
+    monkeypatch.setattr(near, "plan", noted)
     index = opened(index_of(CONTIGS))
     found = ask(index, reads, Near(2, strata=True))
     assert found == best_of([naive.near(CONTIGS, read, 2) for read in reads])
@@ -142,13 +143,13 @@ def test_reads_with_enough_hits_are_not_sought_again(limit, index_of, monkeypatc
     """UNIT is there once, and once with a mismatch; some reads have none, or more."""
     reads = [UNIT[:40], change(UNIT[:45], 9), "ACGACGACG", UNIT[52:90], "ACN"]
     index, expected = opened(index_of(CONTIGS)), [naive.near(CONTIGS, read, 2) for read in reads]
-    sought, plan, few = [], finder.near.plan, Near(2, counts_all=False)
+    sought, plan, few = [], near.plan, Near(2, counts_all=False)
 
     def noted(sets, v, lookups):
         sought.append((v, sets.length.size // 2))
         return plan(sets, v, lookups)
 
-    monkeypatch.setattr(finder.near, "plan", noted)
+    monkeypatch.setattr(near, "plan", noted)
     assert ask(index, reads, few, hits.SelectionPolicy(limit)) == [found[:limit] for found in expected]
     without = [(v, sum(sum(hit[0] < v for hit in found) < limit for found in expected)) for v in (1, 2)]
     assert sought == [(v, n) for v, n in without if n]
@@ -234,7 +235,7 @@ def test_one_warning_tells_that_short_reads_take_long(index_of, command, tmp_pat
     reads = [(f"r{i}", random_letters(4 if i % 2 else 40, i)) for i in range(60)]
     (tmp_path / "reads.fq").write_bytes(cases.fastq(reads))
     how = ["search", "-x", index_of(numbered([random_letters(2300, "short")])), tmp_path / "reads.fq"]
-    monkeypatch.setattr(finder, "MUCH", 5e3)
+    monkeypatch.setattr(search_near, "MUCH", 5e3)
     monkeypatch.setattr(chunks, "size_for", lambda n_threads: 1000)
     told = "warning: reads of fewer than 7 bases occur by chance about 1,2"
     assert command(*how, "--mismatches", 2).err.count("warning") == 1

@@ -22,7 +22,7 @@ from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput
 from fmx.search.hits import Near
-from fmx.search.near import finder
+from fmx.search.queries import near
 
 WAYS = {  # layout that is built, and how it is opened
     "verify": ("bvsfm-k2-d96", {"method": "verify"}),
@@ -140,13 +140,13 @@ def test_runs_of_any_size_give_the_same(rule, folder):
 
 def test_by_strata_pairs_with_a_better_proper_pair_are_not_searched_again(folder, monkeypatch):
     """Pairs are searched with one mismatch per mate unless proper exactly, with two unless then with one."""
-    plan, seen = finder.near.plan, []
+    plan, seen = near.plan, []
 
     def noted(sets, v, lookups):
         seen.append((v, int((sets.length[::2] > 0).sum())))
         return plan(sets, v, lookups)
 
-    monkeypatch.setattr(finder.near, "plan", noted)
+    monkeypatch.setattr(near, "plan", noted)
     rule = Rule("fr", 0, 90, None, mismatches=2, strata=True)
     pairs = [pair for pair in PAIRS if pair[0] in ("u0", "u1", "u3", "u4")]
     assert found(folder, opened(REPEATS), pairs, rule) == naive_pairs.records(REPEATS, pairs, rule)

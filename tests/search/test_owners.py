@@ -9,8 +9,7 @@ from texts import numbered, random_letters, reads_of
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import spans
-from fmx.search.counts.owners import N_LOCATED, owners_of
-from fmx.search.counts.tally import Screen, Tally
+from fmx.search.counts import N_LOCATED, Screen, Tally, owners_of
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 

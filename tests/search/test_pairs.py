@@ -17,8 +17,7 @@ from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions, RunSizes
-from fmx.search.pairs.proper import Pairing
+from fmx.search.mapping import MapOptions, Pairing, RunSizes
 
 QUALITY = "".join(chr(33 + i % 94) for i in range(200))
 

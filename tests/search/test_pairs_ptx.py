@@ -11,7 +11,7 @@ from fmx.input.reads import ReadBatch
 from fmx.output import put
 from fmx.output.formats.sam import SamGaps
 from fmx.search.hits import Hits, Located, SARows
-from fmx.search.pairs.proper import ProperPairs, Rule
+from fmx.search.pairs import ProperPairs, Rule
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from fmx.output import hits_gpu, mates_gpu

@@ -1,4 +1,4 @@
-"""Ways to cut pieces (queries/ways.py): the words of the chosen one cost least, counted one by one."""
+"""Ways to cut pieces (queries/near.py): the words of the chosen one cost least, counted one by one."""
 
 import itertools
 import os
@@ -14,15 +14,17 @@ from fmx.compiler.functions import compiled
 from fmx.input import sets
 from fmx.search.mapping import BOTH
 from fmx.search.queries import near
-from fmx.search.queries.near import Pieces, n_plain_words, plan_read
-from fmx.search.queries.ways import (
+from fmx.search.queries.near import (
     APART,
     LONGEST,
     OVERLAPPING,
     STRETCH,
     TWO_ENDS,
     Lookups,
+    Pieces,
     Way,
+    n_plain_words,
+    plan_read,
 )
 
 LOOKUPS = [
@@ -142,7 +144,7 @@ import sys
 from test_ways import Lookups, near, sets, sets_of
 def trace(frame, event, argument):
     global n
-    n += event == "line" and frame.f_code.co_filename.endswith(("ways.py", "near.py"))
+    n += event == "line" and frame.f_code.co_filename.endswith("near.py")
     return trace
 for table, pattern, v in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
     patterns, n = sets_of(pattern, table=getattr(sets, table)), 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...guides.samples import Sample
     from ...jobs.search import ReadInput, SearchJob
     from ...output.search_output import SearchOutput
-    from ...search.pairs.proper import Pairing
+    from ...search.mapping import Pairing
 
 READS, PAIRS = "Reads", "Pairs"  # headings of --help
 _BASES = options.Number(0, 2**31)
@@ -172,7 +172,7 @@ def pairing_of(args: SimpleNamespace, has_mates: bool = False) -> "Pairing | Non
     _check_files(args, has_mates)
     if args.collapse:
         raise click.UsageError("--collapse works on single reads only, not on pairs")
-    from ...search.pairs.proper import Pairing
+    from ...search.mapping import Pairing
 
     return Pairing((*chosen, "fr")[0], least, most, args.interleaved)
 

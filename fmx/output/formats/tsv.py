@@ -15,7 +15,7 @@ from .matrix import open_matrix
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ...search.counts.owners import Owners
+    from ...search.counts import Owners
     from ..search_output import RecordOutput
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"

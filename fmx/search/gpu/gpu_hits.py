@@ -20,7 +20,7 @@ from ...input.reads_gpu import FREE as FIRST
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
-from ..counts.tally import COLUMNS, share_of
+from ..counts import COLUMNS, share_of
 from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of
 from ..summary import Summary
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...input.chunks import Chunk
     from ...input.reads import Patterns, ReadBatch
     from ...machines.gpu_session import GpuStream
-    from ..counts.tally import Tally
+    from ..counts import Tally
     from ..hits import SARows
     from ..mapping import MapOptions
     from ..summary import PairSummary
@@ -133,7 +133,7 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), one thread per read.
+    """Add to ``table`` int64[COLUMNS * n_owners] (search/counts.py), one thread per read.
 
     Reads are counted by the owners of all their occurrences; the keys are overwritten.
     """

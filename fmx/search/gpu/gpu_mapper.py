@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...index import contracts
 from ...index.positions import FullSA
 from ...machines.gpu import memory_beside
-from .. import engines
+from ..engines import CUDA, cuda
 from ..find import ReadFinder, least_bases, make_query, part_on_cpu
 from ..mapper import Mapper
 from ..mapping import UNOBSERVED, MapOptions, Observers
@@ -59,7 +59,7 @@ def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
 
     ``engine``: one of engines.CUDA, or another name for the best one. Raises DeviceError, UnsupportedError.
     """
-    launch = engines.prepare(engine if engine in engines.CUDA else best_engine(query), query)
+    launch = cuda.prepare(engine if engine in CUDA else best_engine(query), query)
     there = gpu_search.upload(query)
     if contracts.own_launch.knows(query):
         return IndexOnDevice(there, (None, None), launch)

@@ -29,7 +29,7 @@ from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
-from ..pairs.proper import ProperPairs, choose_pair, prepare_pair
+from ..pairs import ProperPairs, choose_pair, prepare_pair
 from ..summary import PairSummary
 from .gpu_hits import (
     ALONE,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
     from ..mapping import MapOptions
-    from ..pairs.chooser import PairChooser
+    from ..pairs import PairChooser
 
 _SHORT = 24  # least mean bytes per mate that suit a thread per pair
 

@@ -1,46 +1,372 @@
-"""Search of both strands of reads by a sparse suffix array on a GPU: launches and results."""
+"""Search of both strands of reads by a sparse suffix array on a GPU: one thread or one warp per read.
+
+    search_kernel       the smallest k-mer of a read's first window, and the rows of its bucket at which the
+                        read occurs; reads with many rows are queued, also below
+    windows_kernel      the smallest k-mers of other windows, until one has few rows: of the last window,
+                        then, for reads with still many rows, of all others
+    many_rows_kernel    the rows that continue as the read does, by binary search, and where it occurs there:
+                        few by its thread, more by the warp; of equal reads with very many rows only the first
+    share_kernel        reads with very many rows, shared by several warps
+    repeat_kernel       results of reads that are equal to these
+
+A warp waits for its slowest read, so each kernel gets only the reads that need it. For each read the rows and
+the first occurrence are kept: the rows to list all its occurrences later, the first one because most reads
+need no other. The k-mers may differ from those on the CPU; the result is the same.
+"""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.primitives import at
-from ...compiler.warp import WARP
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, trailing_zeros
+from ...compiler.warp import (
+    UINT64,
+    WARP,
+    atomic_add,
+    atomic_min,
+    ballot,
+    claim,
+    cuda,
+    device,
+    first_bit,
+    grid_size,
+    kernel,
+    n_bits,
+    sync_warp,
+    take,
+    take_across,
+    thread_in_block,
+    thread_index,
+)
 from ...index.contracts import on_device, own_launch
 from ...index.reference import text_key
-from ...index.sparse.minimizers_gpu import N_STEPS, make_steps
-from ...index.sparse.table import FEW, SparseTable
+from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
+from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical, is_near, position_in
 from ...machines import gpu
 from ..hits import all_keys, first_key
 from ..queries.sparse import (
     Anchor,
     Sparse,
+    cost_of,
     left_of_read,
     length_of,
     looks_at_text,
     may_be,
     occurs,
     position_at_row,
+    range_of,
     strand_at,
 )
 from .gpu_search import Launch, search
-from .gpu_sparse_kernels import (
-    ALONE,
-    FOR_LAST,
-    FOR_OTHERS,
-    N_COUNTED,
-    WINDOWS,
-    many_rows_kernel,
-    repeat_kernel,
-    search_kernel,
-    share_kernel,
-    windows_kernel,
-)
 
 if TYPE_CHECKING:
     from ...index.reference import Blocks
     from ...input.reads import Patterns
     from ...machines.gpu_session import GpuStream
+
+
+ALONE = 16  # rows that one thread compares alone
+_FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once: alone, and together with others
+WINDOWS = 24  # per read
+_MANY = 256  # rows that one warp compares alone
+_SLOTS, _TRIES = 1 << 16, 8  # for reads with more rows, and slots tried for one read
+_SHARES = 32  # warps that share the rows of such a read
+NOWHERE = 2**32 - 1  # no position
+FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; every other one uses the same half
+N_COUNTED = _SLOTS + 4
+
+
+@inlined
+def _bucket_of(query, patterns, r, place):
+    """Return (strand, first row, row after the last) of the bucket of a k-mer of read r."""
+    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, query.table.k)
+    bucket = bucket_of(kmer, query.n_bits)
+    return strand, np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
+
+
+@device
+def _window(query, patterns, r, length, room, window):
+    """Return (place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
+
+    Windows are the first one, the last one, and those at every 16th symbol.
+    """
+    k, w = query.table.k, query.table.w
+    from_end = np.int64(window == 1)
+    half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
+    place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
+    if from_end:
+        place = length - k - place
+    strand, lo, hi = _bucket_of(query, patterns, r, place)
+    return place, strand, lo, hi
+
+
+@inlined
+def _occurrences(query, patterns, r, anchor, start, step, at_once):
+    """Return (n, first position) on + and on -, over each ``step``-th row of an Anchor from ``start``."""
+    left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
+    by_text = looks_at_text(query, length, anchor)
+    n = n_reverse = np.int64(0)
+    first = first_reverse = least = least_reverse = np.int64(NOWHERE)
+    for begin in range(start, anchor.hi, at_once * step):
+        waiting, last = np.int64(0), anchor.hi - 1
+        for j in range(at_once):  # these loads are in flight together
+            i = begin + j * step
+            row = at(query.table.rows, min(i, last))
+            is_one = may_be(row, left) and i <= last
+            is_sure = is_one and not (by_text or is_near(row))
+            waiting |= np.int64(is_one and not is_sure) << j
+            position, reverse = position_in(row), strand_at(anchor, row)
+            n += np.int64(is_sure) & (1 - reverse)
+            n_reverse += np.int64(is_sure) & reverse
+            least = min(least, position if is_sure and reverse == 0 else NOWHERE)
+            least_reverse = min(least_reverse, position if is_sure and reverse else NOWHERE)
+        while waiting != 0:
+            i = begin + trailing_zeros(np.uint64(waiting)) * step
+            waiting &= waiting - 1
+            row = at(query.table.rows, i)
+            if occurs(query, patterns, r, anchor, row, by_text):
+                position = position_at_row(query, length, anchor, row)
+                if strand_at(anchor, row):
+                    n_reverse += 1
+                    first_reverse = min(first_reverse, position)
+                else:
+                    n += 1
+                    first = min(first, position)
+    if at(patterns.length, 2 * r) == 0:
+        n, least = np.int64(0), np.int64(NOWHERE)
+    if at(patterns.length, 2 * r + 1) == 0:
+        n_reverse, least_reverse = np.int64(0), np.int64(NOWHERE)
+    if least != NOWHERE:
+        first = min(first, least - anchor.place)
+    if least_reverse != NOWHERE:
+        first_reverse = min(first_reverse, least_reverse - (length - query.table.k - anchor.place))
+    return n, first, n_reverse, first_reverse
+
+
+@device
+def _together(n, first, n_reverse, first_reverse):
+    """Return the results of the threads of a warp, combined."""
+    mask = np.int64(WARP >> 1)
+    while mask > 0:
+        n, n_reverse = n + take_across(n, mask), n_reverse + take_across(n_reverse, mask)
+        first = min(first, take_across(first, mask))
+        first_reverse = min(first_reverse, take_across(first_reverse, mask))
+        mask >>= 1
+    return n, first, n_reverse, first_reverse
+
+
+@inlined
+def _least_key(first, first_reverse):
+    """Return the smallest key of a read from its first position on each strand."""
+    return min(text_key(first, 0), text_key(first_reverse, 1))
+
+
+@inlined
+def _keep_anchor(found, r, place, strand, lo, hi, is_sorted):
+    """Store the Anchor of a read."""
+    found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
+    found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+
+
+@inlined
+def _anchor_of(found, r):
+    """Return the stored Anchor of read r."""
+    how, lo = np.int64(found.how[r]), np.int64(found.lo[2 * r])
+    return Anchor(how >> 2, (how >> 1) & 1, lo, np.int64(found.stop[r]), how & 1)
+
+
+@inlined
+def _keep(found, r, lo, n, n_reverse, key):
+    """Store how often a read with rows from ``lo`` on occurs on each strand, and its smallest key."""
+    found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
+    found.first[r] = key
+
+
+@device
+def _look_alone(query, patterns, found, r, anchor):
+    """Store the result of a read's own thread for the rows of its Anchor."""
+    own = _occurrences(query, patterns, r, anchor, anchor.lo, 1, _FEW_AT_ONCE)
+    _keep(found, r, anchor.lo, own[0], own[2], _least_key(own[1], own[3]))
+
+
+@device
+def _put_in_queue(found, number, is_one, r):
+    """Put read r of each thread for which ``is_one`` is true in a queue."""
+    lane, waiting, before = thread_in_block(), ballot(is_one), np.int64(0)
+    if waiting != 0:
+        if lane == 0:
+            before = np.int64(atomic_add(found.counted, _SLOTS + number, np.int64(n_bits(waiting))))
+        before = take(before, 0) + n_bits(waiting & ((np.int64(1) << lane) - 1))
+        if is_one:
+            found.queue[(number & 1) * (found.queue.size >> 1) + before] = np.uint32(r)
+
+
+@inlined
+def _in_queue(found, number, i):
+    """Return the i-th read of a queue."""
+    return np.int64(at(found.queue, (number & 1) * (found.queue.size >> 1) + i))
+
+
+@inlined
+def _are_equal(patterns, r, other):
+    """Return whether two reads are equal and searched on the same strands."""
+    for strand in range(2):
+        if at(patterns.length, 2 * r + strand) != at(patterns.length, 2 * other + strand):
+            return False
+    first, other_first = at(patterns.first, 2 * r), at(patterns.first, 2 * other)
+    for j in range((length_of(patterns, r) + 31) >> 5):
+        if at(patterns.words, first + j) != at(patterns.words, other_first + j):
+            return False
+    return True
+
+
+@device
+def _first_of_equal(patterns, found, r, slot):
+    """Return the read that represents all reads equal to r with the same ``slot``."""
+    for _ in range(_TRIES):
+        other = np.int64(claim(found.counted, slot & (_SLOTS - 1), r + 1)) - 1
+        if other < 0:
+            return r
+        if _are_equal(patterns, r, other):
+            return other
+        slot += 1
+    return r
+
+
+@device
+def _fill_room(query, room):
+    """Copy the steps of hashes to a warp's shared memory."""
+    lane = thread_in_block()
+    if lane < N_STEPS:
+        room[lane] = query.steps[lane]
+    sync_warp()
+
+
+@kernel
+def search_kernel(query, patterns, found):
+    """Fill a SparseFound, one warp per 32 reads; queue reads with many rows.
+
+    Shared memory: 8 bytes for each of the steps.
+    """
+    r, room = thread_index(), cuda.shared.array(0, UINT64)
+    _fill_room(query, room)
+    is_read, length = 2 * r < patterns.length.size, np.int64(0)
+    if is_read:
+        length = length_of(patterns, r)
+        if 0 < length < query.table.k + query.table.w - 1:
+            found.report[0] = 1
+            length = np.int64(0)
+    place = strand = lo = hi = np.int64(0)
+    if length > 0:
+        place, strand, lo, hi = _window(query, patterns, r, length, room, np.int64(0))
+    if is_read:
+        _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+        if hi - lo <= FEW:
+            _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
+    _put_in_queue(found, FOR_LAST, hi - lo > FEW, r)
+
+
+@kernel
+def windows_kernel(query, patterns, found, window, end, most, number):
+    """Fill a SparseFound for reads in a queue, by their windows from ``window`` to ``end``.
+
+    Reads that then have more than ``most`` rows are put in the next queue.
+    """
+    lane, room = thread_in_block(), cuda.shared.array(0, UINT64)
+    _fill_room(query, room)
+    k, w, n_queued = query.table.k, query.table.w, at(found.counted, _SLOTS + number)
+    begin = thread_index() - lane
+    while begin < n_queued:
+        r = lo = hi = np.int64(0)
+        if begin + lane < n_queued:
+            r = _in_queue(found, number, begin + lane)
+            place, strand, lo, hi, _ = _anchor_of(found, r)
+            length, own = length_of(patterns, r), np.int64(window)
+            least = cost_of(query, length, Anchor(place, strand, lo, hi, np.int64(0)))
+            n_windows = min(2 + ((length - k - w) >> 4), np.int64(end))
+            while own < n_windows:
+                own_place, own_strand, own_lo, own_hi = _window(query, patterns, r, length, room, own)
+                cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
+                if cost < least:
+                    least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
+                own = n_windows if least <= FEW else own + 1
+            _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+            if hi - lo <= most:
+                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        _put_in_queue(found, number + 1, hi - lo > most, r)
+        begin += grid_size()
+
+
+@kernel
+def many_rows_kernel(query, patterns, found):
+    """Fill a SparseFound for reads with many rows in all windows, except those with more than _MANY rows.
+
+    One of several equal reads is put in the next queue; ``first`` of the others becomes -1 - its number.
+    """
+    lane, n_queued = thread_in_block(), at(found.counted, _SLOTS + _FOR_ROWS)
+    begin = thread_index() - lane
+    while begin < n_queued:
+        r = place = strand = lo = hi = np.int64(0)
+        if begin + lane < n_queued:
+            r = _in_queue(found, _FOR_ROWS, begin + lane)
+            anchor = _anchor_of(found, r)
+            place, strand = anchor.place, anchor.strand
+            lo, hi = range_of(query, patterns, r, anchor)
+            _keep_anchor(found, r, place, strand, lo, hi, np.int64(1))
+            if hi - lo <= ALONE:
+                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(1)))
+        leader = r
+        if hi - lo > _MANY:
+            leader = _first_of_equal(patterns, found, r, lo + 40503 * (place << 1 | strand))
+            none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
+            _keep(found, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
+        waiting = ballot(ALONE < hi - lo <= _MANY)
+        while waiting != 0:
+            source = np.int64(first_bit(waiting))
+            waiting &= waiting - 1
+            theirs = Anchor(
+                take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
+            )
+            own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _FEW_AT_ONCE)
+            n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+            if lane == source:
+                _keep(found, r, lo, n, n_reverse, _least_key(first, first_reverse))
+        _put_in_queue(found, _FOR_SHARES, hi - lo > _MANY and leader == r, r)
+        begin += grid_size()
+
+
+@kernel
+def share_kernel(query, patterns, found):
+    """Fill a SparseFound for the reads that many_rows_kernel queued, with _SHARES warps per read."""
+    lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _SLOTS + _FOR_SHARES)
+    share = thread_index() // WARP
+    while share < n_shares:
+        r = _in_queue(found, _FOR_SHARES, share // _SHARES)
+        anchor = _anchor_of(found, r)
+        start, step = anchor.lo + share % _SHARES * WARP + lane, _SHARES * WARP
+        own = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
+        n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+        if lane == 0 and n + n_reverse > 0:
+            atomic_add(found.hi, 2 * r, np.uint32(n))
+            atomic_add(found.hi, 2 * r + 1, np.uint32(n_reverse))
+            atomic_min(found.first, r, _least_key(first, first_reverse))
+        share += grid_size() // WARP
+
+
+@kernel
+def repeat_kernel(query, patterns, found):
+    """Fill a SparseFound for reads that are equal to one that share_kernel has searched."""
+    i, n_queued = thread_index(), at(found.counted, _SLOTS + _FOR_ROWS)
+    while i < n_queued:
+        r = _in_queue(found, _FOR_ROWS, i)
+        leader = -1 - at(found.first, r)
+        if leader >= 0:
+            for strand in range(2):
+                found.hi[2 * r + strand] = found.hi[2 * leader + strand]
+            found.first[r] = found.first[leader]
+        i += grid_size()
+
 
 _WARPS = 1 << 16  # warps that take reads in turn
 

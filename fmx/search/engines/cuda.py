@@ -1,13 +1,22 @@
-"""Cooperative search on a GPU (Chacon et al. 2014): one thread per end of a pattern's interval.
+"""Backward search on a GPU, by engines that differ in how many threads share a pattern; seed and verify.
 
-Lanes 2i and 2i + 1 have the two ends of one interval. A group of 2 to 16 threads loads the entries of its
-members in turn, one unit per thread.
+Task-parallel (Chacon et al. 2014 and 2015, section 4.1): each thread works alone. Queries other than backward
+search, and layouts with their own step, run with one thread per pattern (naive16).
 
-Memory-cooperative (section 4.2): the group loads; each thread counts alone, from shared memory:
+    cuda_task-   threads per pattern   an entry is loaded
+    naive        1, for lo and hi      by 4-byte loads
+    naive16      1, for lo and hi      by 16-byte loads
+    improved     2, one for each end   by 16-byte loads; the other end is read in shared memory
+
+Cooperative (Chacon et al. 2014): one thread per end of a pattern's interval. Lanes 2i and 2i + 1 have the two
+ends of one interval. A group of 2 to 16 threads loads the entries of its members in turn, one unit per
+thread.
+
+cuda_memory (section 4.2): the group loads; each thread counts alone, from shared memory:
 
     shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
 
-Full-cooperative (section 4.3): the group loads and counts together, both ends of a pattern at a time:
+cuda_full (section 4.3): the group loads and counts together, both ends of a pattern at a time:
 
     1 send the address to the group        4 count, each thread in its own unit
     2 load the entry                       5 add up over the group
@@ -19,13 +28,15 @@ neighbour for its part of lo and continue with lo only, odd threads with hi. The
 continues with one pattern, and so on: 7 shuffles add up the 8 sums of a group of 8.
 """
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...compiler.functions import by_type, inlined, static_type
 from ...compiler.primitives import load_unit
 from ...compiler.warp import (
+    UINT32,
     UINT64,
     WARP,
     add_across,
@@ -34,6 +45,7 @@ from ...compiler.warp import (
     device,
     is_odd,
     kernel,
+    load_unit_narrow,
     store_unit,
     sync_warp,
     take,
@@ -42,15 +54,32 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, share, start, units
+from ...index.contracts import (
+    OFFSET_BITS,
+    ROW,
+    SYMBOL_BITS,
+    address,
+    extend,
+    find,
+    own_launch,
+    share,
+    start,
+    units,
+)
 from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
+from . import CUDA
+
+if TYPE_CHECKING:
+    from ...input.reads import Patterns
+    from ..hits import Intervals
+
 
 SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
 N_THREADS = 128
-SIZES = (2, 4, 8, 16)
+N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts (benchmarks-gpu.md)
 _MUCH = 3 << 28  # bytes: 0.8 GB
-GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in SIZES}
+GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
 
 
 @inlined
@@ -65,15 +94,55 @@ def group_size(n_units):
     return 16
 
 
-def lanes_to_share(query: Any, engine: str) -> int:
-    """Return the units of an entry that a group loads. Raises UnsupportedError if entries are too small."""
-    if not start.knows(query):
-        raise UnsupportedError(f"{engine} runs only backward search: use cuda_task, or --method backward")
-    if units(query.layout) < 2:
+def prepare(name: str, query: Any) -> Launch:
+    """Return the Launch of an engine, one of CUDA, for a query.
+
+    Raises UnsupportedError if they cannot be combined.
+    """
+    if name not in CUDA:
+        raise UnsupportedError(f"no GPU engine {name!r}; the GPU engines are {', '.join(CUDA)}")
+    family, _, variant = name.partition("-")
+    by_steps = start.knows(query)
+    n_units = units(query.layout) if by_steps else 0
+    if family == "cuda_task":
+        if variant == "naive" and n_units == 0:
+            raise UnsupportedError(
+                "cuda_task-naive needs a layout with entries: use cuda_task-naive16, or another --layout"
+            )
+        if not by_steps:
+            return own_launch(query) if own_launch.knows(query) else Launch(find_kernel, 1, N_ALONE)
+        if n_units == 0:
+            return Launch(alone_kernel, 1, N_ALONE, (Own(0),))
+        if variant == "improved":
+            return Launch(improved_kernel, 2, N_THREADS, warp_bytes=4 * WARP)
+        return Launch(alone_kernel, 1, N_ALONE, (Narrow(4) if variant == "naive" else Wide(16),))
+    if not by_steps:
+        raise UnsupportedError(f"{family} runs only backward search: use cuda_task, or --method backward")
+    if n_units < 2:
         raise UnsupportedError(
-            f"{engine} needs a layout with entries of 32 bytes or more: use cuda_task, or another --layout"
+            f"{family} needs a layout with entries of 32 bytes or more: use cuda_task, or another --layout"
         )
-    return units(query.layout)
+    if family == "cuda_memory":
+        n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
+        n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
+        return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
+    size, most = int(variant or _best_size(n_units, query.layout.entries.nbytes)), group_size(n_units)
+    if size > most:
+        raise UnsupportedError(
+            f"cuda_full-{size}: entries of this layout allow groups of at most {most} threads: use "
+            f"cuda_full-{most}"
+        )
+    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
+
+
+def _best_size(n_units: int, n_bytes: int) -> int:
+    """Return the fastest group size, as measured (benchmarks-gpu.md).
+
+    About four units per thread, except for six units, and for eight if entries take much memory.
+    """
+    if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
+        return 8
+    return 2 if n_units <= 8 else 4
 
 
 @device
@@ -94,22 +163,6 @@ def write(intervals, i, lo, hi):
     if lo < hi:
         intervals.lo[i] = np.uint32(lo)
         intervals.hi[i] = np.uint32(hi)
-
-
-def prepare(query: Any, variant: str, size: int | None = None) -> Launch:
-    """Return the Launch of a variant for a query: "memory", or "full" in groups of ``size``.
-
-    Raises UnsupportedError if they cannot be combined.
-    """
-    return _prepare_memory(query) if variant == "memory" else _prepare_full(query, size)
-
-
-def _prepare_memory(query: Any) -> Launch:
-    """Return the Launch of the memory variant. Raises UnsupportedError if the query does not fit."""
-    n_units = lanes_to_share(query, "cuda_memory")
-    n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
-    n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
-    return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
 
 
 @kernel
@@ -162,32 +215,6 @@ def memory_kernel(query, patterns, intervals):
         sync_warp()
     if not is_odd(lane) and i < patterns.length.size:
         write(intervals, i, end, other)
-
-
-def _prepare_full(query: Any, size: int | None) -> Launch:
-    """Return the Launch of the full variant in groups of ``size`` (None: the size that suits its entries).
-
-    Raises UnsupportedError if query, layout and size cannot be combined.
-    """
-    n_units = lanes_to_share(query, "cuda_full")
-    fitting = group_size(n_units)
-    size = size or _best_size(n_units, query.layout.entries.nbytes)
-    if size not in SIZES or size > fitting:
-        raise UnsupportedError(
-            f"cuda_full-{size}: a group has 2, 4, 8 or 16 threads, and entries of this layout allow at most "
-            f"{fitting}: use cuda_full-{fitting}"
-        )
-    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
-
-
-def _best_size(n_units: int, n_bytes: int) -> int:
-    """Return the fastest group size, as measured (benchmarks-gpu.md).
-
-    About four units per thread, except for six units, and for eight if entries take much memory.
-    """
-    if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
-        return 8
-    return 2 if n_units <= 8 else 4
 
 
 # What a group must know of a pattern's step, in one number: the k-symbol, whether the ends are in different
@@ -318,3 +345,85 @@ def full_kernel(group, query, patterns, intervals):
     other = take_across(end, 1)
     if not is_odd(own) and i < patterns.length.size:
         write(intervals, i, end, other)
+
+
+# How an entry is loaded: by 4 bytes, by 16 bytes, or not at all, because the layout has its own step.
+Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow", "Wide", "Own"))
+
+
+@by_type
+def step(how, layout, c, lo, hi):
+    """Return the interval of a string extended by the k-symbol c before it.
+
+    (lo, hi) is that of the string.
+    """
+
+
+@step.register(Narrow)
+def _step_narrow(how, layout, c, lo, hi):
+    return count(load_unit_narrow, layout, c, lo), count(load_unit_narrow, layout, c, hi)
+
+
+@step.register(Wide)
+def _step_wide(how, layout, c, lo, hi):
+    return count(load_unit, layout, c, lo), count(load_unit, layout, c, hi)
+
+
+@step.register(Own)
+def _step_own(how, layout, c, lo, hi):
+    return extend(layout, c, lo, hi)
+
+
+@inlined
+def count(load, layout, c, i):
+    """Return C[c] + Occ(c, i), from all units of the entry."""
+    word, offset, surplus = address(layout, c, i)
+    total = np.uint32(-surplus)
+    for unit in range(units(layout)):
+        a, b = load(layout.entries, word + 2 * unit)
+        total = np.uint32(total + share(layout, np.int32(unit), a, b, c, np.int32(offset)))
+    return np.int64(total)
+
+
+@kernel
+def alone_kernel(how, query, patterns, intervals):
+    """Fill ``intervals`` (zeros) by backward search, one thread per pattern; ``how`` entries are loaded."""
+    i = thread_index()
+    if i < patterns.length.size and patterns.length[i] > 0:
+        lo, hi, to_come = start(query, patterns, i)
+        k, first, left = np.int32(query.layout.k), patterns.first[i], np.int32(to_come)
+        n_ahead, ahead = np.int32(0), np.uint64(0)
+        while left > 0 and lo < hi:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            lo, hi = step(how, query.layout, np.int64(c), lo, hi)
+        write(intervals, i, lo, hi)
+
+
+@partial(kernel, max_registers=64)  # so that all loads of an entry are in flight at once
+def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
+    """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
+    thread, own = thread_index(), thread_in_block()
+    i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
+    end, other, left, first, searching = begin_end(query, patterns, i, own)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
+    while any_lane(searching):
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            end = np.uint32(count(load_unit, query.layout, np.int64(c), np.int64(end)))
+            ends[own] = end
+        sync_warp()
+        if searching:
+            other = ends[own ^ 1]
+            searching = left > 0 and end != other
+        sync_warp()
+    if not is_odd(own) and i < patterns.length.size:
+        write(intervals, i, end, other)
+
+
+@kernel
+def find_kernel(query, patterns, intervals):
+    """Fill ``intervals`` (zeros) by seed and verify, one thread per pattern."""
+    i = thread_index()
+    if i < patterns.length.size and patterns.length[i] > 0:
+        lo, hi = find(query, patterns, i)
+        write(intervals, i, lo, hi)

@@ -1,1 +1,0 @@
-"""Tables of reads per contig, group, or combination of groups."""

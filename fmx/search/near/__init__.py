@@ -1,1 +1,0 @@
-"""Near matches: occurrences with up to two mismatches."""

@@ -1,1 +1,0 @@
-"""Pairs of reads: proper pairs and hits of single mates."""
