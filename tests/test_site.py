@@ -1,34 +1,15 @@
-"""The site of the documents: built strictly, complete; links lead somewhere, and nothing is fetched."""
+"""The site of the documents: built strictly, so that links lead somewhere; complete; nothing is fetched."""
 
 import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT
 
 import fmx
 from fmx.cli import main
-
-
-class Page(HTMLParser):
-    """``ids`` of a page, ``links`` out of it, ``fetched``: what a browser loads to show it."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.links, self.fetched = set(), [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.ids.add(given.get("id"))
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"])
-        elif tag in ("img", "script", "link") and (source := given.get("src") or given.get("href")):
-            self.fetched.append(source)
 
 
 @pytest.fixture(scope="module")
@@ -43,28 +24,13 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def pages(site):
-    """{path: Page} of all pages but the one for what is not found."""
-    return {path: Page(path.read_text()) for path in site.rglob("*.html") if path.name != "404.html"}
-
-
-def test_every_link_of_the_site_leads_somewhere(site, pages):
+def test_nothing_is_fetched_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
     assert len(pages) > 25
-    for path, page in pages.items():
-        for link in (*page.links, *page.fetched):
-            parts = urlsplit(link)
-            if parts.scheme:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            target = target / "index.html" if target.is_dir() else target
-            assert target.exists(), (path.relative_to(site), link)
-            if parts.fragment and target in pages and parts.fragment != "__skip":
-                assert unquote(parts.fragment) in pages[target].ids, (path.relative_to(site), link)
-
-
-def test_nothing_is_fetched_from_elsewhere(pages):
-    assert [link for page in pages.values() for link in page.fetched if urlsplit(link).netloc] == []
+    for path in pages:
+        assert not re.findall(
+            r"<(?:img|script|link)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//", path.read_text()
+        ), path
 
 
 def test_every_command_and_every_name_of_the_library_has_its_section(site):
