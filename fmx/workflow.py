@@ -28,10 +28,10 @@ from .input import ReadFiles, ReadPath, paths_of
 from .input.read_range import InputRange, InputShare, wanted_range
 from .machines.places import CPU, Device, is_large
 from .machines.progress import Progress, Watch
-from .output import module_of
+from .output import PLAIN, module_of
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import Run, container
+from .output.run import Run
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.find import least_bases
@@ -141,9 +141,10 @@ def write_hits(
     wall = progress.wall
     if watch:
         watch.begin(wall, [mapper.session] if mapper.session else [])
-    form = container(output.records, reference)
+    make = getattr(module_of(output.kind), "container", None)
+    container = make(reference, output.records) if make else PLAIN
     size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
-    with run.opened(output, head, writer.end(), form, options.n_threads):
+    with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
         share = InputShare(files if run.is_whole else ())
         inputs = InputRange(paths, size, n_threads, wanted_range(options.skip, options.first))
         if options.collapse:
@@ -153,13 +154,13 @@ def write_hits(
             source = run.plan(inputs)
             source = share.of_pairs(source) if options.pairing else share.of(source)
             progress.follow(share)
-        sink = wall.written(run)
+        sink = wall.written(outputs)
         with wall.spending("mapping"):
             summary = map_spans(mapper, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
         tables, sums = _tables(tally, screen, output, summary, reference.groups)
         facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
-        run.note(summary, tables, facts, sums)
+        outputs.finish(summary, tables, facts, sums)
     return summary
 
 
@@ -219,7 +220,7 @@ def make_writer(
         named = replace(records, groups=replace(groups, name=name))
         writer, head = module_of(records.kind).open_hits(reference, named, header)
         writer.allow(records.mismatches)
-        writer.takers = tuple(output.takers().values())
+        writer.reads_files = tuple(output.reads_files.values())
         if not for_mates:
             return writer, head
         from .output.mate_writer import MateWriter

@@ -11,6 +11,9 @@ from fmx.index.reference import find_block
 from fmx.input import reads
 from fmx.input.chunks import literal_fasta
 from fmx.input.spans import read_chunks
+from fmx.output import PLAIN
+from fmx.output.run import Run
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search import hits
 from fmx.search.engines import cpu
 from fmx.search.find import make_query
@@ -115,3 +118,8 @@ def _expect(contigs, sequences) -> Answer:
 def load(path, way):
     """Open an index for seed and verify ("verify") or for backward search over a layout (its name)."""
     return index.load(path, method="verify") if way == "verify" else index.load(path, str(way))
+
+
+def opened_output(path, container=PLAIN):
+    """What takes the pieces of an output at a path."""
+    return Run().opened(SearchOutput(RecordOutput(str(path))), container=container, n_threads=2)

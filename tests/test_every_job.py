@@ -14,6 +14,7 @@ from fmx.cli import dispatch
 from fmx.jobs import IndexChoice
 from fmx.jobs import run as jobs_run
 from fmx.jobs.search import ReadInput, SearchJob
+from fmx.jobs.shard import ShardRun
 from fmx.output.search_output import RecordOutput, SearchOutput
 
 PROGRAM = """
@@ -111,9 +112,9 @@ def test_a_program_does_a_job_and_parts_of_it(command, index_of, inputs):
     index, reads = IndexChoice((str(index_of(CONTIGS)),)), ReadInput((str(inputs / "few.fq"),))
     job = SearchJob(index, reads, output=SearchOutput(RecordOutput(str(inputs / "all.sam"))))
     whole = jobs_run.run(job)
-    parts = [jobs_run.run(job, part=jobs_run.Part(number, 3, str(inputs / "parts"))) for number in (1, 2, 3)]
+    parts = [jobs_run.run(job, shard=ShardRun(number, 3, str(inputs / "parts"))) for number in (1, 2, 3)]
     assert sum(part.reads for part in parts) == whole.reads == 60
-    assert jobs_run.run(job, part=jobs_run.Part(2, 3, str(inputs / "parts"))) is None
+    assert jobs_run.run(job, shard=ShardRun(2, 3, str(inputs / "parts"))) is None
     assert command("merge", inputs / "parts", "-q", "-o", inputs / "merged.sam").code == 0
     assert body_of(inputs / "merged.sam") == body_of(inputs / "all.sam")
 

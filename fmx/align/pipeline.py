@@ -29,9 +29,9 @@ from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress, RunCounts
-from ..output import module_of
+from ..output import PLAIN, Container, module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
-from ..output.run import PLAIN, Container, Run
+from ..output.run import Run
 from ..report.facts import JobOutput
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
@@ -202,8 +202,8 @@ def align(
         container: Container = PLAIN  # what the results of chunks become
         if output.values:
             container = SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
-        file = stack.enter_context(run.opened(output, head, container=container))
-        sink = wall.written(file)
+        outputs = stack.enter_context(run.opened(output, head, container=container))
+        sink = wall.written(outputs)
         wall.turn_to("aligning")
         done = checkpoint.done if checkpoint else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
@@ -217,7 +217,7 @@ def align(
                 n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
         selves = sum(last - first for first, last in chunks) if job.diagonal else 0
         summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines, selves)
-        run.note(summary)
+        outputs.finish(summary)
         wall.turn_to("writing")
     return summary
 

@@ -16,7 +16,7 @@ import click
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
 from ..jobs import Cache, Job, Resources
-from ..jobs.run import Part, run
+from ..jobs.run import run
 from ..machines.progress import Progress
 from .options import find_indexes, plain
 
@@ -53,9 +53,13 @@ def do(
                 raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
             on_cluster(job, resources, progress, address, args.scheduler_file, place)
         else:
-            number, count = args.shard or (1, 1)
-            part = Part(number, count, str(job.output.path), options=_options()) if args.shard else None
-            run(job, resources, progress, part, cache)
+            shard = None
+            if args.shard:
+                from ..jobs.shard import ShardRun
+
+                number, count = args.shard
+                shard = ShardRun(number, count, str(job.output.path), options=_options())
+            run(job, resources, progress, shard, cache)
 
 
 def resources_of(args: SimpleNamespace, n_gpus: int = 1) -> Resources:

@@ -17,8 +17,8 @@ from ..input.streams import named_output
 from ..jobs import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards
 from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
-from ..jobs.run import Part
 from ..jobs.run import run as run_job
+from ..jobs.shard import ShardRun
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
 from ..system.files import lock_new
@@ -194,7 +194,7 @@ def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tupl
     suitable.
     """
     keep_freed()
-    cache, part, engine = cache_for((job, resources, run)), Part(*shard, folder, run), resources.engine
+    cache, engine = cache_for((job, resources, run)), resources.engine
     if engine == "auto" and isinstance(job, IndexedJob):
         engine = "cpu"
     numbers = _gpus_for(resources) if engine != "cpu" else []
@@ -205,14 +205,20 @@ def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tupl
                 threads=max(1, n_threads_here() // len(numbers)),
             )  # fmt: skip
             try:
-                run_job(job, on_gpu, Progress(quiet=True), part, cache)
-                return part.number
+                run_job(job, on_gpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
+                return shard[0]
             except DeviceError:
                 if engine != "auto":
                     raise
                 _gpus.unfit.add(number)
-    run_job(job, replace(resources, engine="cpu", threads=1), Progress(quiet=True), part, cache)
-    return part.number
+    run_job(
+        job,
+        replace(resources, engine="cpu", threads=1),
+        Progress(quiet=True),
+        ShardRun(*shard, folder, run),
+        cache,
+    )
+    return shard[0]
 
 
 def _gpus_for(resources: Resources) -> list[int]:

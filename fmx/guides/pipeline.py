@@ -187,12 +187,14 @@ def count(
     """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: where
     it is written."""
     wall, watch = progress.wall, _watch(output, progress)
-    with run.opened(output) as sink:
+    with run.opened(output) as outputs:
         with wall.spending("counting"):
             seen = count_all(counter, samples, progress, watch.clock)
         wall.turn_to("writing")
-        sink.write(seen.table(output.kind))
-        run.note(None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None)
+        outputs.write(seen.table(output.kind))
+        outputs.finish(
+            None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None
+        )
     tell_samples(seen, progress, counter.options)
     return counted(seen)
 
@@ -272,14 +274,14 @@ def count_shard(
 ) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of samples, and store the counts in it."""
     watch = _watch(output, progress)
-    with shard.opened(output) as sink:
+    with shard.opened(output) as outputs:
         inputs = ShardInputs(samples, shard, counter)
         with progress.wall.spending("counting"):
             found = count_samples(counter, inputs, len(samples), progress, watch.clock)
         seen = _seen(counter, samples, found)
-        sink.write(pack(seen, inputs.n_reads()))
+        outputs.write(pack(seen, inputs.n_reads()))
         summary = counted(seen)
-        shard.note(summary, facts=partial(watch.facts, PLACES, seen) if output.report else None)
+        outputs.finish(summary, facts=partial(watch.facts, PLACES, seen) if output.report else None)
     n, things = summary.seen()
     if not n:
         progress.warn(shard.why_empty(things))

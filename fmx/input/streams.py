@@ -8,7 +8,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from isal import igzip
@@ -21,6 +21,8 @@ from ..system.process import tell
 from .dna import LETTERS
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from . import ReadPath
     from .alignments import Alignments
 
@@ -215,27 +217,83 @@ def is_wrapped(head: bytes) -> bool:
     return False
 
 
-@contextmanager
-def whole_output(path: str) -> Iterator[BinaryIO]:
-    """Open a binary file at ``path`` ('-' is standard output) that appears only when the work has succeeded.
+class OutputFile:
+    """An open file, which appears whole at ``path`` with ``commit``; ``file``: the open binary file.
 
-    Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
+    Devices, pipes and '-' (standard output) are written directly, and so are files ``in_folder``, a draft
+    already.  With ``has_thread``, a thread writes one piece at a time to a file that is not written directly,
+    and its errors are raised later.  ``stack`` closes the file; a draft without ``commit`` is removed.
+    ``replaced``: suffixes of older files, such as an index, that ``commit`` removes.  Raises OutputError.
     """
-    with named_output(path):
-        if path == STANDARD:
-            widen(sys.stdout.buffer)
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-            return
-        if is_special(path):
-            descriptor = descriptor_of(path)
-            with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
-                widen(file)
-                yield file
-            return
-        with DraftFile(path) as draft:
-            yield draft.file
-            draft.commit()
+
+    def __init__(
+        self, path: str, stack: ExitStack, has_thread: bool = False, in_folder: bool = False
+    ) -> None:
+        self.path, self._stack, self._pool = path, stack, None
+        self._drafts: list[DraftFile] = []
+        self._last: Future[None] | None = None
+        self.replaced: tuple[str, ...] = ()
+        with named_output(path):
+            if path == STANDARD:
+                self.file: BinaryIO = sys.stdout.buffer
+            elif in_folder or is_special(path):
+                descriptor = None if in_folder else descriptor_of(path)
+                place = path if descriptor is None else os.dup(descriptor)
+                self.file = open(place, "xb" if in_folder else "wb")  # noqa: SIM115
+                stack.callback(self._close)
+            else:
+                self._drafts.append(stack.enter_context(DraftFile(path)))
+                self.file = self._drafts[0].file
+        if not (self._drafts or in_folder):
+            widen(self.file)
+        elif has_thread:
+            from concurrent.futures import ThreadPoolExecutor  # not needed without files of reads
+
+            self._pool = stack.enter_context(ThreadPoolExecutor(1))
+
+    def _close(self) -> None:
+        with suppress(OSError):  # data that a full device did not accept
+            self.file.close()
+
+    @property
+    def draft(self) -> str | None:
+        """Path of the draft; None if the file is written directly."""
+        return str(self._drafts[0].path) if self._drafts else None
+
+    def companion(self, suffix: str) -> str:
+        """Return the path of a draft that appears with the file, under its name with a suffix."""
+        self._drafts.append(self._stack.enter_context(DraftFile(f"{self._drafts[0].final}{suffix}")))
+        return str(self._drafts[-1].path)
+
+    def write(self, piece: Any) -> None:
+        """Write bytes, or have the thread write them."""
+        if not self._pool:
+            return self._put(piece)
+        if self._last:
+            self._last.result()
+        self._last = self._pool.submit(self._put, piece)
+
+    def _put(self, piece: Any) -> None:
+        with named_output(self.path):
+            self.file.write(piece)
+
+    def complete(self) -> None:
+        """Wait until all pieces have been written, a draft to disk."""
+        if self._last:
+            self._last.result()
+        with named_output(self.path):
+            self.file.flush()
+            for draft in self._drafts:
+                draft.complete()
+
+    def commit(self) -> None:
+        """Rename the complete drafts to their final names."""
+        with named_output(self.path):
+            for suffix in self.replaced:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{self._drafts[0].final}{suffix}")
+            for draft in self._drafts:
+                draft.commit(is_complete=True)
 
 
 def is_special(path: str) -> bool:

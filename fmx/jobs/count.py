@@ -25,7 +25,7 @@ from ..machines.progress import Progress
 from ..output.run import Run
 from ..system.files import PLACE
 from . import Context, Job, say_run
-from .identity import identity
+from .identity import OUTPUT, identity
 
 if TYPE_CHECKING:
     from .identity import Manifest
@@ -84,19 +84,23 @@ def add_up(
 
     ``job``: supplies the file names as the user gave them; without it, as the shards stored them.
     """
-    from .merge import facts_of, outputs_of
+    from .merge import facts_of, whole
 
     merged: list = []
-    run = Run()
-    with run.opened(output):
-        result = unpack(outputs_of(folder, shards, merged))
+
+    def counts_of(shard: "Manifest") -> bytes:
+        merged.append(shard)
+        return whole(folder, shard, OUTPUT)
+
+    with Run().opened(output) as outputs:
+        result = unpack(map(counts_of, shards))
         if job:
             library = replace(result.library, path=", ".join(job.libraries))
             result = replace(result, library=library, samples=list(job.samples))
-        run.write(result.table(output.kind))
+        outputs.write(result.table(output.kind))
         if report := output.report:
             wall = progress.wall if job else None
-            run.note(None, facts=lambda: facts_of(folder, merged, report, wall) | result.details())
+            outputs.finish(None, facts=lambda: facts_of(folder, merged, report, wall) | result.details())
     counting = CountOptions(**merged[0].run["options"]["counting"])
     looked = tuple(GuideWindow(**each) for each in merged[0].run["options"]["counting"]["looked"])
     tell_samples(result, progress, replace(counting, looked=looked))

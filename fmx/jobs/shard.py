@@ -3,29 +3,38 @@
 The folder appears complete, with its manifest, or not at all; a complete shard is not run again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+import os
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, OutputError, cannot_write
+from ..errors import ClusterError, InputError, OutputError, cannot_write
 from ..input import paths_of, spans
 from ..input.read_range import InputRange
 from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
-from ..output.run import PLAIN, Container, Run, as_fields
-from ..output.search_output import Taker
-from ..report.facts import JobOutput
+from ..output import PLAIN, Container, as_fields
+from ..output.run import Output, Run
+from ..output.search_output import ReadsFile
 from ..system.files import DraftFolder
 from ..system.process import available_cores
-from . import Cache
-from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, checksum, differing, name_of, read_manifest
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from . import Cache, Context, Job
+from .identity import (
+    MANIFEST,
+    OUTPUT,
+    REPORT,
+    TABLES,
+    Manifest,
+    checksum,
+    differing,
+    name_of,
+    read_manifest,
+    unlike,
+)
 
 
 class ShardOutput(NamedTuple):
@@ -33,57 +42,55 @@ class ShardOutput(NamedTuple):
 
     path: str
     tables: dict[str, str]
-    reads: dict[str, Taker]
+    reads_files: dict[str, ReadsFile]
     reports: tuple[str, ...]
-
-    def takers(self) -> dict[str, Taker]:
-        """Return the files of reads."""
-        return self.reads
-
-    @classmethod
-    def of(cls, output: JobOutput, folder: Path) -> "ShardOutput":
-        """Return the files in a folder."""
-        tables = {option: str(folder / TABLES[option]) for option in output.tables}
-        reads = {str(folder / taker.name): taker for taker in output.takers().values()}
-        return cls(str(folder / OUTPUT), tables, reads, (str(folder / REPORT),) if output.report else ())
 
 
 class ShardRun(Run):
-    """Shard (number, count) of a run, written into ``folder``; ``run``: its identity; ``wall``: a Wall.
+    """The run of shard ``number``, from 1, of ``count``, which writes into a folder in ``folder``.
 
-    ``cache``: shared with other shards of this process, or None; ``is_lasting``: call fsync on the files,
-    which shards that are merged at once do not need. ``options``: {option: value} of the command, or None.
+    ``client``: the identity of the run as the client of a cluster sees it, or None; ``options``: {option:
+    value} of the command, or None.
     """
 
     is_whole = False
 
     def __init__(
-        self, folder: str | Path, shard: tuple[int, int], run: dict, wall: Wall,
-        cache: Cache | None = None, is_lasting: bool = True, options: dict | None = None,
-    ) -> None:  # fmt: skip
-        self._folder, self._shard, self._run, self.n_shards = Path(folder), Shard(*shard), run, shard[1]
-        self._wall, self._cache, self._is_lasting, self._options = wall, cache, is_lasting, options or {}
-        self._place = self._folder / name_of(*self._shard)
+        self, number: int, count: int, folder: str, client: dict | None = None, options: dict | None = None
+    ) -> None:
+        self._shard, self.n_shards, self.client, self._options = Shard(number, count), count, client, options
+        self._folder, self._place = Path(folder), Path(folder) / name_of(number, count)
+        self._run, self._wall = {}, Wall()  # type: tuple[dict, Wall]
+        self._cache: Cache | None = None
         self._plan: ShardPlan | None = None
         self._is_empty = False
-        self._summary: dict = {}
-        self._sums: dict = {}
 
     def __str__(self) -> str:
         return f"shard {self._shard} in {self._folder}"
 
-    def is_done(self) -> bool:
-        """Whether the shard is complete, by the sizes of its files.  Raises OutputError if of another run."""
+    def begin(self, job: Job, opened: Any, context: Context) -> bool:
+        """Begin the shard of a job, opened as ``opened``; return False if it is complete already.
+
+        It is complete by the sizes of its files.  Raises OutputError if it is of another run, ClusterError if
+        the inputs differ from the client's.
+        """
+        self._run, self._wall = job.identity(opened), context.progress.wall
+        if self.client is not None:
+            if self._run != self.client:  # on a worker that joined after the check
+                differs = unlike(self._run, self.client, job.index_paths)
+                differs = differs or "its inputs differ from the client's"
+                raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
+            self._cache = context.cache
         if not self._place.exists():
-            return False
+            return True
         manifest = read_manifest(self._place)
-        if differs := differing(manifest, self._run, self._options, ("there", "here")):
+        if differs := differing(manifest, self._run, self._options or {}, ("there", "here")):
             raise OutputError(
                 f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
                 "or choose another folder"
             )
         files = {self._place / name: size for name, (size, _) in manifest.files.items()}
-        return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
+        return not all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
     def why_empty(self, what: str) -> str:
         """Return why the shard has no reads, or no ``what``."""
@@ -112,9 +119,6 @@ class ShardRun(Run):
         """Return the result of ``make()``, shared by all shards of the run in this process."""
         return self._cache.shared(key, make) if self._cache else make()
 
-    def _open(self, path: str) -> BinaryIO:
-        return open(path, "xb")  # in a draft already
-
     @contextmanager
     def opened(
         self,
@@ -123,21 +127,26 @@ class ShardRun(Run):
         end: bytes = b"",
         container: Container = PLAIN,
         n_threads: int = 1,
-    ) -> Iterator["ShardRun"]:
+    ) -> Iterator[Output]:
         """Open the files of the shard, the main one as ``container.part``."""
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
-                files = ShardOutput.of(output, draft.path)
-                with super().opened(files, head, end, container.part, n_threads):
+                files = ShardOutput(
+                    str(draft.path / OUTPUT),
+                    {option: str(draft.path / TABLES[option]) for option in output.tables},
+                    {str(draft.path / file.name): file for file in output.reads_files.values()},
+                    (str(draft.path / REPORT),) if output.report else (),
+                )
+                with super().opened(files, head, end, container.part, n_threads) as outputs:
                     try:
-                        yield self
+                        yield outputs
                     except InputError as error:
                         renumbered = self._plan.renumbered(error) if self._plan else error
                         if renumbered is error:  # an error that is its own cause has no end
                             raise
                         raise renumbered from error
-                plan = self._plan
+                plan, numbers = self._plan, asdict(outputs.summary) if outputs.summary else {}
                 manifest = Manifest(
                     self._run, *self._shard,
                     begin=list(plan.begin) if plan and plan.begin else None,
@@ -145,23 +154,12 @@ class ShardRun(Run):
                     is_empty=plan.is_empty if plan else self._is_empty,
                     around=(len(head), len(end)), container=as_fields(container),
                     files={path.name: checksum(path) for path in draft.path.iterdir()},
-                    seconds=round(self._wall.over(), 3), summary=self._summary, sums=self._sums,
-                    options=self._options,
+                    seconds=round(self._wall.over(), 3),
+                    summary={name: int(n) for name, n in numbers.items() if isinstance(n, int | np.integer)},
+                    sums=outputs.sums, options=self._options or {},
                 )  # fmt: skip
                 (draft.path / MANIFEST).write_text(manifest.to_json())
-                draft.commit(self._is_lasting)
-
-    def note(
-        self,
-        summary: "DataclassInstance | None",
-        tables: Mapping[str, bytes] | None = None,
-        facts: Callable[[], dict] | None = None,
-        sums: dict | None = None,
-    ) -> None:
-        super().note(summary, tables, facts)
-        numbers = asdict(summary) if summary else {}
-        self._summary = {name: int(n) for name, n in numbers.items() if isinstance(n, int | np.integer)}
-        self._sums = sums or {}
+                draft.commit(is_lasting=self.client is None)  # shards of a cluster are merged at once
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class RowWriter(BatchWriter):
     def __init__(self, dtype: np.dtype, blocks: Blocks, with_names: bool) -> None:
         super().__init__()
         self.dtype, self.with_names, self._blocks = dtype, with_names, blocks
-        self.takers = (Names,) if with_names else ()  # mappers call split() if there are takers
+        self.reads_files = (Names,) if with_names else ()  # mappers call split() if there are reads_files
 
     def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[RowPiece]:
         """Yield the names of reads or pairs."""

@@ -96,16 +96,16 @@ def find(
     wall = progress.wall
     if watch:
         watch.begin(wall, [session] if session else [])
-    with run.opened(output, head):
+    with run.opened(output, head) as outputs:
         share = InputShare(paths if run.is_whole else ())
         source = share.of(run.plan(InputRange(paths, finder.task_size, finder.options.n_threads)))
         progress.follow(share)
-        sink = wall.written(run)
+        sink = wall.written(outputs)
         with wall.spending("matching"):
             summary = find_all(finder, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
         place = str(session or "the CPU")
-        run.note(summary, facts=partial(_facts, watch, place, summary) if watch else None)
+        outputs.finish(summary, facts=partial(_facts, watch, place, summary) if watch else None)
     return summary
 
 

@@ -12,14 +12,16 @@ queries that are matched; ``names``, ``lengths``: those of queries and of target
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ..input.streams import OutputFile
 
 
 class Format(NamedTuple):
@@ -54,24 +56,25 @@ def module_of(kind: str) -> ModuleType:
     return import_module(FORMATS[kind].module)
 
 
-class Aside(NamedTuple):
-    """A ``piece`` of output, bytes or uint8[n], for the additional file number ``place``."""
+class ReadsPiece(NamedTuple):
+    """A piece of the file of reads ``number``: ``data``, bytes or uint8[n]."""
 
-    piece: "bytes | np.ndarray"
-    place: int
+    data: "bytes | np.ndarray"
+    number: int
 
     @property
     def nbytes(self) -> int:
-        return len(self.piece)
+        return len(self.data)
 
 
 @dataclass(frozen=True)
 class Container:
-    """How the pieces of an output become a file: one after another, unchanged.
+    """How the pieces of an output become a file; this one: one after another, unchanged.
 
     The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  To
-    add one, write a frozen dataclass of JSON types, which shards store, let ``container`` choose it, and name
-    its module in CONTAINERS; tests/test_every_output.py tests all of them.
+    add one, write a frozen dataclass of JSON types, which shards store, with its module in CONTAINERS, and a
+    function ``container(reference, output)`` in the module of the format; tests/test_every_output.py tests
+    all of them.
     """
 
     @property
@@ -79,11 +82,9 @@ class Container:
         """How a shard stores its pieces."""
         return PLAIN
 
-    def opened(self, path: str, n_threads: int) -> AbstractContextManager[Any]:
-        """Open what takes pieces with ``write``; they appear at ``path`` at the end.  Raises OutputError."""
-        from ..input.streams import whole_output  # not for help
-
-        return whole_output(path)
+    def opened(self, file: "OutputFile", n_threads: int) -> AbstractContextManager[Any]:
+        """Open what writes pieces to a file that was just opened.  Raises OutputError."""
+        return nullcontext(file)
 
     def pieces(self, path: str) -> Iterator[bytes]:
         """Yield the pieces of a file, which need not be those that were written, but make the same file.
@@ -94,3 +95,20 @@ class Container:
 
 
 PLAIN = Container()
+CONTAINERS = {
+    "Container": "fmx.output", "Samtools": "fmx.output.formats.bam",
+    "ParquetTable": "fmx.output.formats.parquet", "SparseMatrix": "fmx.output.formats.matrix",
+    "SquareMatrix": "fmx.output.formats.matrix",
+}  # fmt: skip
+
+
+def as_fields(container: Container) -> dict:
+    """Return a Container as JSON types."""
+    return {"container": type(container).__name__, **asdict(container)}
+
+
+def container_of(fields: dict) -> Container:
+    """Return the Container of as_fields.  Raises KeyError, TypeError if the fields are wrong."""
+    name = fields["container"]
+    values = {key: value for key, value in fields.items() if key != "container"}
+    return getattr(import_module(CONTAINERS[name]), name)(**values)

@@ -42,12 +42,14 @@ class RecordWriter(OutputWriter, FormatsHits, Protocol):
 
 
 class BatchWriter:
-    """Base of RecordWriters whose pieces are not reused, and that write nothing at the end.  ``takers``: of
-    reads.py, if unchanged reads are written as well; ``comments``: whether they have SAM tags to be copied.
+    """Base of RecordWriters whose pieces are not reused, and that write nothing at the end.
+
+    ``reads_files``: for unchanged reads (search_output.py); ``comments``: whether reads have SAM tags to be
+    copied.
     """
 
     on_gpu = False
-    takers: tuple = ()
+    reads_files: tuple = ()
     comments = False
 
     def __init__(self, is_sam: bool = False) -> None:
@@ -58,9 +60,9 @@ class BatchWriter:
 
     def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
         """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
-        from .reads import split  # not needed without takers
+        from .reads import split  # not needed without reads_files
 
-        return split(self.takers, batches, is_hit)
+        return split(self.reads_files, batches, is_hit)
 
     def of(self, span: "SpanLike") -> Self:
         """Return the writer for the reads of a span: this one."""
@@ -200,7 +202,11 @@ class Writers:
 
     def __init__(self, of_path: dict) -> None:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
-        self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
+        self.is_sam, self.reads_files, self.end = (
+            self._all[0].is_sam,
+            self._all[0].reads_files,
+            self._all[0].end,
+        )
         self.on_gpu, self.comments = self._all[0].on_gpu, self._all[0].comments
 
     def of(self, span: "SpanLike") -> HitWriter:

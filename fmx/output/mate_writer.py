@@ -25,7 +25,7 @@ class MateWriter:
         self._writer, self._widest = writer, widest(writer.form, changes)
         self.on_gpu, self.comments = writer.on_gpu, writer.comments
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
-        self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
+        self.split, self.reads_files, self.owns = writer.split, writer.reads_files, writer.owns
         self.refusals = writer.refusals
 
     def of(self, span: "PairSpan") -> "MateWriter":

@@ -4,7 +4,7 @@ A FASTQ record is copied unchanged, a FASTA record with its sequence on one line
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,26 +12,28 @@ from ..codecs.bgzf import deflate
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..input.record import SPACE, TAB
-from . import Aside
+from . import ReadsPiece
 from .put import LINE
-from .search_output import Taker
+from .search_output import ReadsFile
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
 
-def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator[Any]:
-    """Yield an Aside for each Taker that takes at least one read, in order.
+def split(
+    files: tuple[ReadsFile, ...], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray
+) -> Iterator[ReadsPiece]:
+    """Yield a ReadsPiece for each ReadsFile that contains at least one of the reads, in order.
 
     ``batches``: one of untrimmed reads, or two of mates; ``is_hit`` bool[n_reads].
     """
-    for place, taker in enumerate(takers):
-        wanted = is_hit == taker.with_hit
+    for number, file in enumerate(files):
+        wanted = is_hit == file.with_hit
         if wanted.any():
-            own = batches[taker.mate - 1 :][:1] if taker.mate else batches
-            out = np.empty(sum(_room(batch, wanted) for batch in own), np.uint8)
-            out = out[: _copy(own[0], own[-1], len(own), wanted, out)]
-            yield Aside(deflate(out) if taker.is_gzip else out, place)
+            mates = batches[file.mate - 1 :][:1] if file.mate else batches
+            out = np.empty(sum(_room(batch, wanted) for batch in mates), np.uint8)
+            out = out[: _copy(mates[0], mates[-1], len(mates), wanted, out)]
+            yield ReadsPiece(deflate(out) if file.is_gzip else out, number)
 
 
 @inlined

@@ -53,10 +53,10 @@ class CountsOutput:
     by_group: bool = False
 
 
-class Taker(NamedTuple):
-    """Takes reads with a hit, or those without, to a file, which may be compressed.
+class ReadsFile(NamedTuple):
+    """What a file of unchanged reads contains: those ``with_hit``, or those without, perhaps compressed.
 
-    ``mate``: for pairs, take mates 1 or 2; 0 takes both in turn.
+    ``mate``: of pairs, mates 1 or 2; 0: both in turn.
     """
 
     with_hit: bool
@@ -95,10 +95,11 @@ class ReadsOutput:
     unmapped: str | None = field(default=None, metadata=PLACE)
     has_mates: bool = False
 
-    def takers(self) -> dict[str, Taker]:
-        """Return {path: Taker} of all files."""
+    @property
+    def files(self) -> dict[str, ReadsFile]:
+        """The ReadsFile of each path."""
         return {
-            path: Taker(hit, is_gzip(path), mate)
+            path: ReadsFile(hit, is_gzip(path), mate)
             for hit, whole in ((True, self.mapped), (False, self.unmapped))
             if whole
             for mate, path in (enumerate(of_mates(whole), 1) if self.has_mates else [(0, whole)])
@@ -141,8 +142,9 @@ class SearchOutput(JobOutput):
         counts = {"--counts": self.counts.path} if self.counts else {}
         return counts | ({"--screen": self.screen} if self.screen else {})
 
-    def takers(self) -> dict[str, Taker]:
-        return self.reads.takers()
+    @property
+    def reads_files(self) -> dict[str, ReadsFile]:
+        return self.reads.files
 
     def beside(self) -> dict:
         reads = {"--al": self.reads.mapped, "--un": self.reads.unmapped}

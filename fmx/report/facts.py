@@ -66,14 +66,15 @@ class JobOutput:
         """Paths of the tables beside the main output, by option."""
         return {}
 
-    def takers(self) -> dict[str, Any]:
-        """Return {path: output.search_output.Taker} of the files of reads."""
+    @property
+    def reads_files(self) -> dict[str, Any]:
+        """The files of reads: {path: output.search_output.ReadsFile}."""
         return {}
 
     @property
     def places(self) -> tuple[str | None, ...]:
         """All paths that are written."""
-        return self.path, *self.tables.values(), *self.takers(), *self.reports
+        return self.path, *self.tables.values(), *self.reads_files, *self.reports
 
     def beside(self) -> dict:
         """Return what each shard stores besides its part of the output, as {option: how}."""

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 class WritesHits(Protocol):
     """Interface of an output's writer. ``on_gpu``: whether a GPU can format its records.
 
-    ``takers``: what takes mapped and unmapped reads (output/reads.py); ``comments``: whether it copies the
-    SAM tags of reads.
+    ``reads_files``: the files of mapped and unmapped reads (output/search_output.py); ``comments``:
+    whether it copies the SAM tags of reads.
     """
 
     on_gpu: bool
-    takers: tuple
+    reads_files: tuple
     comments: bool
 
     def of(self, span: Any) -> "FormatsHits":

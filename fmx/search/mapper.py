@@ -115,7 +115,7 @@ class Mapper:
         emit: Callable[..., Any],
     ) -> None:  # fmt: skip
         """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit."""
-        if writer.takers:
+        if writer.reads_files:
             for piece in writer.split(batches, are_hits):
                 emit(piece)
 

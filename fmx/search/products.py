@@ -199,11 +199,11 @@ def amplify(
         return n
 
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with run.opened(output, writer.head_of(output.kind)) as sink:
-        found = run_ordered(items, [work] * mapper.options.n_threads, sink.write)
+    with run.opened(output, writer.head_of(output.kind)) as outputs:
+        found = run_ordered(items, [work] * mapper.options.n_threads, outputs.write)
         with progress.wall.spending("mapping"), closing(found) as parts:
             for n in parts:
                 n_found, n_products = n_found + sum(each > 0 for each in n), n_products + sum(n)
         summary = ProductSummary(len(pairs), n_found, n_products)
-        run.note(summary)
+        outputs.finish(summary)
     return summary

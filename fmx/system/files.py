@@ -107,10 +107,15 @@ class DraftFile(_Draft):
         with suppress(OSError):
             self.path.unlink()
 
-    def commit(self) -> None:
-        """Sync the data to disk and rename the file to its final name, replacing any file there."""
+    def complete(self) -> None:
+        """Sync the data to disk."""
         self.file.flush()
         os.fsync(self.file.fileno())
+
+    def commit(self, is_complete: bool = False) -> None:
+        """Complete the file, unless it is, and rename it to its final name, replacing any file there."""
+        if not is_complete:
+            self.complete()
         os.replace(self.path, self.final)
         sync_names(self.final.parent)
 

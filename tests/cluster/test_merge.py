@@ -13,11 +13,10 @@ import xxhash
 from fmx.codecs.readers import BGZF_END
 from fmx.errors import OutputError
 from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
-from fmx.jobs.merge import check_beside, in_order, manifests, merge, outputs_of
+from fmx.jobs.merge import check_beside, in_order, manifests, merge, whole
 from fmx.jobs.shard import ShardRun
-from fmx.machines.progress import Wall
 from fmx.mem.matching import MemSummary
-from fmx.output import PLAIN, Container, run
+from fmx.output import CONTAINERS, PLAIN, Container, as_fields
 from fmx.output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 
@@ -35,7 +34,7 @@ def made(folder, number, count=3, files=None, **fields) -> Manifest:
     listed = {name: [len(data), xxhash.xxh3_64(data).hexdigest()] for name, data in files.items()}
     given = {
         "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5),
-        "container": run.as_fields(PLAIN), "seconds": 1.0,
+        "container": as_fields(PLAIN), "seconds": 1.0,
     }  # fmt: skip
     shard = Manifest(number=number, count=count, files=listed, **{**given, **fields})
     (own / MANIFEST).write_text(shard.to_json())
@@ -43,9 +42,8 @@ def made(folder, number, count=3, files=None, **fields) -> Manifest:
 
 
 def test_sums_of_numpy_are_stored_in_the_manifest(tmp_path):
-    shard = ShardRun(tmp_path, (1, 1), RUN, Wall())
-    with shard.opened(SearchOutput()):
-        shard.note(MemSummary(np.int64(3), 150, np.int64(7), lengths=np.ones(4, np.int64)))
+    with ShardRun(1, 1, tmp_path).opened(SearchOutput()) as outputs:
+        outputs.finish(MemSummary(np.int64(3), 150, np.int64(7), lengths=np.ones(4, np.int64)))
     assert manifests(tmp_path)[0].summary == {"queries": 3, "bases": 150, "matches": 7}
 
 
@@ -181,12 +179,10 @@ def test_outputs_tables_and_reads_are_put_together(tmp_path):
     written = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads.gz")]
     assert written == [b"head 1\n" + LARGE + b"tail\n", (table % 3).encode(), b"a" + LARGE + BGZF_END]
     assert merge(tmp_path / "d", shards, to(None)) == shards  # nowhere
-    several = []
-    assert list(outputs_of(tmp_path / "d", shards, several))[1] == b"head 2\ntail\n"
-    assert several == shards
+    assert whole(tmp_path / "d", shards[1], OUTPUT) == b"head 2\ntail\n"
 
 
-def test_a_report_is_written_once_all_else_is(tmp_path):
+def test_nothing_appears_before_the_report_is_complete(tmp_path):
     facts = [
         {
             "started": f"2026-01-0{i}",
@@ -206,10 +202,11 @@ def test_a_report_is_written_once_all_else_is(tmp_path):
     output = to(out, report=Report((str(tmp_path / "r.json"),), {"command": "search"}))
     for over, seconds in ((wall, 9), (None, 3)):
         merge(tmp_path / "d", shards, output, over)
+        assert out.exists()
         found = json.loads((tmp_path / "r.json").read_text())
         assert [found[name] for name in ("command", "shards", "started")] == ["search", 2, "2026-01-01"]
         assert (found["counts"]["reads"], found["seconds"]["wall"]) == (3, seconds)
-    assert there == [True]
+    assert there == [False]
 
 
 @pytest.mark.parametrize("data", [b"body 3\n", b"head\nbody 2\ntail\n!", b"head\nbody 2\ntail", b""])
@@ -234,11 +231,10 @@ class Lines(Container):
         return self
 
     @contextmanager
-    def opened(self, path, n_threads):
+    def opened(self, file, n_threads):
         found = []
         yield SimpleNamespace(write=lambda piece: found.append(piece.decode()) if piece else None)
-        with open(path, "w") as file:
-            json.dump(found, file)
+        file.write(json.dumps(found).encode())
 
     def pieces(self, path):
         with open(path) as file:
@@ -246,10 +242,10 @@ class Lines(Container):
 
 
 def test_pieces_of_files_that_cannot_be_joined_stay_whole(tmp_path, monkeypatch):
-    monkeypatch.setitem(run.CONTAINERS, "Lines", __name__)
+    monkeypatch.setitem(CONTAINERS, "Lines", __name__)
     pieces = [["a", "0123" * 500_000, "b" * 9], [], ["c", "d"]]
     shards = [
-        made(tmp_path / "d", i, 3, {OUTPUT: json.dumps(own).encode()}, container=run.as_fields(Lines()),
+        made(tmp_path / "d", i, 3, {OUTPUT: json.dumps(own).encode()}, container=as_fields(Lines()),
              around=(0, 0))
         for i, own in enumerate(pieces, 1)
     ]  # fmt: skip

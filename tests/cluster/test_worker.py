@@ -109,11 +109,11 @@ def told(monkeypatch):
     """What shards were given, by a worker of three threads and two GPUs, of which the first will not do."""
     given, both = [], threading.Barrier(2)
 
-    def work(job, resources, progress, part, kept):
+    def work(job, resources, progress, shard, kept):
         assert resources.gpus == 1 or resources.engine == "cpu"  # the worker deals its GPUs out
         device = resources.device if resources.engine != "cpu" else None
         given.append((resources.engine, device))
-        if part.number < 3:  # two are there at the same time
+        if shard._shard.number < 3:  # two are there at the same time
             both.wait(30)
         if resources.engine == "cuda" and device == 0 and job == "weak":
             raise DeviceError("no room")

@@ -90,7 +90,7 @@ def test_long_contigs_get_the_index_that_holds_them(search, folder):
     given = [SimpleNamespace(lengths=[9, length]) for length in (2**29, 2**29 + 1)]
     kinds = [bam.container(reference, output) for reference in given]
     assert [kind.index for kind in kinds] == [".bai", ".csi"]
-    with kinds[1].opened("s.bam", 1) as file:
+    with cases.opened_output("s.bam", kinds[1]) as file:
         file.write(search("-o", "-", "--format", "bam").out)
     assert names(folder) == ["s.bam", "s.bam.csi"]
     assert len(lines("s.bam", GENOME[0][0])) > 40
@@ -107,7 +107,7 @@ def test_a_run_that_fails_leaves_what_was_there(search, folder):
 
 
 def test_samtools_says_what_is_wrong(search, folder):
-    to_sort = bam.Samtools("bam", ".bai", None).opened("s.bam", 1)
+    to_sort = cases.opened_output("s.bam", bam.Samtools("bam", ".bai", None))
     with pytest.raises(OutputError, match=r"^samtools could not write: [^\n]+$"), to_sort as file:
         file.write(b"no BAM")
     assert names(folder) == []
@@ -134,7 +134,7 @@ def test_the_reason_why_a_file_cannot_be_written_is_told(kind, index, search, fo
 
 
 def write(container, path, data):
-    with container.opened(path, 2) as file:
+    with cases.opened_output(path, container) as file:
         file.write(data)
 
 

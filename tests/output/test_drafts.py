@@ -196,7 +196,6 @@ INTERRUPTED = """
 import contextlib, itertools, os, signal, sys
 from fmx.index.disk import writer
 from fmx.jobs import shard
-from fmx.machines.progress import Wall
 from fmx.output.search_output import SearchOutput
 from fmx.system import files, process
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -204,7 +203,7 @@ opened = {
     "file": lambda: files.DraftFile("x"),
     "folder": lambda: files.DraftFolder("x"),
     "index": lambda: writer.IndexWriter("x"),
-    "shard": lambda: shard.ShardRun(".", (1, 2), {}, Wall()).opened(SearchOutput()),
+    "shard": lambda: shard.ShardRun(1, 2, ".").opened(SearchOutput()),
 }[sys.argv[1]]()
 watched = [module.__file__ for module in (contextlib, files, shard, writer)]
 def work():

@@ -13,6 +13,7 @@ import pytest
 from runs import MAIN, feed_until, started, wait_until
 
 from fmx.input import streams
+from fmx.system import files
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
@@ -131,7 +132,7 @@ def test_process_numbers_may_repeat(folder, monkeypatch):
     """Those of two containers that share storage do."""
     monkeypatch.setattr(os, "getpid", lambda: 7)
     (folder / ".x.7.partial").write_bytes(b"left by a killed run")
-    with streams.whole_output(folder / "x") as one, streams.whole_output(folder / "x") as two:
+    with cases.opened_output(folder / "x") as one, cases.opened_output(folder / "x") as two:
         for _ in range(3):
             one.write(b"1" * 100_000)
             two.write(b"2" * 100_000)
@@ -215,12 +216,26 @@ def test_a_disk_that_fails_at_the_end_is_told_and_leaves_nothing(call, indexed, 
     assert contents(indexed) == before
 
 
+@pytest.mark.parametrize("last", ["out.sam", "c.tsv", "al.fq", "un.gz", "r.json"])
+def test_no_output_appears_before_all_are_complete(last, indexed, command, monkeypatch):
+    def fail(draft):
+        if draft.final.name == last:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = contents(indexed)
+    monkeypatch.setattr(files.DraftFile, "complete", fail)
+    others = ["--counts", "c.tsv", "--al", "al.fq", "--un", "un.gz", "--report", "r.json"]
+    result = command("search", "-q", "q.fq", "-o", "out.sam", *others)
+    assert (result.code, result.err) == (1, f"fmx: error: {last}: cannot write: No space left on device\n")
+    assert contents(indexed) == before
+
+
 def test_data_are_on_disk_before_they_have_their_name(folder, monkeypatch):
     calls = []
     for name in ("fsync", "replace"):
         real = getattr(os, name)
         monkeypatch.setattr(os, name, lambda *a, name=name, real=real: calls.append(name) or real(*a))
-    with streams.whole_output(folder / "x") as file:
+    with cases.opened_output(folder / "x") as file:
         file.write(b"data")
     assert calls == ["fsync", "replace", "fsync"]
 
@@ -233,7 +248,7 @@ def test_counts_that_cannot_be_written_are_told_before_the_work(indexed, command
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux lets a pipe be widened")
-@pytest.mark.parametrize(("end", "opened"), [(0, streams.Source), (1, streams.whole_output)])
+@pytest.mark.parametrize(("end", "opened"), [(0, streams.Source), (1, cases.opened_output)])
 def test_pipes_hold_more(end, opened):
     with open("/proc/sys/fs/pipe-max-size") as file:
         most = min(1 << 20, int(file.read()))

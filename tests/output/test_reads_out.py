@@ -1,6 +1,5 @@
 """--al and --un: every read as it came, in one of the two, in order."""
 
-import contextlib
 import errno
 import gzip
 import io
@@ -13,8 +12,8 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import OutputError
 from fmx.index import fm_index
+from fmx.input import streams
 from fmx.input.reads import WHOLE, Trim
-from fmx.output import run
 from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -129,9 +128,12 @@ def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
         def write(self, piece):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    whole = run.whole_output
-    made = {"al": lambda: contextlib.nullcontext(Full())}
-    monkeypatch.setattr(run, "whole_output", lambda path: made.get(path, lambda: whole(path))())
+    def full(file):
+        file.file = Full() if file.path == "al" else file.file
+        return file
+
+    put = streams.OutputFile._put
+    monkeypatch.setattr(streams.OutputFile, "_put", lambda file, piece: put(full(file), piece))
     (folder / "r").write_bytes(cases.fastq(RECORDS))
     output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al", "un"))
     with pytest.raises(OutputError, match=r"^al: cannot write: No space left"):

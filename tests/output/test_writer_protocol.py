@@ -191,7 +191,7 @@ def test_writers_of_files_take_back_their_own_pieces(reference, monkeypatch):
     writers = Writers({"a.fq": one, "b.fq": two, "c.fq": one})
     for path, expected in (("a.fq", one), ("b.fq", two), ("c.fq", one), ("other", one)):
         assert writers.of(SimpleNamespace(path=path)) is expected
-    assert (writers.is_sam, writers.on_gpu, writers.takers, writers.end()) == (True, True, (), b"")
+    assert (writers.is_sam, writers.on_gpu, writers.reads_files, writers.end()) == (True, True, (), b"")
     for writer in (one, two):
         piece = writer.take(80)
         writers.written(piece[:7])

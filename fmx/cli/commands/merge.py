@@ -58,9 +58,8 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
     from ...machines.progress import Progress
-    from ...output import PLAIN
+    from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
-    from ...output.run import as_fields
     from ..dispatch import check_places, format_of, kind_of
     from .search import kinds_of_reads, outputs_of
 

@@ -8,7 +8,7 @@ import select
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -21,9 +21,9 @@ from ...compiler.primitives import at as element
 from ...errors import OutputError, UnsupportedError, installed
 from ...index.reference import contig_of, position_of_key
 from ...input import alignments
-from ...input.streams import STANDARD, descriptor_of, is_special, named_output
-from ...system.files import DraftFolder, sync_names, sync_tree
-from .. import Container, put
+from ...input.streams import STANDARD, OutputFile
+from ...system.files import DraftFolder
+from .. import PLAIN, Container, put
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,
@@ -260,10 +260,10 @@ def _put_read(out, at, batch, r, reverse):
 # BAM and CRAM through pysam's samtools, in a separate process: sorted and indexed, or as CRAM.
 #
 #     uncompressed records, or SAM with -C -> pipe -> samtools view, or sort (pieces of bounded memory in a
-#     folder next to it) -> output
+#     draft of a folder next to the output) -> output and its index, which are drafts
 #
-# The folder is a draft: it holds the output and its index until both are complete.  CRAM stores the bases of
-# reads (no_ref), so that it can be read without the reference, unless a FASTA file is given.
+# CRAM stores the bases of reads (no_ref), so that it can be read without the reference, unless a FASTA file
+# is given.
 
 MEMORY = 1 << 30  # bytes of records that all threads hold at a time
 LEAST = 32 << 20  # of these, per thread
@@ -287,60 +287,35 @@ class Samtools(Container):
     index: str | None
     fasta: str | None
 
-    def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
+    @contextmanager
+    def opened(self, file: OutputFile, n_threads: int) -> Iterator[BinaryIO]:
         """Open a file for SAM or BAM, compressed or not.  Raises OutputError."""
         with installed("pysam", alignments.PACKAGE, OutputError):
             import pysam  # noqa: F401
-        threads = ["-@", str(n_threads), "--no-PG"]
-        letters = []
+        options = ["-@", str(n_threads), "--no-PG"]
         if self.kind == "cram":
-            letters = ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
-        if not self.index:
-            kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
-            return _opened(["view", "-h", "-O", kind, *threads, *letters], None, path)
-        size = max(MEMORY // n_threads, LEAST)
-        return _opened(["sort", "-O", self.kind, "-m", str(size), *threads, *letters], self.index, path)
-
-
-@contextmanager
-def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[BinaryIO]:
-    """A binary file for BAM records, which samtools writes to ``path``, with an index if it is a file."""
-    with ExitStack() as stack, named_output(path):
-        if path == STANDARD or is_special(path):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fmx-"))
-            descriptor = 1 if path == STANDARD else descriptor_of(path)
-            target = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY)
-            stack.callback(os.close, target)
-            with _child([*arguments, *_sorting(arguments, folder), "-o", "-"], target, path) as sink:
-                yield sink
-            return
-        draft = stack.enter_context(DraftFolder(path))
-        made = f"{draft.path}/out"
-        options = [*arguments, *_sorting(arguments, draft.path)]
-        if index:
-            options += ["--write-index", "-o", f"{made}##idx##{made}{index}"]
-        else:
-            options += ["-o", made]
-        with _child(options, made, path) as sink:
-            yield sink
-        _put_in_place(draft, made, index)
-
-
-def _sorting(arguments: Sequence[str], folder: str | Path) -> list:
-    """Return the options of samtools sort for temporary files."""
-    return ["-T", f"{folder}/piece"] if arguments[0] == "sort" else []
-
-
-def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
-    """Rename the output and its index into place; indexes of an earlier file are removed first."""
-    sync_tree(draft.path)
-    for suffix in INDEXES:
-        with suppress(FileNotFoundError):
-            os.unlink(f"{draft.final}{suffix}")
-    os.replace(made, draft.final)
-    if index:
-        os.replace(f"{made}{index}", f"{draft.final}{index}")
-    sync_names(draft.final.parent)
+            options += ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
+        with ExitStack() as stack:
+            target: str | int = file.draft or os.dup(1 if file.path == STANDARD else file.file.fileno())
+            if isinstance(target, int):
+                stack.callback(os.close, target)
+            made = file.draft or "-"
+            if self.index:
+                options += ["-m", str(max(MEMORY // n_threads, LEAST))]
+                folder: str | Path = (
+                    stack.enter_context(DraftFolder(file.path)).path
+                    if file.draft
+                    else stack.enter_context(tempfile.TemporaryDirectory(prefix="fmx-"))
+                )
+                command = ["sort", "-O", self.kind, "-T", f"{folder}/piece", *options]
+                if file.draft:
+                    file.replaced = INDEXES
+                    made, command = f"{made}##idx##{file.companion(self.index)}", [*command, "--write-index"]
+            else:
+                kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
+                command = ["view", "-h", "-O", kind, *options]
+            with _child([*command, "-o", made], target, file.path) as pipe:
+                yield pipe
 
 
 @contextmanager
@@ -380,8 +355,10 @@ def _close(pipe: BinaryIO) -> None:
         pipe.close()
 
 
-def container(reference: "Reference", output: "RecordOutput") -> Samtools:
-    """Return the Samtools container of an output."""
+def container(reference: "Reference", output: "RecordOutput") -> Container:
+    """Return the container of an output: samtools, if it is needed."""
+    if not is_needed(output):
+        return PLAIN
     fasta = os.path.abspath(output.fasta) if output.fasta and output.kind == "cram" else None
     index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
     return Samtools(output.kind, index if output.sort else None, fasta)

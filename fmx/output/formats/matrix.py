@@ -11,20 +11,20 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import compiled
 from ...errors import UnsupportedError
 from ...index.reference import blocks_by_group, place_of
-from ...input.streams import whole_output
-from .. import Container, put
+from .. import PLAIN, Container, put
 from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
+    from ...input.streams import OutputFile
     from ...search.hits import Hits
     from ..search_output import RecordOutput
 
@@ -121,22 +121,17 @@ class SparseMatrix(Container):
         return self
 
     @contextmanager
-    def opened(self, path: str, n_threads: int) -> "Iterator[MatrixPieces]":
+    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[MatrixPieces]":
         """Collect packed Rows in order."""
-        with whole_output(path) as file:
-            pieces = MatrixPieces([])
-            yield pieces
-            self._write(file, [Rows.of(piece) for piece in pieces.held])
-
-    def _write(self, file: BinaryIO, held: list[Rows]) -> None:
-        nothing = np.empty(0, np.int64)
-        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *held]
+        pieces, nothing = MatrixPieces([]), np.empty(0, np.int64)
+        yield pieces
+        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *map(Rows.of, pieces.collected)]
         size, indices, data = (
             np.concatenate([getattr(each, name) for each in rows]) for name in Rows._fields[1:]
         )
         names = b"".join(each.names for each in rows).decode("latin-1").split("\n")[:-1]
         np.savez_compressed(
-            file,
+            file.file,
             allow_pickle=False,
             format=np.array(b"csr"),
             shape=np.array([size.size, len(self.groups)]),
@@ -155,17 +150,19 @@ class SparseMatrix(Container):
 
 
 class MatrixPieces(NamedTuple):
-    """Collects pieces in ``held``."""
+    """Collects pieces that are not empty."""
 
-    held: list
+    collected: list
 
     def write(self, piece: bytes) -> None:
         if len(piece):
-            self.held.append(piece)
+            self.collected.append(piece)
 
 
-def container(reference: "Reference", output: "RecordOutput") -> SparseMatrix:
-    """Return the container of an npz file."""
+def container(reference: "Reference", output: "RecordOutput") -> Container:
+    """Return the container of an Rtab or npz file."""
+    if output.kind == "rtab":
+        return PLAIN
     return SparseMatrix(list(reference.groups.names), output.matrix == "presence")  # type: ignore[union-attr]
 
 
@@ -193,7 +190,7 @@ class SquareMatrix(Container):
         return SquareRows(self.values)
 
     @contextmanager
-    def opened(self, path: str, n_threads: int) -> "Iterator[_Square]":
+    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[_Square]":
         """Collect the pieces."""
         shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
         try:
@@ -202,14 +199,10 @@ class SquareMatrix(Container):
             raise UnsupportedError(
                 f"a matrix of {shape[0]} x {shape[1]} does not fit into memory: write a table instead"
             ) from error
-        with whole_output(path) as file:
-            yield _Square(values, self.is_half)
-            self._write(file, values)
-
-    def _write(self, file: BinaryIO, values: np.ndarray) -> None:
+        yield _Square(values, self.is_half)
         if self.kind == "npz":
             names = {"queries": np.array(self.queries, str), "targets": np.array(self.targets, str)}
-            np.savez(file, allow_pickle=False, **names, values=_narrow(values))
+            np.savez(file.file, allow_pickle=False, **names, values=_narrow(values))
             return
         file.write(f"{len(self.queries)}\n".encode())
         for name, row in zip(self.queries, values.tolist(), strict=True):
@@ -224,18 +217,15 @@ class SquareRows(Container):
     values: str
 
     @contextmanager
-    def opened(self, path: str, n_threads: int) -> "Iterator[MatrixPieces]":
+    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[MatrixPieces]":
         """Collect the pieces."""
-        with whole_output(path) as file:
-            pieces = MatrixPieces([])
-            yield pieces
-            rows = {
-                "{}-{}".format(*np.frombuffer(piece, np.int64, 2)): np.frombuffer(
-                    piece, dtype_of(self.values), offset=16
-                )
-                for piece in pieces.held
-            }
-            np.savez(file, allow_pickle=False, **rows)
+        pieces, dtype = MatrixPieces([]), dtype_of(self.values)
+        yield pieces
+        rows = {
+            "{}-{}".format(*np.frombuffer(piece, np.int64, 2)): np.frombuffer(piece, dtype, offset=16)
+            for piece in pieces.collected
+        }
+        np.savez(file.file, allow_pickle=False, **rows)
 
     def pieces(self, path: str) -> Iterator[bytes]:
         with np.load(path, allow_pickle=False) as rows:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ...errors import OutputError, installed
-from ...input.streams import whole_output
 from .. import Container
 from ..columns import BinaryHits, columns_of, renumbered
 from ..hits import HitWriter
@@ -22,6 +21,7 @@ from .tsv import HITS, NEAR
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ...input.streams import OutputFile
     from .. import put
     from ..search_output import RecordOutput
 
@@ -48,7 +48,7 @@ def open_hits(
     reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
 ) -> tuple[HitWriter, bytes]:
     """Return (HitWriter, nothing)."""
-    encode = partial(_table_of, _schema(container(output).columns), reference.names)
+    encode = partial(_table_of, _schema(container(reference, output).columns), reference.names)
     return HitWriter(BinaryHits(*contigs_of(reference)), encode=encode), b""
 
 
@@ -93,13 +93,10 @@ class ParquetTable(Container):
         return self
 
     @contextmanager
-    def opened(self, path: str, n_threads: int) -> "Iterator[_Rows]":
+    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[_Rows]":
         """Write pieces as row groups."""
-        schema = _schema(self.columns)
-        with (
-            whole_output(path) as file,
-            pq.ParquetWriter(_Counted(file), schema, compression="zstd", store_schema=False) as writer,
-        ):
+        schema, counted = _schema(self.columns), _Counted(file.file)
+        with pq.ParquetWriter(counted, schema, compression="zstd", store_schema=False) as writer:
             rows = _Rows(writer)
             yield rows
             rows.end()
@@ -115,7 +112,7 @@ class ParquetTable(Container):
                 yield _stream(rows.cast(schema))
 
 
-def container(output: "RecordOutput") -> ParquetTable:
+def container(reference: "Reference", output: "RecordOutput") -> ParquetTable:
     """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 

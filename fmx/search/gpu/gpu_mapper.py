@@ -130,7 +130,7 @@ class GpuMapper(Mapper):
         if self._steps.is_fit(chunks):
             with self.timed("GPU"):
                 maker = self._maker_of(writer)
-                done = self._steps.map(stream, chunks, maker, writer.is_sam, bool(writer.takers))
+                done = self._steps.map(stream, chunks, maker, writer.is_sam, bool(writer.reads_files))
             if done is not None:
                 summary, records, are_hits = done
                 self._steps.check(span)
