@@ -164,7 +164,7 @@ def test_a_page_has_its_place_in_the_site():
         "tour.md",
         *(f"command-{name}.md" for name in fmx.list_commands(None)),
     }  # by docs/site/hooks.py
-    assert sorted(placed) == sorted(made | {path.name for path in PAGES if path.parent.name == "docs"})
+    assert sorted(placed) == sorted(made | {path.name for path in PAGES if path.parent == ROOT / "docs"})
 
 
 def glossary() -> list:
@@ -197,6 +197,12 @@ def test_the_readme_tells_the_speeds_of_the_tables():
 def test_the_figure_of_speeds_is_that_of_the_table():
     speed = runpy.run_path(str(ROOT / "docs" / "site" / "speed.py"))
     assert speed["PLACE"].read_text() == speed["drawn"]((ROOT / "README.md").read_text())
+
+
+def test_the_measurements_are_those_of_their_file():
+    script = runpy.run_path(str(ROOT / "docs" / "site" / "measurements.py"))
+    tables = script["runner"].read(ROOT / "docs" / "measurements.json")
+    assert (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8") == script["page"](tables)
 
 
 def call_path() -> list:

@@ -119,7 +119,10 @@ def open_gpu(number: int = 0) -> str:
 
 
 class Table(NamedTuple):
-    """Measurements of a command: ``rows`` (dicts of column: value), the machine, the date and the commit."""
+    """Measurements of a command: ``rows`` (dicts of column: value), the machine, the date and the commit.
+
+    ``note``: what was measured and what it means, for docs/measurements.md.
+    """
 
     table: str
     command: str
@@ -127,6 +130,7 @@ class Table(NamedTuple):
     date: str
     rows: list
     commit: str = ""
+    note: str = ""
 
 
 def machine() -> str:

@@ -70,16 +70,6 @@ def _sizes(table: Table) -> Iterator[tuple]:
     yield "sizes", plot, lines_of(table.rows, "layout", "reference Mb"), labels
 
 
-def _search_sizes(table: Table) -> Iterator[tuple]:
-    labels = "reference (Mb)", "Gbases / s", _title("Search by reference size", table)
-    yield "search-sizes", plot, _columns(table.rows, "Mb"), labels
-
-
-def _search_layouts(table: Table) -> Iterator[tuple]:
-    speeds = {row["layout"]: [row["Gbases/s"]] for row in table.rows}
-    yield "search-layouts", bars, speeds, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
-
-
 def _interleaving(table: Table) -> Iterator[tuple]:
     labels = "patterns in flight per thread", "Gbases / s", _title("Interleaving", table)
     yield "search-interleaving", plot, _columns(table.rows, "patterns"), labels
@@ -143,17 +133,6 @@ def _scaling(table: Table) -> Iterator[tuple]:
     found = lines_of(table.rows, "reads", "nodes", "speed-up")
     lines = {f"10^{len(str(n)) - 1} reads": line for n, line in found.items()}
     yield "scaling", plot, lines, ("nodes", "speed-up", table.device)
-
-
-def _stages(table: Table) -> Iterator[tuple]:
-    title = _title("fmx search by threads", table)
-    yield "stages-threads", plot, lines_of(table.rows, "run", "threads", "M reads/s"), (
-        "threads", "million reads / s", title,
-    )  # fmt: skip
-    shares = [row for row in table.rows if "search" in row]
-    columns = [name for name in shares[0] if name not in ("run", "threads", "M reads/s")]
-    rows = {f"{row['threads']}, {row['run']}": [row[name] for name in columns] for row in shares}
-    yield "stages-shares", bars, rows, columns, "% of the threads' time", title
 
 
 def _columns(rows: list[dict], x: str) -> dict:
@@ -254,7 +233,7 @@ def _save(figure: Any, path: str | Path) -> None:
 
 _FIGURES = {  # of each table: yields (name of a figure, plot or bars, its arguments), ...
     "roofline": _roofline, "designs": _designs, "threads": _threads, "sizes": _sizes,
-    "search-sizes": _search_sizes, "search-layouts": _search_layouts, "search-interleaving": _interleaving,
+    "search-interleaving": _interleaving,
     "search-cofi": _cofi, "genome-columns": _columns_of_cofi, "mem-stages": _mem_stages,
-    "pairwise": _pairwise, "scaling": _scaling, "stages": _stages,
+    "pairwise": _pairwise, "scaling": _scaling,
 }  # fmt: skip

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
 N_THREADS = 128
-N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts (benchmarks-gpu.md)
+N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts
 _MUCH = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
 
@@ -136,7 +136,7 @@ def prepare(name: str, query: Any) -> Launch:
 
 
 def _best_size(n_units: int, n_bytes: int) -> int:
-    """Return the fastest group size, as measured (benchmarks-gpu.md).
+    """Return the fastest group size, as measured.
 
     About four units per thread, except for six units, and for eight if entries take much memory.
     """
