@@ -146,6 +146,10 @@ class PairOutput(JobOutput):
     values: str | None = None
     checkpoint: str | None = field(default=None, metadata=PLACE)
 
+    @property
+    def places(self) -> dict[str, str | None]:
+        return {**super().places, "--checkpoint": self.checkpoint}
+
 
 @dataclass(frozen=True)
 class AlignmentSummary(RunCounts):

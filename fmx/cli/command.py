@@ -165,9 +165,6 @@ def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence
     return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
 
 
-_WITHOUT = {"engine": "cpu", "device": None, "gpus": None, "gpu_memory": None, "reference": None}
-
-
 def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
     """Return (names and value, text with the default) of an option for help."""
     name, text = option.get_help_record(ctx) or ("", "")
@@ -195,16 +192,14 @@ def help_all(params: Iterable[click.Parameter] = ()) -> click.Option:
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
     """Make a click command of a function that takes all values as one object: ``args.threads`` and so on.
 
-    A command without options for machines or a reference gets default values for them.  The function's
-    docstring is the help; lines after "Examples:" are its examples.
+    The function's docstring is the help; lines after "Examples:" are its examples.
     """
 
     @functools.wraps(function)
     def take(**args: Any) -> Any:
-        is_here = not (args.get("scheduler") or args.get("scheduler_file"))
-        args = _WITHOUT | args
-        if is_here and args["engine"] not in ("cpu", "auto"):  # auto may not need a GPU
-            wake(args["device"] or 0)
+        is_elsewhere = args.get("scheduler") or args.get("scheduler_file")
+        if args.get("engine", "cpu") not in ("cpu", "auto") and not is_elsewhere:  # auto may not need a GPU
+            wake(args.get("device") or 0)
         return function(SimpleNamespace(**args))
 
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)

@@ -3,10 +3,13 @@
 import functools
 import os
 import re
-from collections.abc import Sequence
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +19,9 @@ from ..machines.places import ALL_GPUS
 from ..search.engines import CUDA
 from ..system.process import available_cores
 from .command import CLUSTER, GPU, Command, Decorator, command, former, group, rare, together  # noqa: F401
+
+if TYPE_CHECKING:
+    from ..jobs import IndexChoice, Resources
 
 
 class Bytes(click.ParamType):
@@ -320,10 +326,176 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
-def strands_of(args: SimpleNamespace) -> int:
+def strands_of(forward_only: bool, reverse_only: bool) -> int:
     """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
-    if args.forward_only and args.reverse_only:
+    if forward_only and reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")
     from ..input.reads import FORWARD, REVERSE
 
-    return FORWARD if args.forward_only else REVERSE if args.reverse_only else FORWARD | REVERSE
+    return FORWARD if forward_only else REVERSE if reverse_only else FORWARD | REVERSE
+
+
+def resources_of(
+    threads: int, engine: str, device: int | None, gpu_memory: int | None = None, gpus: int | None = None,
+    usual: int = 1,
+) -> "Resources":  # fmt: skip
+    """Return cores and GPUs; ``usual``: number of GPUs without --device and --gpus.
+
+    Raises UsageError for an option for GPUs with --engine cpu.
+    """
+    for name, value in {"--device": device, "--gpus": gpus, "--gpu-memory": gpu_memory}.items():
+        if value is not None and engine == "cpu":
+            advice = f"use --engine cuda or auto, or omit {name}"
+            raise click.UsageError(f"{name} has no effect with --engine cpu: {advice}")
+    from ..jobs import Resources
+
+    return Resources(threads, engine, device or 0, gpus or (usual if device is None else 1), gpu_memory)
+
+
+def index_of(
+    paths: Sequence[str], layout: str | None = None, method: str = "auto", max_memory: int | None = None,
+    verify: bool = False,
+) -> "IndexChoice":  # fmt: skip
+    """Return the index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
+    from ..jobs import IndexChoice
+
+    if paths[1:] and max_memory:
+        raise click.UsageError(
+            "--max-memory works with one index only: give one -x, or leave out --max-memory"
+        )
+    return IndexChoice(find_indexes(paths), layout, method, max_memory, verify)
+
+
+# The format of an output: --format, or the suffix of its name.
+
+SUFFIXES = {
+    "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
+    "CRAM": (".cram",), "Parquet": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
+    "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
+    "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
+}  # fmt: skip
+GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
+_READS = ["FASTA", "FASTQ", GZIP]
+BINARY = {"BAM", "CRAM", "Parquet", "NPZ"}
+FOREIGN = {
+    ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
+    ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
+    ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz",
+}  # fmt: skip
+_NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV", "parquet": "Parquet"}  # of formats
+
+
+def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> str:
+    """Return the format of -o: ``kind``, the value of --format; else that of the suffix; else ``usual``.
+
+    Raises UsageError for a suffix of another format than ``kind`` or ``kinds``, for a binary format on a
+    terminal, and for a file where --shard needs a folder.
+    """
+    params, by_suffix = click.get_current_context().params, kind_of(path, kinds)
+    if params.get("shard"):
+        if path == "-":
+            raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
+        if suffix_of(path):
+            stem, chosen = path, kind or by_suffix
+            while suffix_of(stem):
+                stem = os.path.splitext(stem)[0]
+            raise click.UsageError(
+                f"-o {path}: with --shard, -o names a folder of shards, not a file: "
+                f"use -o {stem}.d{f' --format {chosen}' if chosen else ''}"
+            )
+        return kind or usual
+    if not (kind or suffix_of(path)):
+        _check_unknown(path, named(kinds), usual, params)
+    check_suffix("-o", path, named([kind] if kind else kinds), kind)
+    refuse_terminal(path, named([kind or by_suffix or usual])[0])
+    return kind or by_suffix or usual
+
+
+def _check_unknown(path: str, formats: Sequence[str], usual: str, params: dict) -> None:
+    """Refuse a misspelled suffix, and warn that an output with another unknown suffix is SAM.
+
+    Devices, pipes, and suffixes that are not only letters are not checked.  Raises UsageError.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if (os.path.exists(path) and not os.path.isfile(path)) or not suffix[1:].isalpha():
+        return
+    from difflib import get_close_matches  # only for unknown suffixes
+
+    known = [end for name in formats for end in SUFFIXES.get(name, ())]
+    if meant := get_close_matches(suffix, known, 1, 0.7):
+        advice = f"did you mean {meant[0]}?{' To keep this name, use --format' if 'kind' in params else ''}"
+        raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
+    if usual == "sam":
+        from ..machines.progress import Progress
+
+        what = f"no format has the suffix {suffix}, so the output is SAM"
+        Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
+
+
+def kind_of(path: str, kinds: Iterable[str]) -> str | None:
+    """Return the first of ``kinds`` that the suffix of an output names, or None."""
+    suffix = suffix_of(path)
+    fitting = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
+    return next(fitting, None)
+
+
+def named(kinds: Iterable[str]) -> list[str]:
+    """Return the format names of kinds of output."""
+    return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
+
+
+def suffix_of(path: str) -> str:
+    """The suffix of a name in lower case if it names a format, else ""; .txt fits every text format."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
+
+
+def check_suffix(option: str, path: str, formats: Sequence[str], kind: str | None = None) -> None:
+    """Raise UsageError if the name of an output ends like that of another format than ``formats``.
+
+    ``kind``: the value of --format, or None.
+    """
+    suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
+    if not suffix or suffix in {end for each in formats for end in SUFFIXES.get(each, ())}:
+        return
+    if kind and suffix != ".gz":
+        advice = "leave out --format, or choose another name"
+        raise click.UsageError(f"-o {path}: the suffix {suffix} contradicts --format {kind}; {advice}")
+    names = [name for name in formats if name != GZIP]
+    what = ", ".join([*names[:-2], " or ".join(names[-2:])])
+    choose = "choose another name or format" if option == "-o" else "choose another name"
+    if suffix == ".gz":
+        choose = f"choose a name without {suffix}, and compress the file afterwards"
+    raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
+
+
+def refuse_terminal(path: str, format_name: str) -> None:
+    """Raise UsageError for a binary format that goes to a terminal: standard output, or a device by name."""
+    if format_name not in BINARY:
+        return
+    is_terminal = path == "-" and sys.stdout.isatty()
+    with suppress(OSError):  # reported when the output is opened
+        if path != "-" and stat.S_ISCHR(os.stat(path).st_mode):
+            descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY)
+            is_terminal = os.isatty(descriptor)
+            os.close(descriptor)
+    if is_terminal:
+        raise click.UsageError(
+            f"{format_name} is binary and not written to a terminal: use -o FILE or a pipe"
+        )
+
+
+class OutputName(click.Path):
+    """The name of an output in one of ``formats``; a suffix of another format is refused."""
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        super().__init__()
+        self.name, self._formats = "file", formats
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        assert param
+        check_suffix(param.opts[0], value, self._formats)
+        return super().convert(value, param, ctx)
+
+
+TABLE, READS = OutputName(["TSV"]), OutputName(_READS)

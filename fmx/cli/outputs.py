@@ -52,11 +52,6 @@ def reporting(kinds: Sequence[str]) -> Callable:
     )  # fmt: skip
 
 
-def report_places(paths: Sequence[str]) -> dict:
-    """Return the paths of reports in the form that check_places takes."""
-    return {f"--report as {kind_of(path)}": (path, []) for path in paths}
-
-
 def report_of(paths: Sequence[str], inputs: Sequence[str] | None = None) -> Report | None:
     """A Report into ``paths``, which describes the run if its ``inputs`` are known; None without paths."""
     return Report(tuple(paths), {} if inputs is None else about(inputs)) if paths else None

@@ -69,6 +69,11 @@ class ReadsFile(NamedTuple):
         return f"{'al' if self.with_hit else 'un'}{f'_{self.mate}' if self.mate else ''}"
 
     @property
+    def option(self) -> str:
+        """The option that names the file."""
+        return f"--{'al' if self.with_hit else 'un'}{('', ' (first mates)', ' (second mates)')[self.mate]}"
+
+    @property
     def end(self) -> bytes:
         """Bytes after the last piece."""
         return BGZF_END if self.is_gzip else b""

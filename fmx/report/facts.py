@@ -72,9 +72,11 @@ class JobOutput:
         return {}
 
     @property
-    def places(self) -> tuple[str | None, ...]:
-        """All paths that are written."""
-        return self.path, *self.tables.values(), *self.reads_files, *self.reports
+    def places(self) -> dict[str, str | None]:
+        """All paths that are written, by option."""
+        reads = {file.option: path for path, file in self.reads_files.items()}
+        reports = {f"--report as {kind_of(path)}": path for path in self.reports}
+        return {"-o": self.path, **self.tables, **reads, **reports}
 
     def beside(self) -> dict:
         """Return what each shard stores besides its part of the output, as {option: how}."""

@@ -135,10 +135,11 @@ def test_unknown_layouts_are_refused_by_name(indexed, command):
 
 def test_an_index_is_neither_an_output_nor_shards(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
-    done = command("search", "r.fq", "-o", "ref.fmx")
+    (indexed / "ref.fmx").rename(indexed / "index")
+    done = command("search", "r.fq", "-x", "index", "-o", "index")
     assert (done.code, done.out) == (2, b"")
-    assert "-o ref.fmx is the index that is searched; choose another name\n" in done.err
-    assert "ref.fmx is an index, not a folder of shards" in complaint(command("merge", "ref.fmx"))
+    assert "-o index is the index that is searched; choose another name\n" in done.err
+    assert "index is an index, not a folder of shards" in complaint(command("merge", "index"))
 
 
 def test_skipping_all_reads_gives_a_warning(indexed, command):

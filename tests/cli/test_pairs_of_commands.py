@@ -203,7 +203,6 @@ def test_other_formats_hold_a_line_for_each_mate(there, command):
         ("-1 1.fq -2 2.fq --max-insert -3", "not -3"),
         ("1.fq --max-insert 400", "--max-insert needs pairs"),
         ("1.fq --rf", "--rf needs pairs"),
-        ("-1 1.fq -2 2.fq -o 2.fq", "-o 2.fq is the same file as the input 2.fq"),
     ],
 )  # fmt: skip
 def test_what_is_refused(arguments, words, there, command):

@@ -84,7 +84,7 @@ REFUSED = {
     "--interleaved": "--interleaved means that READS hold both mates: leave out the mates columns",
     "--collapse": "--collapse works on single reads only, not on pairs",
     "--al {sample}.fq -o {sample}.sam --un un.fq": "--un (first mates) would be overwritten by each sample",
-    "--al {sample}.fq -o x_1.fq": "-o would be overwritten by each sample",
+    "--al {sample}.fq -o x.sam": "-o would be overwritten by each sample",
 }
 
 

@@ -422,8 +422,11 @@ def test_what_shards_lack_is_named_by_merge(command, shards, tmp_path):
 def test_merge_refuses_what_other_commands_keep(command, inputs, tmp_path):
     arguments = ["pairwise", inputs / "genes.fa", "--shard", "1/1", "-o", tmp_path / "out.d"]
     assert command(*arguments).code == 0
-    for option, of in (("--counts", "search"), ("--al", "search"), ("--report", "search and mem and count")):
-        done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / "y.html")
+    for option, name, of in (
+        ("--counts", "y", "search"), ("--al", "y", "search"),
+        ("--report", "y.html", "search and mem and count"),
+    ):  # fmt: skip
+        done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / name)
         assert (done.code, f"{option} is for shards of fmx {of} only: omit it\n" in done.err) == (2, True)
 
 

@@ -137,7 +137,6 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
         ([], 2, "no reads: give READS, or -1 and -2, or --samples"),
         (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
-        (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
         (["r.fq", "-o", "x.sam"], 2, "the output can only be TSV or Parquet, not .sam"),
         (["no.fq"], 1, "no.fq: No such file"),

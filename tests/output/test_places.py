@@ -40,45 +40,47 @@ def refused(result, *words):
 
 
 CLASHES = [
-    ["search", "q.fq", "-o", "q.fq"],
-    ["search", "q.fa", "q.fq", "-o", "q.fq"],
-    ["search", "q.fq", "-o", "./q.fq"],
-    ["search", "./q.fq", "-o", "q.fq"],
-    ["search", "q.fq", "-o", "link.fq"],
-    ["search", "link.fq", "-o", "q.fq"],
-    ["search", "q.fq", "-o", "hard"],
-    ["search", "q.fq", "-o", "here/q.fq"],
-    ["search", "q.fq", "--counts", "q.fq"],
-    ["search", "q.fq", "-o", "x", "--counts", "x"],
-    ["search", "q.fq", "-o", "x", "--counts", "./x"],
-    ["search", "q.fq", "-o", "x", "--counts", "here/x"],
-    ["search", "q.fq", "-o", "dangling", "--counts", "none"],
-    ["search", "q.fq", "-o", "ref.fmx"],
-    ["search", "q.fq", "-o", "ref.fmx/out"],
-    ["search", "q.fq", "-o", "ref.fmx/meta.json"],
-    ["search", "q.fq", "--counts", "ref.fmx/counts.tsv"],
-    ["locate", "q.fq", "-o", "q.fq"],
-    ["locate", "q.fq", "-o", "hard"],
+    ["search", "reads", "-o", "reads"],
+    ["search", "seqs", "reads", "-o", "reads"],
+    ["search", "reads", "-o", "./reads"],
+    ["search", "./reads", "-o", "reads"],
+    ["search", "reads", "-o", "link"],
+    ["search", "link", "-o", "reads"],
+    ["search", "reads", "-o", "hard"],
+    ["search", "reads", "-o", "here/reads"],
+    ["search", "reads", "--counts", "reads"],
+    ["search", "reads", "-o", "x", "--counts", "x"],
+    ["search", "reads", "-o", "x", "--counts", "./x"],
+    ["search", "reads", "-o", "x", "--counts", "here/x"],
+    ["search", "reads", "-o", "dangling", "--counts", "none"],
+    ["search", "reads", "-o", "ref.fmx"],
+    ["search", "reads", "-o", "ref.fmx/out"],
+    ["search", "reads", "-o", "ref.fmx/meta.json"],
+    ["search", "reads", "--counts", "ref.fmx/counts.tsv"],
+    ["locate", "reads", "-o", "reads"],
+    ["locate", "reads", "-o", "hard"],
     ["locate", "-p", "ACGT", "-o", "ref.fmx/x"],
-    ["mem", "q.fq", "-o", "q.fq"],
-    ["mem", "q.fq", "-o", "link.fq"],
-    ["mem", "q.fq", "-o", "ref.fmx/x"],
-    ["pairwise", "q.fa", "-o", "q.fa"],
-    ["pairwise", "q.fq", "q.fa", "-o", "./q.fa"],
-    ["pairwise", "q.fa", "-o", "x", "--checkpoint", "x"],
-    ["pairwise", "q.fa", "-o", "x", "--checkpoint", "here/x"],
-    ["pairwise", "q.fa", "--checkpoint", "q.fa"],
+    ["mem", "reads", "-o", "reads"],
+    ["mem", "reads", "-o", "link"],
+    ["mem", "reads", "-o", "ref.fmx/x"],
+    ["pairwise", "seqs", "-o", "seqs"],
+    ["pairwise", "reads", "seqs", "-o", "./seqs"],
+    ["pairwise", "seqs", "-o", "x", "--checkpoint", "x"],
+    ["pairwise", "seqs", "-o", "x", "--checkpoint", "here/x"],
+    ["pairwise", "seqs", "--checkpoint", "seqs"],
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", CLASHES, ids=" ".join)
 def test_an_output_never_eats_an_input_or_another_output(arguments, indexed, command):
-    (indexed / "link.fq").symlink_to("q.fq")
+    (indexed / "q.fq").rename("reads")
+    (indexed / "q.fa").rename("seqs")
+    (indexed / "link").symlink_to("reads")
     (indexed / "dangling").symlink_to("none")
     (indexed / "here").symlink_to(".")
-    os.link("q.fq", "hard")
+    os.link("reads", "hard")
     before = contents(indexed)
-    refused(command(*arguments), f"{arguments[-2]} {arguments[-1]} ")
+    refused(command(*arguments), f"{arguments[-2]} {arguments[-1]}")
     assert contents(indexed) == before
 
 

@@ -8,7 +8,7 @@ import click
 from ...errors import shown
 from ...report.facts import KINDS, Report
 from .. import options
-from ..outputs import about, report_places, reporting
+from ..outputs import about, reporting
 
 TABLES = ["mageck", "long", "parquet"]
 
@@ -151,56 +151,61 @@ def command(args: SimpleNamespace) -> None:
     fmx count -l library.csv day0_L1.fq.gz,day0_L2.fq.gz day14.fq.gz -o counts.tsv
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
-    looked = _looked(args)
+    windows = _windows_of(args)
     from ...guides.assign import GuideWindow
     from ...guides.counting import CountOptions
     from ...guides.library import begins_library, begins_reads
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...input.chunks import repeated
+    from ...jobs import Resources
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
-    from ..dispatch import do, format_of
+    from ..dispatch import Sharing, run_jobs
 
-    kind, formats = format_of(args.kind, args.output, TABLES, "mageck")
+    kind = options.format_of(args.kind, args.output, TABLES, "mageck")
     try:
-        named = args.names and args.names.split(",")
-        first, sheet = args.mates1 or args.reads, args.samples
-        samples = read_sheet(sheet) if sheet else samples_of(first, named, args.mates2)
+        names = args.names and args.names.split(",")
+        samples = (
+            read_sheet(args.samples)
+            if args.samples
+            else samples_of(args.mates1 or args.reads, names, args.mates2)
+        )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if args.mates1:
         for sample in samples:
             options.refuse_same_mates(sample.first, sample.second)
-    if len(looked) > 1 and not samples[0].second:
+    if len(windows) > 1 and not samples[0].second:
         raise click.UsageError(
             "a slash separates the values of first and second mates: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = {"-o": (args.output, formats), **report_places(args.reports)}
-    places = [
-        GuideWindow(**each, anywhere=args.anywhere, strands=options.strands_of(args)) for each in looked
-    ]
+    strands = options.strands_of(args.forward_only, args.reverse_only)
+    places = [GuideWindow(**each, anywhere=args.anywhere, strands=strands) for each in windows]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
     if args.reports or args.shard:  # fmx merge may write any report from shards
         report = Report(args.reports, about([*paths, *args.libraries]))
     job = CountJob(
-        tuple(samples), args.libraries, args.columns,
+        tuple(samples),
+        args.libraries,
+        args.columns,
         CountOptions(tuple(places), args.mismatches, args.quality),
         CountOutput(args.output, kind, report),
-    )  # fmt: skip
+    )
 
     def check(path: str, begin: int) -> object:
         return (begins_reads if path in paths else begins_library)(path, begin)
 
-    do(args, outputs, job, tables=[sheet] if sheet else [], check=check)
+    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
+    run_jobs([job], Resources(args.threads), sharing, args.quiet, [args.samples], check)
     for sample in samples:
         if repeats := repeated(sample.first, "counted"):
             Progress(args.quiet, warns=True).warn(repeats)
 
 
-def _looked(args: SimpleNamespace) -> list:
+def _windows_of(args: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
     if (args.offsets is not None) + bool(args.after or args.before) + args.anywhere > 1:
         raise click.UsageError("give only --offset, or only --anywhere, or --after and --before")
@@ -215,7 +220,8 @@ def _looked(args: SimpleNamespace) -> list:
         raise click.UsageError("--names cannot be combined with --samples: the sheet has the names")
     if len(args.libraries) > 2:
         raise click.UsageError("give one library, or one for first mates and one for second mates")
-    flanks = {name: each for name in ("offsets", "after", "before") if (each := vars(args)[name])}
+    flanks = {"offsets": args.offsets, "after": args.after, "before": args.before}
+    flanks = {name: each for name, each in flanks.items() if each}
     n_mates = max(map(len, flanks.values()), default=1)
     if n_mates > 2 or any(len(each) not in (1, n_mates) for each in flanks.values()):
         raise click.UsageError(

@@ -104,10 +104,11 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs.run import run
     from ...machines.progress import Progress
     from ...system.process import give_back_large
-    from ..dispatch import check_clashes, resources_of
+    from ..dispatch import check_clashes
 
     names = tuple(layout_names.split(",")) if layout_names else ()
-    resources, progress = resources_of(args), Progress(args.quiet, warns=True)
+    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
+    progress = Progress(args.quiet, warns=True)
     give_back_large()
     if args.add:
         run(jobs.AddingJob(index_at(first), names, args.with_lcp, args.groups), resources, progress)
@@ -120,5 +121,5 @@ def command(args: SimpleNamespace) -> None:
             if os.path.isfile(os.path.join(name, META)):
                 raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
         path = args.output or default_index_path(first)
-        check_clashes(args.references, {"-o": args.output} if args.output else {})
+        check_clashes(args.references, [("-o", args.output)])
         run(jobs.IndexJob(args.references, path, index_options), resources, progress)

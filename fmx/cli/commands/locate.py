@@ -2,6 +2,7 @@
 
 import os
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,45 +11,9 @@ from ...errors import escaped
 from ...output import kinds_of
 from .. import options
 
-
-def amplify(args: SimpleNamespace) -> None:
-    """Run --pairs: list the products of primer pairs.  Raises UsageError for options that do not apply."""
-    others = [
-        (args.patterns or args.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
-        (args.iupac, "always accepts IUPAC codes: leave out --iupac"),
-        (args.matrix, "lists PCR products: leave out --matrix"),
-        (args.forward_only, "always searches both strands: leave out --forward-only"),
-        (args.reverse_only, "always searches both strands: leave out --reverse-only"),
-    ]
-    for value, why in others:
-        if value:
-            raise click.UsageError(f"--pairs {why}")
-    from ...output.lines import KINDS
-
-    if args.kind and args.kind not in KINDS:
-        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
-    if args.index_paths[1:]:
-        raise click.UsageError("--pairs searches one index: give one -x")
+if TYPE_CHECKING:
     from ...jobs.products import ProductsJob
-    from ...search.hits import ALL, Near, SelectionPolicy
-    from ...search.mapping import MapOptions
-    from ...search.products import ProductOutput
-    from ..dispatch import do, format_of, index_of, named
-
-    kind, formats = format_of(args.kind, args.output, KINDS, "tsv")
-    if args.absent and kind != "tsv":
-        raise click.UsageError(
-            f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
-        )
-    near = Near(args.mismatches, iupac=True, best_first=False)
-    job = ProductsJob(
-        index_of(args), args.pairs, MapOptions(SelectionPolicy(ALL), near=near),
-        ProductOutput(args.output, kind, args.max_size or ProductOutput.most, args.absent),
-    )  # fmt: skip
-    do(args, {"-o": (args.output, formats)}, job, check=None)
-
-
-# fmx locate: every occurrence of patterns.
+    from ...jobs.search import LocateJob
 
 
 @options.command
@@ -111,8 +76,49 @@ def command(args: SimpleNamespace) -> None:
     fmx locate -x ref.fmx --mismatches 1 probes.fa -o probes.bed
     fmx locate -x ref.fmx --pairs primers.tsv --max-size 1000
     """
-    if args.pairs:
-        return amplify(args)
+    job = _products_of(args) if args.pairs else _patterns_of(args)
+    from ...input.chunks import begins_fastq
+    from ..dispatch import Sharing, run_jobs
+
+    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
+    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
+    run_jobs([job], resources, sharing, args.quiet, check=None if args.pairs else begins_fastq)
+
+
+def _products_of(args: SimpleNamespace) -> "ProductsJob":
+    """Return the job of --pairs.  Raises UsageError for options that do not apply."""
+    for value, why in (
+        (args.patterns or args.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
+        (args.iupac, "always accepts IUPAC codes: leave out --iupac"),
+        (args.matrix, "lists PCR products: leave out --matrix"),
+        (args.forward_only, "always searches both strands: leave out --forward-only"),
+        (args.reverse_only, "always searches both strands: leave out --reverse-only"),
+        (args.index_paths[1:], "searches one index: give one -x"),
+    ):
+        if value:
+            raise click.UsageError(f"--pairs {why}")
+    from ...output.lines import KINDS
+
+    if args.kind and args.kind not in KINDS:
+        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
+    kind = options.format_of(args.kind, args.output, KINDS, "tsv")
+    _check_absent(args, kind)
+    from ...jobs.products import ProductsJob
+    from ...search.hits import ALL, Near, SelectionPolicy
+    from ...search.mapping import MapOptions
+    from ...search.products import ProductOutput
+
+    near = Near(args.mismatches, iupac=True, best_first=False)
+    return ProductsJob(
+        options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify),
+        args.pairs,
+        MapOptions(SelectionPolicy(ALL), near=near),
+        ProductOutput(args.output, kind, args.max_size or ProductOutput.most, args.absent),
+    )
+
+
+def _patterns_of(args: SimpleNamespace) -> "LocateJob":
+    """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
     if args.kind == "fasta":
@@ -135,13 +141,8 @@ def command(args: SimpleNamespace) -> None:
             raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(args.patterns) == bool(args.literal):
         raise click.UsageError("give patterns either with -p or as files")
-    from ..dispatch import do, index_of, named
-
-    kind, formats = _format(args)
-    if args.absent and kind != "tsv":
-        raise click.UsageError(
-            f"--absent adds lines to TSV, not to {named([kind])[0]}: leave it out, or write TSV"
-        )
+    kind = _format(args)
+    _check_absent(args, kind)
     if args.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import LocateJob, ReadInput
@@ -149,31 +150,40 @@ def command(args: SimpleNamespace) -> None:
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
 
-    records = RecordOutput(
-        args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
-    )
     is_near = args.mismatches > 0 or args.iupac
     near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None
-    mapping = MapOptions(SelectionPolicy(ALL), options.strands_of(args), near=near, noun="pattern")
-    reads = ReadInput(args.patterns, literal=args.literal)
-    job = LocateJob(index_of(args), reads, mapping, SearchOutput(records))
-    do(args, {"-o": (args.output, formats)}, job)
+    strands = options.strands_of(args.forward_only, args.reverse_only)
+    return LocateJob(
+        options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify),
+        ReadInput(args.patterns, literal=args.literal),
+        MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
+        SearchOutput(
+            RecordOutput(
+                args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
+            )
+        ),
+    )
 
 
-def _format(args: SimpleNamespace) -> tuple:
-    """Return (format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
+def _format(args: SimpleNamespace) -> str:
+    """Return the format of -o.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
-    from ..dispatch import format_of
 
     if not args.matrix:
         if args.kind in ("rtab", "npz"):
             raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
-        return format_of(args.kind, args.output, kinds_of("locate"), "tsv")
+        return options.format_of(args.kind, args.output, kinds_of("locate"), "tsv")
     if args.absent:
         raise click.UsageError("--matrix writes a line for each pattern: leave out --absent")
     if args.kind and args.kind not in FORMS:
         raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}")
-    kind, formats = format_of(args.kind, args.output, FORMS, "tsv")
+    kind = options.format_of(args.kind, args.output, FORMS, "tsv")
     if kind == "rtab" and args.matrix == "counts":
         raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
-    return kind, formats
+    return kind
+
+
+def _check_absent(args: SimpleNamespace, kind: str) -> None:
+    if args.absent and kind != "tsv":
+        (name,) = options.named([kind])
+        raise click.UsageError(f"--absent adds lines to TSV, not to {name}: leave it out, or write TSV")

@@ -8,8 +8,7 @@ from ... import limits
 from ...output import kinds_of
 from ...report.facts import KINDS
 from .. import options
-from ..options import find_indexes
-from ..outputs import report_of, report_places, reporting
+from ..outputs import report_of, reporting
 
 
 @options.command
@@ -67,25 +66,25 @@ def command(args: SimpleNamespace) -> None:
         raise click.UsageError("give only one of -b and -r")
     if args.maxmatch + args.mumreference + args.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
-    from ..dispatch import do, format_of
-
-    kind, formats = format_of(args.kind, args.output, kinds_of("mem"), "mummer")
+    kind = options.format_of(args.kind, args.output, kinds_of("mem"), "mummer")
     layout = args.original, args.lengths, args.four_columns
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F need --format mummer")
     from ...index.fm_index import WHOLE
     from ...input.reads import FORWARD, REVERSE
-    from ...jobs import IndexChoice
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ...mem.pipeline import MemOutput
+    from ..dispatch import Sharing, run_jobs
 
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
     method = WHOLE if args.algorithm == "seeds" else "verify"
     job = MemJob(
-        IndexChoice(find_indexes(args.index_paths), method=method, verify=args.verify), args.queries,
+        options.index_of(args.index_paths, method=method, verify=args.verify),
+        args.queries,
         MemOptions(args.least, strands, unique, algorithm=args.algorithm),
         MemOutput(args.output, kind, *layout, report=report_of(args.reports, args.queries)),
-    )  # fmt: skip
-    do(args, {"-o": (args.output, formats), **report_places(args.reports)}, job)
+    )
+    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
+    run_jobs([job], resources, Sharing(args.shard, args.scheduler, args.scheduler_file), args.quiet)

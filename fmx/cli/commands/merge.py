@@ -11,8 +11,9 @@ from ...output import kinds_of
 from ...report.facts import KINDS, SUFFIXES
 from ...report.facts import kind_of as kind_of_report
 from .. import options
-from ..outputs import endings, report_of, report_places, reporting
+from ..outputs import endings, report_of, reporting
 from .count import TABLES
+from .search import check_reads
 
 if TYPE_CHECKING:
     from ...output.search_output import SearchOutput
@@ -30,15 +31,15 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 @options.group(
     "Tables and reports",
     click.option(
-        "--counts", type=click.Path(), metavar="FILE",
+        "--counts", type=options.TABLE,
         help="Also write a table of reads and hits per contig.",
     ),
     click.option(
-        "--screen", type=click.Path(), metavar="FILE",
+        "--screen", type=options.TABLE,
         help="Also write the table of reads per combination of groups or indexes.",
     ),
-    click.option("--al", type=click.Path(), metavar="FILE", help="Also write the mapped reads, unchanged."),
-    click.option("--un", type=click.Path(), metavar="FILE", help="Also write the unmapped reads, unchanged."),
+    click.option("--al", type=options.READS, help="Also write the mapped reads, unchanged."),
+    click.option("--un", type=options.READS, help="Also write the unmapped reads, unchanged."),
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
 )  # fmt: skip
 @options.quiet
@@ -60,26 +61,22 @@ def command(args: SimpleNamespace) -> None:
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
-    from ..dispatch import check_places, format_of, kind_of
-    from .search import kinds_of_reads, outputs_of
+    from ..dispatch import check_clashes
 
     shards = manifests(args.folder)
     run = shards[0].run
     output, command = run["options"]["output"], run["command"]
     kind = output.get("records", output)["kind"]
     if kind in CONVERTED and shards[0].container == as_fields(PLAIN):
-        other = kind_of(args.output, CONVERTED)
+        other = options.kind_of(args.output, CONVERTED)
         if other and other != kind:
             kind, shards[0] = other, replace(shards[0], container=as_fields(Samtools(other, None, None)))
     if kind == "nothing" and run["--screen"] and not args.screen:
         args.screen, args.output = args.output, os.devnull
     beside = {
-        "--counts": args.counts,
-        "--screen": args.screen,
-        "--report": args.reports,
-        "--al": args.al,
+        "--counts": args.counts, "--screen": args.screen, "--report": args.reports, "--al": args.al,
         "--un": args.un,
-    }
+    }  # fmt: skip
     for option, path in beside.items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
@@ -89,57 +86,54 @@ def command(args: SimpleNamespace) -> None:
                 f"--report {path}: the name of a report of fmx {command} must end with "
                 f"{endings(KINDS[command])}"
             )
-    places = _places_of(args, run)
+    whole: SearchOutput | CountOutput
+    kinds = [kind, *TABLES] if command == "count" else [kind]
+    _check_suffix(args, command, options.named(kinds))
     if command == "count":
-        kind, formats = format_of(None, args.output, [kind, *TABLES], kind)
-        outputs = {"-o": (args.output, formats), **report_places(args.reports)}
+        kind = options.format_of(None, args.output, kinds, kind)
+        whole = CountOutput(args.output, kind, report_of(args.reports))
     else:
-        formats = format_of(kind, args.output, [], kind)[1]
-        is_collapsed = bool(run["options"].get("mapping", {}).get("collapse"))
-        outputs = outputs_of(formats, kinds_of_reads(is_collapsed), places)
-    _check_suffix(args, command, formats)
-    check_places([], outputs)
+        whole = _search_output(args, run)
+    check_clashes([], whole.places.items())
     folder = os.path.realpath(args.folder)
-    for option, (path, _) in outputs.items():
+    for option, path in whole.places.items():
         if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
             raise click.UsageError(
                 f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
             )
     progress = Progress(args.quiet, warns=True)
     check_beside(args.folder, run, beside)
-    if command == "count":
-        add_up(CountOutput(args.output, kind, report_of(args.reports)), progress, args.folder, shards)
+    if isinstance(whole, CountOutput):
+        add_up(whole, progress, args.folder, shards)
     else:
-        merge(args.folder, shards, places)
+        merge(args.folder, shards, whole)
     say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")
 
 
 def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
     """Raise UsageError if the shards cannot be merged into the format that the suffix of -o names."""
-    from ..dispatch import SUFFIXES, kind_of, suffix_of
-
-    suffix = suffix_of(args.output)
-    if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
-        return
-    other = kind_of(args.output, kinds_of(command))
-    instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
-    contents, mend = " or ".join(formats), "choose another name"
-    if formats == ["NOTHING"]:
-        contents, mend = "no records", "leave out -o"
-    raise click.UsageError(
-        f"-o {args.output}: the shards in {args.folder} contain {contents}: {mend}{instead}"
-    )
+    suffix = options.suffix_of(args.output)
+    if suffix and suffix not in [end for each in formats for end in options.SUFFIXES.get(each, ())]:
+        other = options.kind_of(args.output, kinds_of(command))
+        instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
+        contents, mend = " or ".join(formats), "choose another name"
+        if formats == ["NOTHING"]:
+            contents, mend = "no records", "leave out -o"
+        raise click.UsageError(
+            f"-o {args.output}: the shards in {args.folder} contain {contents}: {mend}{instead}"
+        )
+    options.refuse_terminal(args.output, formats[0])
 
 
-def _places_of(args: SimpleNamespace, run: dict) -> "SearchOutput":
+def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
-    for option in ("--al", "--un"):
-        path, form = vars(args)[option[2:]], run.get(option)
-        if path and form and is_gzip(path) != (form == "gzip"):
+    for option, path in (("--al", args.al), ("--un", args.un)):
+        if path and (form := run.get(option)) and is_gzip(path) != (form == "gzip"):
             how = "add .gz to the name" if form == "gzip" else "remove .gz from the name"
             raise click.UsageError(f"{option} {path}: the shards hold these reads as {form}: {how}")
+    check_reads(args.al, args.un, bool(run["options"].get("mapping", {}).get("collapse")))
     has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
     return SearchOutput(
         RecordOutput(args.output),

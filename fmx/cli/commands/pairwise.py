@@ -67,46 +67,43 @@ def command(args: SimpleNamespace) -> None:
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
-    kind, formats = _format(args)
+    kind = _format(args)
     from ...machines.progress import Progress
 
-    for name in ("gap", "mismatch"):
-        if (score := vars(args)[name]) > 0:
+    for name, score in (("gap", args.gap), ("mismatch", args.mismatch)):
+        if score > 0:
             reward = f"--{name} {score} raises the score of an alignment"
             Progress(args.quiet, warns=True).warn(f"{reward}; a penalty is --{name} -{score}")
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
     from ...machines.places import ALL_GPUS
-    from ..dispatch import do
+    from ..dispatch import Sharing, run_jobs
 
+    scoring = Scoring(args.match, args.mismatch, args.gap)
     job = PairJob(
         tuple(path for path in (args.seqs, args.other) if path),
-        PairOptions(
-            Scoring(args.match, args.mismatch, args.gap), int(args.iddef), args.identity,
-            not args.no_prefilter,
-        ),
+        PairOptions(scoring, int(args.iddef), args.identity, not args.no_prefilter),
         PairOutput(args.output, kind, args.cigar, args.matrix, args.checkpoint),
-    )  # fmt: skip
-    outputs = {"-o": (args.output, formats), "--checkpoint": (args.checkpoint, [])}
-    do(args, outputs, job, check=check_begin, n_gpus=ALL_GPUS)
+    )
+    resources = options.resources_of(args.threads, args.engine, args.device, gpus=args.gpus, usual=ALL_GPUS)
+    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
+    run_jobs([job], resources, sharing, args.quiet, check=check_begin)
 
 
-def _format(args: SimpleNamespace) -> tuple:
-    """Return (format, formats of the suffix) of -o, as from format_of.  Raises UsageError."""
-    from ..dispatch import format_of
-
+def _format(args: SimpleNamespace) -> str:
+    """Return the format of -o.  Raises UsageError."""
     if args.matrix is None:
         if args.kind in _MATRIX:
             raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
-        return format_of(args.kind, args.output, kinds_of("pairwise"), "tsv")
+        return options.format_of(args.kind, args.output, kinds_of("pairwise"), "tsv")
     if args.cigar:
         raise click.UsageError("give only one of --matrix and --cigar")
     if args.kind and args.kind not in _MATRIX:
         raise click.UsageError(f"a matrix is npz or PHYLIP: leave out --format {args.kind}")
     if args.identity > 0:
         raise click.UsageError("--matrix writes every pair: leave out --id")
-    kind, formats = format_of(args.kind, args.output, _MATRIX, "phylip")
+    kind = options.format_of(args.kind, args.output, _MATRIX, "phylip")
     if kind == "phylip" and args.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
-    return kind, formats
+    return kind

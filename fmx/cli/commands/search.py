@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from ...output import kinds_of
 from ...report.facts import KINDS
 from ...system.process import keep_freed
 from .. import options
-from ..outputs import report_of, report_places, reporting
+from ..outputs import report_of, reporting
 
 if TYPE_CHECKING:
     from ...guides.samples import Sample
@@ -104,7 +103,7 @@ files = options.group(
         "(for pairs) and read_group. With -o {sample}.bam each sample has its own output.",
     ),
 )  # fmt: skip
-pairing = options.group(
+pair_options = options.group(
     PAIRS,
     click.option(
         "--min-insert", "least", type=_INSERT, metavar="N",
@@ -242,7 +241,7 @@ writing = options.together(
     options.group(
         TABLES,
         click.option(
-            "--counts", type=click.Path(), metavar="FILE",
+            "--counts", type=options.TABLE,
             help="Also write a table of reads and hits per contig.",
         ),
         click.option(
@@ -250,17 +249,17 @@ writing = options.together(
             help="Let --counts count per contig, or per group of contigs.",
         ),
         click.option(
-            "--screen", type=click.Path(), metavar="FILE",
+            "--screen", type=options.TABLE,
             help="Count reads by the combination of groups of contigs (with several -x: of indexes) that "
             "they occur in, and write the table to FILE as TSV. Hits are then written only with -o or "
             "--format.  [default with several -x and no -o: standard output]",
         ),
         click.option(
-            "--al", type=click.Path(), metavar="FILE",
+            "--al", type=options.READS,
             help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz.",
         ),
         click.option(
-            "--un", type=click.Path(), metavar="FILE",
+            "--un", type=options.READS,
             help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz.",
         ),
         reporting(KINDS["search"]),
@@ -268,20 +267,14 @@ writing = options.together(
 )  # fmt: skip
 
 
-def output_of(
-    args: SimpleNamespace, has_mates: bool = False
-) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
-    """(SearchOutput, a function that takes a SearchOutput and returns its outputs as for check_places).
-
-    ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError.
-    """
+def output_of(args: SimpleNamespace, has_mates: bool) -> "SearchOutput":
+    """Return the outputs; ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError."""
     from ...output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
-    from ..dispatch import format_of
 
     # Collapsed reads have no read groups.
     files = () if args.collapse else (*args.reads, *args.mates1, *args.mates2)
     groups = ReadGroups(*read_groups(args.rg, files))
-    kind, formats = format_of(args.kind, args.output, kinds_of("search"), "sam")
+    kind = options.format_of(args.kind, args.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(args, kind)
     if args.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
@@ -292,45 +285,24 @@ def output_of(
         raise click.UsageError("--counts-by group needs --counts FILE")
     if args.reference:
         _check_reference(args.reference)
+    check_reads(args.al, args.un, args.collapse)
     tags = _tags(args.tags, args.nh, args.comments)
     records = RecordOutput(
         hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
     )
     counts = CountsOutput(args.counts, by_group) if args.counts else None
-    reads = ReadsOutput(args.al, args.un, has_mates)
-    output = SearchOutput(records, counts, screen, reads, report_of(args.reports))
-    return output, partial(outputs_of, formats, kinds_of_reads(args.collapse))
+    return SearchOutput(
+        records, counts, screen, ReadsOutput(args.al, args.un, has_mates), report_of(args.reports)
+    )
 
 
-def with_report(job: "SearchJob") -> "SearchJob":
-    """Return a job whose reports, if it has any, include the command line and its options."""
-    report = job.output.report and report_of(job.output.report.paths, job.inputs)
-    return replace(job, output=replace(job.output, report=report))
-
-
-def kinds_of_reads(is_collapsed: bool) -> list[str]:
-    """Return the formats of --al and --un; collapsed reads have no qualities."""
-    from ..dispatch import GZIP, READS
-
-    return ["FASTA", GZIP] if is_collapsed else READS
-
-
-def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:
-    """Return the outputs of a SearchOutput: {option: (path or None, formats)}."""
-    from ...output.search_output import of_mates
-
-    reads, counts = output.reads, output.counts
-    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # check_places lets pipes repeat
-        raise click.UsageError(f"--al and --un are both {reads.mapped}: choose two names")
-    by_option = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
-    by_option["--screen"] = output.screen, ["TSV"]
-    for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
-        if path and reads.has_mates:
-            places = zip(("first", "second"), of_mates(path), strict=True)
-            by_option |= {f"{option} ({mates} mates)": (place, kinds_of_reads) for mates, place in places}
-        else:
-            by_option[option] = path, kinds_of_reads
-    return by_option | report_places(output.report.paths if output.report else ())
+def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool) -> None:
+    """Raise UsageError if --al and --un name one file, or FASTQ for collapsed reads, without qualities."""
+    if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
+        raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
+    for option, path in (("--al", mapped), ("--un", unmapped)):
+        if path and is_collapsed:
+            options.check_suffix(option, path, ["FASTA", options.GZIP])
 
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
@@ -448,22 +420,17 @@ def named_group(text: str) -> tuple[str, str]:
 PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
-def jobs_of(
-    args: SimpleNamespace, samples: list, job: "SearchJob", outputs_of: "Callable[[SearchOutput], dict]"
-) -> tuple[list, dict]:
-    """Return (one SearchJob per sample, or one for all samples; the outputs of all, as for check_places).
+def jobs_of(job: "SearchJob", sheet: str, samples: "list[Sample]") -> "list[SearchJob]":
+    """Return one job per sample of a sheet, or one for all samples; ``job``: the job without samples.
 
-    ``job``: the job without samples; ``outputs_of``: gives the outputs of a SearchOutput.  Raises UsageError,
-    InputError.
+    Raises UsageError, InputError.
     """
-    if args.rg is not None:
-        raise click.UsageError("--rg cannot be combined with --samples: use the sheet's column read_group")
-    grouped = [(sample, _groups(args.samples, sample)) for sample in samples]
-    _check_groups(args.samples, [groups for _, groups in grouped])
-    places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
-    each = [option for option, path in places.items() if PLACE in path]
+    grouped = [(sample, _groups(sheet, sample)) for sample in samples]
+    _check_groups(sheet, [groups for _, groups in grouped])
+    places = {option: path for option, path in job.output.places.items() if path}
+    each, is_collapsed = [option for option, path in places.items() if PLACE in path], job.mapping.collapse
     if not each:
-        if args.collapse:
+        if is_collapsed:
             raise click.UsageError(
                 f"--collapse needs one output per sample: put {PLACE} into the names of the outputs"
             )
@@ -471,34 +438,21 @@ def jobs_of(
             sum(files, ()) for files in zip(*((x.first, x.second) for x in samples), strict=True)
         )
         merged = {path: group for _, groups in grouped for path, group in groups.items()}
-        jobs = [
-            replace(
-                job, reads=replace(job.reads, first=first, second=second),
-                output=_with_groups(job.output, [merged[path] for path in (*first, *second)]),
-            )
-        ]  # fmt: skip
-        outputs = outputs_of(jobs[0].output)
-    else:
-        if missing := [option for option in places if option not in each]:
-            raise click.UsageError(
-                f"{missing[0]} would be overwritten by each sample: put {PLACE} into its name"
-            )
-        several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
-        if args.collapse and several:
-            raise click.UsageError(f"--collapse: sample {several[0]} has several read groups; give it one")
-        jobs = [
-            replace(
-                job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
-                output=_named(_with_groups(job.output, list(groups.values())), one.name),
-            )
-            for one, groups in grouped
-        ]  # fmt: skip
-        outputs = {
-            f"{option} of {job_of_sample.reads.sample}": place
-            for job_of_sample in jobs
-            for option, place in outputs_of(job_of_sample.output).items()
-        }
-    return jobs, outputs
+        reads = replace(job.reads, first=first, second=second)
+        output = _with_groups(job.output, [merged[path] for path in (*first, *second)])
+        return [replace(job, reads=reads, output=output)]
+    if missing := [option for option in places if option not in each]:
+        raise click.UsageError(f"{missing[0]} would be overwritten by each sample: put {PLACE} into its name")
+    several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
+    if is_collapsed and several:
+        raise click.UsageError(f"--collapse: sample {several[0]} has several read groups; give it one")
+    return [
+        replace(
+            job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
+            output=_named(_with_groups(job.output, list(groups.values())), one.name),
+        )
+        for one, groups in grouped
+    ]  # fmt: skip
 
 
 def _groups(sheet: str, sample: "Sample") -> dict:
@@ -586,7 +540,7 @@ def _named(output: "SearchOutput", name: str) -> "SearchOutput":
     ),
     options.strands,
 )  # fmt: skip
-@pairing
+@pair_options
 @writing
 @options.sharing
 @options.searching
@@ -626,27 +580,40 @@ def command(args: SimpleNamespace) -> None:
         from ...guides.samples import read_sheet
 
         samples = read_sheet(args.samples)
+        if args.rg is not None:
+            raise click.UsageError(
+                "--rg cannot be combined with --samples: use the sheet's column read_group"
+            )
     has_mates = bool(samples and samples[0].second)
-    lie = pairing_of(args, has_mates)
-    output, outputs_of = output_of(args, has_mates or bool(args.mates1))
+    pairing = pairing_of(args, has_mates)
+    output = output_of(args, has_mates or bool(args.mates1))
     if args.strata and not args.mismatches:
         raise click.UsageError("--strata needs --mismatches 1 or 2")
     from ...jobs.search import ReadInput, SearchJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
-    from ..dispatch import do, index_of
+    from ..dispatch import Sharing, run_jobs
 
     limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
     policy = SelectionPolicy(0 if output.kind == "nothing" else limit, args.at_most or ALL, seed)
     counts_all = bool(args.report_all or args.at_most or output.counts or output.screen or output.report)
-    counts_all |= bool(lie) or args.nh == "total" or output.kind not in ("sam", "bam", "cram")
+    counts_all |= bool(pairing) or args.nh == "total" or output.kind not in ("sam", "bam", "cram")
     near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
     tags = "*" if args.comments else "RG"
     reads = ReadInput(args.mates1 or args.reads, args.mates2, args.reference, tags=tags)
-    mapping = MapOptions(policy, options.strands_of(args), near=near, pairing=lie, **reading_of(args))
-    job = SearchJob(index_of(args), reads, mapping, output)
-    jobs, outputs = jobs_of(args, samples, job, outputs_of) if samples else ([job], outputs_of(output))
-    tables = [args.samples] if samples else []
-    do(args, outputs, *map(with_report, jobs), tables=tables)
+    strands = options.strands_of(args.forward_only, args.reverse_only)
+    index = options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify)
+    job = SearchJob(
+        index, reads, MapOptions(policy, strands, near=near, pairing=pairing, **reading_of(args)), output
+    )
+    jobs = jobs_of(job, args.samples, samples) if samples else [job]
+    if args.reports:
+        jobs = [
+            replace(each, output=replace(each.output, report=report_of(each.output.reports, each.inputs)))
+            for each in jobs
+        ]
+    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
+    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
+    run_jobs(jobs, resources, sharing, args.quiet, [args.samples, args.reference])
     if not args.interleaved:
         warn_of_mates((each.reads for each in jobs), args.quiet)
