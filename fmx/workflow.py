@@ -18,21 +18,20 @@ from ._version import __version__
 from .compiler import object_cache
 from .index import layouts, plan
 from .index.arrays import own_sizes, part_sizes
-from .index.disk import default_index_path
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
-from .index.reference import Groups, Reference
+from .index.reference import Reference
 from .input import ReadFiles, ReadPath, paths_of
 from .input.read_range import InputRange, InputShare, wanted_range
 from .machines.places import CPU, Device, is_large
-from .machines.progress import Progress, Watch
+from .machines.progress import Measurement, Progress
 from .output import PLAIN, module_of
 from .output.formats import sam
 from .output.hits import Writers
 from .output.run import Run
-from .output.search_output import RecordOutput, SearchOutput
+from .output.search_output import SearchOutput
 from .report.facts import command_line
 from .search.find import least_bases
 from .search.mappers import choose_mapper, compile_all, map_spans
@@ -49,17 +48,14 @@ if TYPE_CHECKING:
     from .search.summary import PairSummary, Summary
 
 __all__ = [
-    "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
-    "choose_mapper", "default_index_path", "inspect", "prepare", "search", "write_hits",
+    "Device", "IndexOptions", "add_groups", "add_layouts", "build_index", "inspect", "prepare", "search",
+    "write_hits",
 ]  # fmt: skip
 
 
-_BUILDING = ("add_groups", "add_layouts", "build_index")
-
-
 def _of_building(name: str) -> object:
-    """Import the building functions on first use; a search does not need them."""
-    if name not in _BUILDING:
+    """Import a building function on first use; a search does not need them."""
+    if name not in ("add_groups", "add_layouts", "build_index"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".index.building.build", __package__), name)
 
@@ -69,15 +65,15 @@ if not TYPE_CHECKING:  # a type checker would accept any name
 
 
 class Search(NamedTuple):
-    """What a search prepares before it reads: a ``mapper`` of MapOptions to a ``reference``; a
-    ``tally``, ``screen`` and ``watch``, or None; a ``writer``, and the bytes before its first record."""
+    """What a search prepares before it reads: a ``mapper`` of MapOptions to a ``reference``; a ``tally``, a
+    ``screen`` and a ``measurement``, or None; a ``writer``, and the bytes before its first record."""
 
     reference: Reference
     options: MapOptions
     mapper: "Mapper"
     tally: "Tally | None"
     screen: "Screen | None"
-    watch: Watch | None
+    measurement: Measurement | None
     writer: "OutputWriter"
     head: bytes
 
@@ -96,20 +92,23 @@ def prepare(
     ``n_shards``: how many shards the reads are divided into; each output gets one.
     """
     object_cache.on_first_compile(progress)
-    reference = fm_index.reference
-    watch = Watch(output.report) if output.report else None
-    tally, screen = _counters(fm_index, output) if output.counts or output.screen or watch else (None, None)
-    options = replace(options, counts_lengths=bool(watch))
-    clock = watch.clock if watch else None
+    reference, tally, screen = fm_index.reference, None, None
+    measurement = Measurement(output.report) if output.report else None
+    if output.tables or measurement:
+        from .search.counts import Screen, Tally, owners_of
+
+        tally = Tally(owners_of(fm_index, output.by_group)) if output.counts or measurement else None
+        screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
+    options = replace(options, counts_lengths=bool(measurement))
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
     is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
-    observers = Observers(tally, screen, clock, progress.say)
+    observers = Observers(tally, screen, measurement.clock if measurement else None, progress.say)
     mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
     compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is compressed on the CPU: {why}")
-    return Search(reference, options, mapper, tally, screen, watch, writer, head)
+    return Search(reference, options, mapper, tally, screen, measurement, writer, head)
 
 
 def search(
@@ -133,79 +132,58 @@ def write_hits(
     prepared: Search, paths: ReadFiles, output: SearchOutput, progress: Progress, run: Run
 ) -> "Summary | PairSummary":
     """Map the reads of a Run with a prepared search."""
-    files = paths_of(paths)
-    reference, options, mapper, tally, screen, watch, writer, head = prepared
+    reference, options, mapper, tally, screen, measurement, writer, head = prepared
     for counter in (tally, screen):
         if counter:
             counter.clear()
     wall = progress.wall
-    if watch:
-        watch.begin(wall, [mapper.session] if mapper.session else [])
+    if measurement:
+        measurement.begin(wall, [mapper.session] if mapper.session else [])
     make = getattr(module_of(output.kind), "container", None)
     container = make(reference, output.records) if make else PLAIN
     size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
     with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
-        share = InputShare(files if run.is_whole else ())
+        share = InputShare(paths_of(paths) if run.is_whole else ())
         inputs = InputRange(paths, size, n_threads, wanted_range(options.skip, options.first))
         if options.collapse:
-            distinct = run.shared("distinct", partial(_distinct, inputs, options, share, progress))
-            source = distinct.spans(size, progress, *run.share_of(distinct.n))
+            from .search.collapse import collect
+
+            def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
+                spans = Run().plan(inputs._replace(n_threads=options.n_threads))
+                progress.follow(share)
+                return collect(share.of(spans), options, progress)
+
+            collection = run.shared("distinct", distinct)
+            source = collection.spans(size, progress, *run.share_of(collection.n))
         else:
             source = run.plan(inputs)
             source = share.of_pairs(source) if options.pairing else share.of(source)
             progress.follow(share)
         sink = wall.written(outputs)
         with wall.spending("mapping"):
-            summary = map_spans(mapper, source, writer, watch.timed(sink) if watch else sink, progress)
+            summary = map_spans(
+                mapper, source, writer, measurement.timed(sink) if measurement else sink, progress
+            )
         wall.turn_to("writing")
-        tables, sums = _tables(tally, screen, output, summary, reference.groups)
-        facts = partial(_facts, watch, prepared, summary, output.by_group) if watch else None
+        tables: dict = {}
+        sums: dict = {}
+        facts = None
+        if output.tables:
+            from .output.formats import tsv  # not needed for records
+
+            if output.counts and tally:
+                tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
+            if screen and (groups := reference.groups):
+                (n_all, what), combinations = summary.seen(), screen.combinations()
+                tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
+                rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
+                sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+        if measurement:
+            places = [str(mapper.session or "the CPU")]
+            known = partial(search_facts, summary, tally, screen, output.by_group)
+            facts = lambda: measurement.facts(places, summary, known())  # noqa: E731
         outputs.finish(summary, tables, facts, sums)
     return summary
-
-
-def _facts(watch: Watch, prepared: Search, summary: "Summary | PairSummary", by_group: bool) -> dict:
-    """Return the facts of a search for its report."""
-    facts = search_facts(summary, prepared.tally, prepared.screen, by_group)
-    return watch.facts([str(prepared.mapper.session or "the CPU")], summary, facts)
-
-
-def _distinct(inputs: InputRange, options: MapOptions, share: InputShare, progress: Progress) -> "Collection":
-    """Collect the distinct reads of all input (search.collapse.Collection): equal reads may be anywhere."""
-    from .search.collapse import collect
-
-    progress.follow(share)
-    return collect(share.of(Run().plan(inputs._replace(n_threads=options.n_threads))), options, progress)
-
-
-def _counters(fm_index: "AnyIndex", output: SearchOutput) -> "tuple[Tally | None, Screen | None]":
-    """Return (a Tally or None, a Screen or None) for an output."""
-    from .search.counts import Screen, Tally, owners_of
-
-    tally = Tally(owners_of(fm_index, output.by_group)) if output.counts or output.report else None
-    return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
-
-
-def _tables(
-    tally: "Tally | None", screen: "Screen | None", output: SearchOutput, summary: "Summary | PairSummary",
-    groups: Groups | None,
-) -> tuple[dict[str, bytes], dict]:  # fmt: skip
-    """Return the tables that a Tally and a Screen of ``groups`` have counted, and what shards add up."""
-    tables: dict = {}
-    sums: dict = {}
-    if not output.tables:
-        return tables, sums
-    from .output.formats import tsv  # not needed for records
-
-    if output.counts and tally:
-        tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
-    if screen and groups:
-        n_all, what = summary.seen()
-        combinations = screen.combinations()
-        tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
-        rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
-        sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
-    return tables, sums
 
 
 def make_writer(
@@ -217,15 +195,15 @@ def make_writer(
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
     def make(name: str) -> "tuple[OutputWriter, bytes]":
-        named = replace(records, groups=replace(groups, name=name))
-        writer, head = module_of(records.kind).open_hits(reference, named, header)
+        of_group = replace(records, groups=replace(groups, name=name))
+        writer, head = module_of(records.kind).open_hits(reference, of_group, header)
         writer.allow(records.mismatches)
         writer.reads_files = tuple(output.reads_files.values())
-        if not for_mates:
-            return writer, head
-        from .output.mate_writer import MateWriter
+        if for_mates:
+            from .output.mate_writer import MateWriter
 
-        return MateWriter(writer, records.mismatches), head
+            writer = MateWriter(writer, records.mismatches)
+        return writer, head
 
     if not groups.of_files:
         return make(groups.name)
@@ -245,15 +223,13 @@ def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     if verify:
         verify_index(path, meta, n_threads)
     names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
-    sizes = {name: _layout_sizes(meta, name) for name in names}
+    n_text, arrays, sizes = meta["n_text"], own_sizes(meta), {}
+    for name in names:
+        layout = parse_sparse(name) or layouts.parse_name(name)
+        size = sum(n for key, n in arrays.items() if key.startswith(f"{name}."))
+        formula = sum(layout.bytes_per_symbol(n) * n for n in part_sizes(meta))
+        sizes[name] = size / n_text, formula / n_text
     total = sum(array["bytes"] for array in meta["arrays"].values())
-    way, reason = plan.choose_way(meta)
-    search = {"way": way, "reason": reason, "bytes": plan.ways_to_search(meta)}
+    method, reason = plan.choose_way(meta)
+    search = {"way": method, "reason": reason, "bytes": plan.ways_to_search(meta)}
     return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes, "search": search}
-
-
-def _layout_sizes(meta: dict, name: str) -> tuple[float, float]:
-    size = sum(n for key, n in own_sizes(meta).items() if key.startswith(f"{name}."))
-    parsed, n_text = parse_sparse(name) or layouts.parse_name(name), meta["n_text"]
-    formula = sum(parsed.bytes_per_symbol(n) * n for n in part_sizes(meta))
-    return size / n_text, formula / n_text

@@ -15,7 +15,7 @@ from ..input import PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
 from ..input.reads import FORWARD, REVERSE
-from ..machines.progress import Clock, Progress, RunCounts, Watch
+from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..report.facts import Report
 from .counting import (
     FIRST,
@@ -186,24 +186,24 @@ def count(
 ) -> CountSummary | PairCountSummary:
     """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: where
     it is written."""
-    wall, watch = progress.wall, _watch(output, progress)
+    wall, measurement = progress.wall, _measurement(output, progress)
     with run.opened(output) as outputs:
         with wall.spending("counting"):
-            seen = count_all(counter, samples, progress, watch.clock)
+            seen = count_all(counter, samples, progress, measurement.clock)
         wall.turn_to("writing")
         outputs.write(seen.table(output.kind))
         outputs.finish(
-            None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None
+            None, facts=(lambda: measurement.facts(PLACES, seen, seen.details())) if output.report else None
         )
     tell_samples(seen, progress, counter.options)
     return counted(seen)
 
 
-def _watch(output: CountOutput, progress: Progress) -> Watch:
-    """Return a Watch that starts now."""
-    watch = Watch(output.report or Report((), {}))
-    watch.begin(progress.wall)
-    return watch
+def _measurement(output: CountOutput, progress: Progress) -> Measurement:
+    """Return a Measurement that starts now."""
+    measurement = Measurement(output.report or Report((), {}))
+    measurement.begin(progress.wall)
+    return measurement
 
 
 def count_all(
@@ -273,15 +273,15 @@ def count_shard(
     counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of samples, and store the counts in it."""
-    watch = _watch(output, progress)
+    measurement = _measurement(output, progress)
     with shard.opened(output) as outputs:
         inputs = ShardInputs(samples, shard, counter)
         with progress.wall.spending("counting"):
-            found = count_samples(counter, inputs, len(samples), progress, watch.clock)
+            found = count_samples(counter, inputs, len(samples), progress, measurement.clock)
         seen = _seen(counter, samples, found)
         outputs.write(pack(seen, inputs.n_reads()))
         summary = counted(seen)
-        outputs.finish(summary, facts=partial(watch.facts, PLACES, seen) if output.report else None)
+        outputs.finish(summary, facts=partial(measurement.facts, PLACES, seen) if output.report else None)
     n, things = summary.seen()
     if not n:
         progress.warn(shard.why_empty(things))

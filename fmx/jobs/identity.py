@@ -24,14 +24,14 @@ def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **o
     """Return what all shards of a run must have in common, as JSON types.
 
     ``metas``: meta.json of the indexes; ``options``: dataclasses of options, whose places do not count;
-    ``output`` among them names what shards store besides their part, as {option: how}.  Raises InputError.
+    ``output`` among them names what shards store besides their part, as {option: form}.  Raises InputError.
     """
     for path in paths:
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
-    beside = options["output"].beside() if "output" in options else {}
+    additional = options["output"].additional() if "output" in options else {}
     options = {name: as_json(value) for name, value in options.items()}
-    return {**seen(paths, metas), "command": command, "options": options, **beside}
+    return {**seen(paths, metas), "command": command, "options": options, **additional}
 
 
 def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:

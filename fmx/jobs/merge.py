@@ -64,7 +64,7 @@ def manifests(folder: str | Path) -> list:
     return list(in_order(folder, shards))
 
 
-def check_beside(folder: str | Path, run: dict, needed: dict) -> None:
+def check_additional(folder: str | Path, run: dict, needed: dict) -> None:
     """Raise OutputError if shards of ``run`` lack an output that is wanted; ``needed``: {option: whether}."""
     for option, is_wanted in needed.items():
         if is_wanted and not run[option]:

@@ -154,7 +154,7 @@ class Timed(Protocol):
     clock: Clock
 
 
-class Watch:
+class Measurement:
     """Measures one run for a Report; ``clock`` records its stages."""
 
     def __init__(self, report: Report) -> None:

@@ -14,7 +14,7 @@ from ..input.read_range import InputRange, InputShare
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import Emit, Shares, add_up, run_ordered
 from ..machines.places import Device
-from ..machines.progress import Progress, Watch, Writable
+from ..machines.progress import Measurement, Progress, Writable
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import Run
@@ -47,13 +47,13 @@ class MemOutput(JobOutput):
 class Matching(NamedTuple):
     """What is prepared before queries are read.
 
-    ``session``: the GPU of the ``finder``, or None on the CPU; ``watch``, or None; ``head``: bytes before the
-    first line.
+    ``session``: the GPU of the ``finder``, or None on the CPU; ``measurement``, or None; ``head``: bytes
+    before the first line.
     """
 
     finder: Finder
     session: GpuSession | None
-    watch: Watch | None
+    measurement: Measurement | None
     head: bytes
 
 
@@ -72,17 +72,17 @@ def prepare(
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
-    watch = Watch(output.report) if output.report else None
-    options = replace(options, counts_lengths=bool(watch))
+    measurement = Measurement(output.report) if output.report else None
+    options = replace(options, counts_lengths=bool(measurement))
     matcher = None
     if session:
         from .mummergpu_gpu import GpuMummer
 
         host = make_mummergpu(fm_index.parts[0], options.least)
         matcher = session.run(GpuMummer, host, session, options.n_threads)
-    finder = Finder(fm_index, options, writer, matcher, watch.clock if watch else None)
+    finder = Finder(fm_index, options, writer, matcher, measurement.clock if measurement else None)
     compile_all(finder)
-    return Matching(finder, session, watch, head)
+    return Matching(finder, session, measurement, head)
 
 
 def find(
@@ -92,28 +92,28 @@ def find(
 
     ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
     """
-    finder, session, watch, head = matching
+    finder, session, measurement, head = matching
     wall = progress.wall
-    if watch:
-        watch.begin(wall, [session] if session else [])
+    if measurement:
+        measurement.begin(wall, [session] if session else [])
     with run.opened(output, head) as outputs:
         share = InputShare(paths if run.is_whole else ())
         source = share.of(run.plan(InputRange(paths, finder.task_size, finder.options.n_threads)))
         progress.follow(share)
         sink = wall.written(outputs)
         with wall.spending("matching"):
-            summary = find_all(finder, source, watch.timed(sink) if watch else sink, progress)
+            summary = find_all(finder, source, measurement.timed(sink) if measurement else sink, progress)
         wall.turn_to("writing")
         place = str(session or "the CPU")
-        outputs.finish(summary, facts=partial(_facts, watch, place, summary) if watch else None)
+        outputs.finish(summary, facts=partial(_facts, measurement, place, summary) if measurement else None)
     return summary
 
 
-def _facts(watch: Watch, place: str, summary: MemSummary) -> dict:
+def _facts(measurement: Measurement, place: str, summary: MemSummary) -> dict:
     """Return the facts of a run for its report."""
     facts = length_facts(summary, ("lengths", "match_lengths"))
     facts["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
-    return watch.facts([place], summary, facts)
+    return measurement.facts([place], summary, facts)
 
 
 def find_all(

@@ -45,14 +45,6 @@ class RecordOutput:
     matrix: str | None = None
 
 
-@dataclass(frozen=True)
-class CountsOutput:
-    """A table of reads and hits per contig, or ``by_group`` of contigs."""
-
-    path: str = field(metadata=PLACE)
-    by_group: bool = False
-
-
 class ReadsFile(NamedTuple):
     """What a file of unchanged reads contains: those ``with_hit``, or those without, perhaps compressed.
 
@@ -100,36 +92,26 @@ class ReadsOutput:
     unmapped: str | None = field(default=None, metadata=PLACE)
     has_mates: bool = False
 
-    @property
-    def files(self) -> dict[str, ReadsFile]:
-        """The ReadsFile of each path."""
-        return {
-            path: ReadsFile(hit, is_gzip(path), mate)
-            for hit, whole in ((True, self.mapped), (False, self.unmapped))
-            if whole
-            for mate, path in (enumerate(of_mates(whole), 1) if self.has_mates else [(0, whole)])
-        }
-
 
 @dataclass(frozen=True)
 class SearchOutput(JobOutput):
-    """All outputs of a search: ``records`` of hits, a table of ``counts``, a ``screen`` (path of a table by
-    combinations of groups), unchanged ``reads``, a ``report``."""
+    """All outputs of a search: ``records`` of hits; a table of reads and hits per contig, ``counts``, or
+    ``by_group`` of contigs; a table by combinations of groups, ``screen``; unchanged ``reads``; a ``report``.
+    """
 
     records: RecordOutput = RecordOutput()
-    counts: CountsOutput | None = None
+    counts: str | None = field(default=None, metadata=PLACE)
+    by_group: bool = False
     screen: str | None = field(default=None, metadata=PLACE)
     reads: ReadsOutput = ReadsOutput()
     report: Report | None = field(default=None, metadata=PLACE)
 
     @property
     def path(self) -> str | None:  # type: ignore[override]
-        """Path of the records."""
         return self.records.path
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Format of the records."""
         return self.records.kind
 
     def absolute(self) -> "SearchOutput":
@@ -138,21 +120,23 @@ class SearchOutput(JobOutput):
         return replace(self, records=replace(self.records, fasta=fasta))
 
     @property
-    def by_group(self) -> bool:
-        """Whether reads are counted per group of contigs."""
-        return self.counts.by_group if self.counts else bool(self.screen)
+    def tables(self) -> dict[str, str]:
+        return {option: path for option, path in self._tables.items() if path}
 
     @property
-    def tables(self) -> dict[str, str]:
-        counts = {"--counts": self.counts.path} if self.counts else {}
-        return counts | ({"--screen": self.screen} if self.screen else {})
+    def _tables(self) -> dict[str, str | None]:
+        return {"--counts": self.counts, "--screen": self.screen}
 
     @property
     def reads_files(self) -> dict[str, ReadsFile]:
-        return self.reads.files
+        return {
+            path: ReadsFile(hit, is_gzip(path), mate)
+            for hit, name in ((True, self.reads.mapped), (False, self.reads.unmapped))
+            if name
+            for mate, path in (enumerate(of_mates(name), 1) if self.reads.has_mates else [(0, name)])
+        }
 
-    def beside(self) -> dict:
+    def additional(self) -> dict:
         reads = {"--al": self.reads.mapped, "--un": self.reads.unmapped}
-        how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
-        tables = {option: option in self.tables for option in ("--counts", "--screen")}
-        return {**tables, **super().beside(), **how}
+        forms = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
+        return {name: bool(path) for name, path in self._tables.items()} | super().additional() | forms

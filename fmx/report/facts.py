@@ -78,8 +78,8 @@ class JobOutput:
         reports = {f"--report as {kind_of(path)}": path for path in self.reports}
         return {"-o": self.path, **self.tables, **reads, **reports}
 
-    def beside(self) -> dict:
-        """Return what each shard stores besides its part of the output, as {option: how}."""
+    def additional(self) -> dict:
+        """Return what each shard stores besides its part of the main output, as {option: form}."""
         return {"--report": bool(self.report)}
 
 

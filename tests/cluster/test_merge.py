@@ -13,11 +13,11 @@ import xxhash
 from fmx.codecs.readers import BGZF_END
 from fmx.errors import OutputError
 from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
-from fmx.jobs.merge import check_beside, in_order, manifests, merge, whole
+from fmx.jobs.merge import check_additional, in_order, manifests, merge, whole
 from fmx.jobs.shard import ShardRun
 from fmx.mem.matching import MemSummary
 from fmx.output import CONTAINERS, PLAIN, Container, as_fields
-from fmx.output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
+from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 
 RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
@@ -152,11 +152,11 @@ def test_a_shard_begins_where_the_one_before_it_ends(borders, fit, tmp_path):
 
 
 def test_an_output_that_shards_do_not_store_is_named(tmp_path):
-    check_beside(tmp_path, RUN, {"--counts": True, "--al": False})
+    check_additional(tmp_path, RUN, {"--counts": True, "--al": False})
     with said(
         f"{tmp_path}: the shards were run without --al: delete the folder and run them again with --al"
     ):
-        check_beside(tmp_path, RUN, {"--counts": True, "--al": True})
+        check_additional(tmp_path, RUN, {"--counts": True, "--al": True})
 
 
 def to(path, **more) -> SearchOutput:
@@ -174,7 +174,7 @@ def test_outputs_tables_and_reads_are_put_together(tmp_path):
         for i, own, reads in ((1, LARGE, b"a"), (2, b"", LARGE))
     ]  # fmt: skip
     out, counts, reads = (str(tmp_path / name) for name in ("out", "table", "reads.gz"))
-    output = to(out, counts=CountsOutput(counts), reads=ReadsOutput(reads))
+    output = to(out, counts=counts, reads=ReadsOutput(reads))
     assert merge(tmp_path / "d", iter(shards), output) == shards
     written = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads.gz")]
     assert written == [b"head 1\n" + LARGE + b"tail\n", (table % 3).encode(), b"a" + LARGE + BGZF_END]

@@ -24,7 +24,7 @@ from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.progress import Clock, Progress
-from fmx.output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
+from fmx.output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import SelectionPolicy
@@ -96,9 +96,7 @@ def search(
 ):
     """(what is written, BAM inflated; the table of counts; the summary)."""
     counts = path.with_suffix(".tsv")
-    output = SearchOutput(
-        RecordOutput(str(path), **records), CountsOutput(str(counts), by_group), reads=beside
-    )
+    output = SearchOutput(RecordOutput(str(path), **records), str(counts), by_group, reads=beside)
     options = MapOptions(policy, trim=trim, sizes=sizes)
     summary = workflow.search(opened, [reads], options, output, device=device)
     written = path.read_bytes()

@@ -20,7 +20,6 @@ from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
-from fmx.output.search_output import CountsOutput
 from fmx.search.hits import Near
 from fmx.search.queries import near
 
@@ -172,7 +171,7 @@ def test_counts_are_those_of_all_occurrences(rule, folder):
         if not proper:
             sides = [naive_pairs.occurrences(REPEATS, read, *rule.near) for read in (one, two)]
         listed += [side for side in sides if rule.at_most is None or len(side) <= rule.at_most]
-    counts = CountsOutput(str(folder / "c.tsv"))
+    counts = str(folder / "c.tsv")
     found(folder, opened(REPEATS), PAIRS, rule, counts=counts)
     assert (folder / "c.tsv").read_text().splitlines()[1:] == naive.counts(REPEATS, listed)
 

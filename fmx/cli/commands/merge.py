@@ -57,7 +57,7 @@ def command(args: SimpleNamespace) -> None:
     from ...guides.outputs import CountOutput
     from ...jobs import say_shards
     from ...jobs.count import add_up
-    from ...jobs.merge import check_beside, manifests, merge
+    from ...jobs.merge import check_additional, manifests, merge
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
@@ -102,7 +102,7 @@ def command(args: SimpleNamespace) -> None:
                 f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
             )
     progress = Progress(args.quiet, warns=True)
-    check_beside(args.folder, run, beside)
+    check_additional(args.folder, run, beside)
     if isinstance(whole, CountOutput):
         add_up(whole, progress, args.folder, shards)
     else:
@@ -127,7 +127,7 @@ def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
 
 def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
-    from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
+    from ...output.search_output import ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
     for option, path in (("--al", args.al), ("--un", args.un)):
         if path and (form := run.get(option)) and is_gzip(path) != (form == "gzip"):
@@ -137,8 +137,8 @@ def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
     return SearchOutput(
         RecordOutput(args.output),
-        CountsOutput(args.counts) if args.counts else None,
-        args.screen,
-        ReadsOutput(args.al, args.un, has_mates),
-        report_of(args.reports),
+        counts=args.counts,
+        screen=args.screen,
+        reads=ReadsOutput(args.al, args.un, has_mates),
+        report=report_of(args.reports),
     )

@@ -269,7 +269,7 @@ writing = options.together(
 
 def output_of(args: SimpleNamespace, has_mates: bool) -> "SearchOutput":
     """Return the outputs; ``has_mates``: the reads are pairs in two files.  Raises UsageError, InputError."""
-    from ...output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
+    from ...output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 
     # Collapsed reads have no read groups.
     files = () if args.collapse else (*args.reads, *args.mates1, *args.mates2)
@@ -290,10 +290,9 @@ def output_of(args: SimpleNamespace, has_mates: bool) -> "SearchOutput":
     records = RecordOutput(
         hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
     )
-    counts = CountsOutput(args.counts, by_group) if args.counts else None
-    return SearchOutput(
-        records, counts, screen, ReadsOutput(args.al, args.un, has_mates), report_of(args.reports)
-    )
+    by_group = by_group or bool(screen and not args.counts)
+    reads = ReadsOutput(args.al, args.un, has_mates)
+    return SearchOutput(records, args.counts, by_group, screen, reads, report_of(args.reports))
 
 
 def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool) -> None:
@@ -500,11 +499,11 @@ def _named(output: "SearchOutput", name: str) -> "SearchOutput":
     def path_of_sample(path: str | None) -> str | None:
         return path and path.replace(PLACE, name)
 
-    counts, reads, report = output.counts, output.reads, output.report
+    reads, report = output.reads, output.report
     return replace(
         output,
         records=replace(output.records, path=path_of_sample(output.path)),
-        counts=counts and replace(counts, path=counts.path.replace(PLACE, name)),
+        counts=path_of_sample(output.counts),
         screen=path_of_sample(output.screen),
         reads=replace(reads, mapped=path_of_sample(reads.mapped), unmapped=path_of_sample(reads.unmapped)),
         report=report and report_of([path.replace(PLACE, name) for path in report.paths]),
