@@ -1,6 +1,6 @@
 """Output formats: one file per format, used by every command that writes it; and how pieces become a file.
 
-To add a format, write its file and add a line to FORMATS (docs/adding.md).  The commands that offer the
+To add a format, write its file and add a line to FORMATS (docs/layouts.md).  The commands that offer the
 format need these functions in the file; each returns (writer, bytes before the first record):
 
     search, locate   open_hits(reference, output, sam_header)             hits.HitWriter

@@ -1,4 +1,4 @@
-"""A layout as docs/adding.md tells it: counters, then codes; for the tests, nobody would search by it.
+"""A layout as docs/layouts.md tells it: counters, then codes; for the tests, nobody would search by it.
 
 Rows are cut into runs of 32.  An entry holds the counters of its run, C[c] already added, then the k-symbols
 of its rows, 4 bits each, 15 for a row without:

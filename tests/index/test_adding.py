@@ -1,4 +1,4 @@
-"""A layout added by the steps of docs/adding.md, a file and a line of the registry: everything knows it."""
+"""A layout added by the steps of docs/layouts.md, a file and a line of the registry: everything knows it."""
 
 import cases
 import naive

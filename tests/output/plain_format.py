@@ -1,4 +1,4 @@
-"""An output format as docs/adding.md tells it: read, contig, position and strand of a hit, as numbers."""
+"""An output format as docs/layouts.md tells it: read, contig, position and strand of a hit, as numbers."""
 
 from typing import NamedTuple
 

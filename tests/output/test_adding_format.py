@@ -1,4 +1,4 @@
-"""An output format added by the steps of docs/adding.md, a file and a line of output.FORMATS."""
+"""An output format added by the steps of docs/layouts.md, a file and a line of output.FORMATS."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Layouts of the occurrence table, one file each.
 
-To add a layout, write its file, which ends in a Family, and add that to REGISTRY (docs/adding.md).  All other
-code, including the protocol tests, finds it there.
+To add a layout, write its file, which ends in a Family, and add that to REGISTRY (docs/layouts.md).  All
+other code, including the protocol tests, finds it there.
 
 A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has no d; k and d may be omitted.
 """

@@ -69,7 +69,7 @@ def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
 
 
 def best_engine(query: Any) -> str:
-    """Return the fastest engine: single threads for entries up to 96 bytes, then groups (docs/engines.md)."""
+    """Return the fastest engine: single threads for entries up to 96 bytes, then groups (docs/layouts.md)."""
     if not contracts.start.knows(query) or contracts.units(query.layout) == 0:
         return "cuda_task-naive16"
     return "cuda_task-improved" if contracts.units(query.layout) <= 6 else "cuda_full"
