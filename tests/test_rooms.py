@@ -167,13 +167,6 @@ def test_no_path_of_a_machine_is_written_down():
     assert found == []
 
 
-def test_the_tests_that_a_document_names_are_there():
-    text = (ROOT / "docs" / "reliability.md").read_text()
-    named = set(re.findall(r"[\w/]*\btest_\w+\.py", text))
-    assert len(named) > 20
-    assert [name for name in sorted(named) if not (ROOT / "tests" / name).is_file()] == []
-
-
 def test_no_two_files_of_tests_have_one_name():
     """Pytest would collect only one of them, unless they are in Python packages."""
     files = [
