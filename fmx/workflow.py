@@ -29,7 +29,7 @@ from .machines.places import CPU, Device, is_large
 from .machines.progress import Measurement, Progress
 from .output import PLAIN, module_of
 from .output.formats import sam
-from .output.hits import Writers
+from .output.hits import join_writers
 from .output.run import Run
 from .output.search_output import SearchOutput
 from .report.facts import command_line
@@ -41,7 +41,7 @@ from .search.summary import search_facts
 if TYPE_CHECKING:
     from .index.building.build import add_groups, add_layouts, build_index
     from .index.fm_index import AnyIndex
-    from .output.hits import OutputWriter
+    from .output.hits import BatchWriter
     from .search.collapse import Collection
     from .search.counts import Screen, Tally
     from .search.mapper import Mapper
@@ -74,7 +74,7 @@ class Search(NamedTuple):
     tally: "Tally | None"
     screen: "Screen | None"
     measurement: Measurement | None
-    writer: "OutputWriter"
+    writer: "BatchWriter"
     head: bytes
 
 
@@ -106,7 +106,7 @@ def prepare(
     observers = Observers(tally, screen, measurement.clock if measurement else None, progress.say)
     mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
     compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
-    for why in writer.refusals():
+    for why in writer.refusals:
         progress.say(f"BAM is compressed on the CPU: {why}")
     return Search(reference, options, mapper, tally, screen, measurement, writer, head)
 
@@ -188,28 +188,24 @@ def write_hits(
 
 def make_writer(
     reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[ReadPath] = ()
-) -> "tuple[OutputWriter, bytes]":
+) -> "tuple[BatchWriter, bytes]":
     """(writer, bytes before the first record); ``for_mates``: for pairs; ``paths``: of all reads, if they
     have several read groups."""
     records, groups = output.records, output.records.groups
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
-    def make(name: str) -> "tuple[OutputWriter, bytes]":
+    def make(name: str) -> "tuple[BatchWriter, bytes]":
         of_group = replace(records, groups=replace(groups, name=name))
         writer, head = module_of(records.kind).open_hits(reference, of_group, header)
-        writer.allow(records.mismatches)
+        writer.prepare(records.mismatches, for_mates)
         writer.reads_files = tuple(output.reads_files.values())
-        if for_mates:
-            from .output.mate_writer import MateWriter
-
-            writer = MateWriter(writer, records.mismatches)
         return writer, head
 
     if not groups.of_files:
         return make(groups.name)
     writers = {name: make(name) for name in dict.fromkeys(groups.of_files)}
     of_path = {path: writers[name][0] for path, name in zip(paths, groups.of_files, strict=True)}
-    return Writers(of_path), writers[groups.name][1]
+    return join_writers(of_path), writers[groups.of_files[0]][1]
 
 
 @settled

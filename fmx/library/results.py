@@ -103,7 +103,9 @@ class PairRows(RowWriter):
 class MatchRows(RowWriter):
     """Rows of MATCH; used instead of output.matches.MatchWriter."""
 
-    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> RowPiece:
+    def format(  # type: ignore[override]
+        self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]
+    ) -> RowPiece:
         """Format matches, with the names of the queries whose first row is in ``rows`` (from, to)."""
         found, own = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
         query, reverse = own >> 1, own & 1 == 1

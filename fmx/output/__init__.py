@@ -11,17 +11,21 @@ format need these functions in the file; each returns (writer, bytes before the 
 queries that are matched; ``names``, ``lengths``: those of queries and of targets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..input.streams import OutputFile
+    from .put import NameLines
+
+SamHeader: TypeAlias = "Callable[[NameLines], bytes]"  # from the names of contigs
+Opening: TypeAlias = "tuple[Any, bytes]"  # a writer, and the bytes before the first record
 
 
 class Format(NamedTuple):
@@ -41,7 +45,7 @@ FORMATS = {
     "bed": Format("fmx.output.formats.bed", ("search", "locate", "mem")),
     "rtab": Format("fmx.output.formats.matrix", ()),
     "npz": Format("fmx.output.formats.matrix", ()),
-    "nothing": Format("fmx.output.formats.nothing", ()),
+    "nothing": Format("fmx.output.hits", ()),
     "parquet": Format("fmx.output.formats.parquet", ("search", "locate")),
 }
 

@@ -1,94 +1,86 @@
-"""Formats hits of reads as records."""
+"""The writers of hits: records of reads and of pairs in any format, or nothing."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..search import FormatsHits, WritesHits
-from .records import COMMENTS, Buffers, Window, put_read, room_of_read, widest
+from ..input.reads import ReadBatch
+from .read_records import ALL, Pairs, Side, SingleReads, n_of, put_records, room_of
+from .records import COMMENTS, FIRST, SECOND, Buffers, widest
 
 if TYPE_CHECKING:
-    from ..input import SpanLike
-    from ..input.reads import ReadBatch
+    from ..input.mates import Mates
     from ..search.hits import Hits
+    from ..search.pairs import PairHits
     from .hits_gpu import GpuHitWriter
 
 
-class OutputWriter(WritesHits, Protocol):
-    """The writer of an output: a RecordWriter, a MateWriter, or Writers of several read groups."""
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-
-    def end(self) -> bytes:
-        """Return the bytes after the last record."""
-
-
-class RecordWriter(OutputWriter, FormatsHits, Protocol):
-    """Formats hits; one instance serves all threads.
-
-    To add one, derive from BatchWriter and write ``format``, or give HitWriter a form (records.py), whose
-    records a GPU can make as well.  ``on_gpu`` states whether it can; if so, there is ``made_on_gpu``.
-    tests/output/test_writer_protocol.py tests all of them.
-    """
-
-    def allow(self, changes: int) -> None:
-        """Let hits have up to this many changes (input/sets.py)."""
-
-    def owns(self, piece: Any) -> bool:
-        """Return whether a piece is the beginning of an array of this writer."""
-
-
 class BatchWriter:
-    """Base of RecordWriters whose pieces are not reused, and that write nothing at the end.
+    """Base of what makes pieces of output from hits, and a writer of nothing; one serves all threads.
 
-    ``reads_files``: for unchanged reads (search_output.py); ``comments``: whether reads have SAM tags to be
-    copied.
+    To add one, derive from it and write ``format``, or give HitWriter a form (records.py), whose records a
+    GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is
+    ``made_on_gpu``; ``reads_files``: those for unchanged reads (search_output.py); ``comments``: whether
+    reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
+    should, as sentences; ``of_files``: the writers of reads by path, if they differ.
+    tests/output/test_writer_protocol.py tests all writers.
     """
 
-    on_gpu = False
+    on_gpu = comments = False
     reads_files: tuple = ()
-    comments = False
+    of_files: Mapping[Any, Self] = {}
 
     def __init__(self, is_sam: bool = False) -> None:
-        self.is_sam = is_sam
+        self.is_sam, self.buffers = is_sam, Buffers()
+        self.refusals: set[str] = set()
 
-    def allow(self, changes: int) -> None:
-        """Let hits have up to this many changes (input/sets.py); this writer does not depend on it."""
+    def prepare(self, changes: int, in_pairs: bool) -> None:
+        """Let hits have up to this many changes (input/sets.py); ``in_pairs``: they are those of pairs."""
 
-    def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
+    def format(self, batch: Any, hits: Any, start: int, first: int, last: int) -> Any:
+        """Return the records of hits ``first`` to ``last`` of the reads from ``start`` on."""
+        return b""
+
+    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator:
         """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
         from .reads import split  # not needed without reads_files
 
         return split(self.reads_files, batches, is_hit)
 
-    def of(self, span: "SpanLike") -> Self:
-        """Return the writer for the reads of a span: this one."""
-        return self
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-        return set()
-
-    def owns(self, piece: Any) -> bool:
-        """Return whether a piece is the beginning of an array of this writer."""
-        return False
+    def of(self, span: Any) -> Self:
+        """Return the writer for the reads of a span."""
+        return self.of_files.get(span.path, self) if self.of_files else self
 
     def written(self, piece: Any) -> None:
         """Release a piece that has been written."""
+        self.buffers.release(piece)
 
     def end(self) -> bytes:
         """Return the bytes after the last record."""
         return b""
 
 
-class HitWriter(BatchWriter, Buffers):
-    """Formats batches with a form (records.py); one instance serves all threads.
+def open_hits(reference: object, output: object, sam_header: object) -> tuple[BatchWriter, bytes]:
+    """Return a writer of nothing, for runs that only count or separate reads, and no bytes."""
+    return BatchWriter(), b""
 
-    ``is_sam``: reads must follow SAM's rules, and * stands for a missing name; else the sequence does.
-    ``encode`` turns records into the bytes to write, and ``end`` follows the last record.
+
+def join_writers(writers: Mapping[Any, BatchWriter]) -> BatchWriter:
+    """Return a writer for reads of several files, from the writers by path, which then share buffers."""
+    first = next(iter(writers.values()))
+    for writer in writers.values():
+        writer.of_files, writer.buffers, writer.refusals = writers, first.buffers, first.refusals
+    return first
+
+
+class HitWriter(BatchWriter):
+    """Formats hits with a form (records.py).
+
+    ``is_sam``: * stands for a missing name; else the sequence does.  ``encode`` turns records into the bytes
+    to write, and ``end`` follows the last record.
     """
 
     def __init__(
@@ -98,77 +90,62 @@ class HitWriter(BatchWriter, Buffers):
         encode: Callable[[np.ndarray], bytes] | None = None,
         end: bytes = b"",
     ) -> None:
-        BatchWriter.__init__(self, is_sam)
-        Buffers.__init__(self)
-        self.form = form
+        super().__init__(is_sam)
+        self.form, self.encode, self._end = form, encode, end
         self.comments = bool(getattr(form, "tags", 0) & COMMENTS)
         self.on_gpu = not self.comments
-        self._on_gpus: list[GpuHitWriter] = []
-        self.encode, self._end, self.widest = encode, end, widest(form)
+        self.prepare(0, False)
 
-    def allow(self, changes: int) -> None:
-        """Let hits have up to this many changes (input/sets.py)."""
-        self.widest = widest(self.form, changes)
+    def prepare(self, changes: int, in_pairs: bool) -> None:
+        """Let hits have up to this many changes (input/sets.py); ``in_pairs``: they are those of pairs."""
+        self.in_pairs, self.widest = in_pairs, widest(self.form, changes, in_pairs)
 
     def format(
-        self, batch: "ReadBatch", hits: "Hits", start: int, first_hit: int, last_hit: int
+        self, batch: "ReadBatch | Mates", hits: "Hits | PairHits", start: int, first: int, last: int
     ) -> bytes | np.ndarray:
-        """Return the format the records of reads from ``start`` on, for hits first_hit to last_hit."""
+        """Return the records of reads, or pairs, from ``start`` on: of hits ``first`` to ``last`` of them.
+
+        Of several pairs, or proper pairs, return all records.
+        """
+        batches: Any = batch[:2] if self.in_pairs else (batch,)
         if not self.is_sam:
-            batch = named_by_letters(batch)
-        window = Window(start, first_hit, last_hit)
-        sized = batch
+            batches = map(named_by_letters, batches)
+        batches = tuple(batches)
+        work = partial(self._work, hits=hits, start=start, first=first, last=last)
+        sized = batches
         if self.comments:
             from ..input.comments import with_comments  # only for -C
 
-            sized = with_comments(batch)
-        out = self.take(_room(sized, hits, window, self.widest))
-        return self.encoded(out[: _write(self.form, batch, hits, window, out)])
+            sized = tuple(map(with_comments, batches))
+        out = self.buffers.take(_room(work(sized), self.widest))
+        return self.encoded(out[: _write(self.form, work(batches), out)])
+
+    def _work(self, batches: tuple[ReadBatch, ...], hits: Any, start: int, first: int, last: int) -> Any:
+        if not self.in_pairs:
+            return SingleReads(batches[0], hits, start, first, last)
+        one, two, proper = batches[0], batches[1], hits.proper
+        window = (first, last) if proper.total.size == 1 else (0, ALL)
+        return Pairs(Side(one, hits.one, FIRST, start), Side(two, hits.two, SECOND, start), proper, *window)
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
-        """Return the bytes to write for records, which are the beginning of an array from ``take``."""
+        """Return the bytes to write for records, which are the beginning of a buffer."""
         if not self.encode:
             return records
         encoded = self.encode(records)
-        self._give_back(records)
+        self.buffers.release(records)
         return encoded
-
-    def owns(self, piece: bytes | np.ndarray) -> bool:
-        """Return whether a piece is the beginning of an array of this writer, or of its GPU writers."""
-        if not isinstance(piece, np.ndarray):
-            return False
-        return Buffers.owns(self, piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
     def made_on_gpu(self) -> "GpuHitWriter":
         """Return a GpuHitWriter, which makes the records on the GPU of this thread."""
         from .hits_gpu import GpuHitWriter
 
-        made = GpuHitWriter(self)
-        self._on_gpus = [*self._on_gpus, made]
-        return made
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-        return {made.refusal for made in self._on_gpus if made.refusal}
-
-    def written(self, piece: bytes | np.ndarray) -> None:
-        """Release a piece of ``encoded`` or ``split`` that has been written."""
-        if isinstance(piece, np.ndarray):
-            self._give_back(piece)
-
-    def _give_back(self, records: np.ndarray) -> None:
-        of_gpus = (made.buffers for made in self._on_gpus)
-        owner = next((its for its in of_gpus if its.owns(records)), None)
-        if owner is None:
-            Buffers.written(self, records)
-        else:
-            owner.written(records)
+        return GpuHitWriter(self)
 
     def end(self) -> bytes:
         return self._end
 
 
-def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
+def named_by_letters(batch: ReadBatch) -> ReadBatch:
     """Return the batch with sequences instead of missing names."""
     nameless = batch.name_length == 0
     return batch._replace(
@@ -178,46 +155,18 @@ def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
 
 
 @compiled
-def _room(batch, hits, window, n_widest):
-    """Return an upper bound of the bytes of the records of a Window."""
+def _room(work, n_widest):
+    """Return an upper bound of the bytes of the records of Singlereads or pairs."""
     room = np.int64(0)
-    for i in range(hits.total.size):
-        room += room_of_read(batch, hits, i, window, n_widest)
+    for i in range(n_of(work)):
+        room += room_of(work, i, n_widest, False)
     return room
 
 
 @compiled
-def _write(form, batch, hits, window, out):
+def _write(form, work, out):
+    """Write the records of Singlereads or pairs into ``out`` uint8[n]; return the position after them."""
     at = np.int64(0)
-    for i in range(hits.total.size):
-        at = put_read(form, out, at, batch, hits, i, window)
+    for i in range(n_of(work)):
+        at = put_records(work, form, out, at, i)
     return at
-
-
-# Writers of one output, one per read group.
-
-
-class Writers:
-    """HitWriters by path of the files whose reads they write; they differ only in the read group."""
-
-    def __init__(self, of_path: dict) -> None:
-        self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
-        self.is_sam, self.reads_files, self.end = (
-            self._all[0].is_sam,
-            self._all[0].reads_files,
-            self._all[0].end,
-        )
-        self.on_gpu, self.comments = self._all[0].on_gpu, self._all[0].comments
-
-    def of(self, span: "SpanLike") -> HitWriter:
-        """Return the writer for a span's file; any one for reads without a file."""
-        return self._of_path.get(span.path, self._all[0])
-
-    def refusals(self) -> set:
-        """Return why GPUs do not compress the records that they make, although they should: sentences."""
-        return set().union(*(writer.refusals() for writer in self._all))
-
-    def written(self, piece: bytes | np.ndarray) -> None:
-        """Release a piece of one of them that has been written."""
-        owner = next((writer for writer in self._all if writer.owns(piece)), self._all[0])
-        owner.written(piece)

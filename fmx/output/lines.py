@@ -9,7 +9,7 @@ import numpy as np
 from ..compiler.functions import by_type, compiled, inlined
 from ..index.reference import place_of
 from . import put
-from .records import Buffers, Record, put_head, put_record, widest
+from .records import REVERSE, Buffers, Record, alone, put_head, put_record, widest
 
 if TYPE_CHECKING:
     from ..index.reference import PackedLetters
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ..search.products import Products
 
 
-class MatchWriter(Buffers):
+class MatchWriter:
     """Formats matches with a form (records.py); one instance serves all threads.
 
     ``is_sam``: queries must follow SAM's rules, and the bases of each match are written.
     """
 
     def __init__(self, form: Any, is_sam: bool = False) -> None:
-        super().__init__()
-        self.form, self.is_sam, self._widest = form, is_sam, widest(form)
+        self.form, self.is_sam, self._widest, self.buffers = form, is_sam, widest(form), Buffers()
+        self.written = self.buffers.release
 
     def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
         """Return the format matches, and a head for each of ``rows`` (from, to), with matches or without."""
@@ -34,7 +34,7 @@ class MatchWriter(Buffers):
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:
             room += int(matches.length.sum())
-        out = self.take(room)
+        out = self.buffers.take(room)
         return out[: _write_matches(self.form, batch, strands, matches, *rows, out)]
 
 
@@ -72,7 +72,10 @@ def _record(form, batch, strands, matches, j):
     begin = strands.offset[i] + matches.position[j]
     begin = batch.length[query] - begin - length if reverse else begin
     place = place_of(form.blocks, matches.text[j])
-    return Record(query, begin, begin + length, reverse, place.contig, place.position, 0, 0, 0, 0, 0)
+    flag, end, zero = REVERSE * reverse, begin + length, 0 * length
+    return Record(
+        query, begin, end, flag, place.contig, place.position, zero, zero, zero, zero, zero, alone()
+    )
 
 
 # Alignments of pairs of sequences as lines.

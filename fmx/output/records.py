@@ -1,4 +1,4 @@
-"""Records: the functions that a format implements to write one, and SAM tags as bits of a number.
+"""Records: what a format implements to write one, and SAM tags as bits of a number.
 
 REPORTED: NH is the number of reported hits instead of that of all occurrences; CRAM: records become CRAM;
 COMMENTS: SAM tags in the comment of a read are copied to its records.
@@ -7,15 +7,15 @@ COMMENTS: SAM tags in the comment of a read are copied to its records.
 from collections import deque
 from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
-from ..index.reference import contig_of, place_of, position_of_key
+from ..index.reference import contig_of, place_key, position_of_key
 from ..input.reads import ReadBatch
-from ..input.sets import change_at, changes_of, n_changes, peers_of
+from ..input.sets import change_at, n_changes
 from . import put
 
 if TYPE_CHECKING:
@@ -28,123 +28,42 @@ MATCH = b"M"[0]  # of a CIGAR
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
 REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
 NOWHERE = -2  # the place_key of no place, in contig -1
+BASES = b"ACGT"
+LINED = "names", "blocks"  # fields of most forms: put.NameLines of the contigs, Blocks of the reference
 NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
     put.as_bytes, ("NH", "HI", "NM", "MD", "MC", "RG")
 )
-
-
-@by_type
-def put_number_tag(form, out, at, name, x, n_bytes):
-    """Write the tag ``name`` uint8[2] with a number x >= 0; in BAM it has 1 or 4 bytes."""
-
-
-@by_type
-def begin_text_tag(form, out, at, name):
-    """Write what precedes the text of tag ``name`` uint8[2]."""
-
-
-@by_type
-def end_text_tag(form, out, at):
-    """Write what ends the text of a tag."""
-
-
-@inlined
-def put_tags(form, out, at, record):
-    """Write the tags of a hit that ``form.tags`` selects."""
-    if form.tags & NH:
-        n = record.reported if form.tags & REPORTED else record.total
-        at = put_number_tag(form, out, at, NUMBER_OF_HITS, n, 4)
-    if form.tags & HI:
-        at = put_number_tag(form, out, at, HIT_INDEX, record.number, 4)
-    if form.tags & NM:
-        at = put_number_tag(form, out, at, MISMATCHES, n_changes(record.changes), 1)
-    if form.tags & MD:
-        at = put_md(out, begin_text_tag(form, out, at, MISMATCHED), record.end, record.changes)
-        at = end_text_tag(form, out, at)
-    return at
-
-
-@inlined
-def put_no_hit(form, out, at, total):
-    """Write the tags of a read without a reported hit; ``total``: number of its occurrences."""
-    if form.tags & NH:
-        at = put_number_tag(form, out, at, NUMBER_OF_HITS, 0 if form.tags & REPORTED else total, 4)
-    return at
-
-
-@inlined
-def put_mate_cigar(form, out, at, length):
-    """Write the CIGAR of the other mate, which is mapped and has ``length`` bases."""
-    if form.tags & MC:
-        at = put.number(out, begin_text_tag(form, out, at, MATE_CIGAR), length)
-        at = end_text_tag(form, out, put.byte(out, at, MATCH))
-    return at
-
-
-@inlined
-def put_group(form, out, at, batch, r):
-    """Write the read group of read r, if any: its own (``form.own_group``), or ``form.group`` of all."""
-    if form.own_group == 0 and form.group.size == 0:
-        return at
-    begin = begin_text_tag(form, out, at, GROUP)
-    if form.own_group == 0:
-        return end_text_tag(form, out, put.text(out, begin, form.group))
-    end = put_own_group(out, begin, batch, r, form.own_group)
-    return end_text_tag(form, out, end) if end > begin else at
-
-
 _RG = put.as_bytes("\tRG:Z:")
 
+# A format has a type, its form: a NamedTuple with ``names`` (put.NameLines of the contigs), ``blocks`` and
+# whatever else its lines need.  Its body for ``put_record`` writes one record of a hit, of a match, or of a
+# read without a hit.  Buffer sizes are computed by the same body (``widest``), so no field can be forgotten.
 
-@by_type_or_this
-def put_own_group(out, at, batch, r, most):
-    """Write the ID, of at most ``most`` bytes, of the read group that follows the name in r's header line.
 
-    Returns the position after it; ``at`` if there is none.
+class Mate(NamedTuple):
+    """The other mate: ``key``, the place_key of its first record, or NOWHERE; ``length``, its bases.
+
+    ``insert``: bases from the first to the last of both mates, negative for the right mate, or 0.
     """
-    begin = batch.name_start[r] + batch.name_length[r]
-    if begin + _RG.size >= batch.data.size:
-        return at
-    for j in range(_RG.size):
-        if batch.data[begin + j] != _RG[j]:
-            return at
-    begin += _RG.size
-    n = 0
-    while n <= most and 32 < batch.data[begin + n] < 127:  # the data end with a newline
-        n += 1
-    if n > most:
-        return at
-    copy_bytes(out, at, batch.data, begin, n)
-    return at + n
 
-
-@put_own_group.register(put.Widest)
-def _put_widest(out, at, batch, r, most):
-    return at + most
-
-
-# A record is a line of output for a hit or match.  Each format's type implements the functions below.
-#
-# The type is a NamedTuple with ``names`` (put.NameLines of the contigs), ``blocks`` and whatever else its
-# lines need.  It has a body for ``put_record``, and for other functions that write something.  Buffer sizes
-# are computed by the same bodies (``widest``), so no field can be forgotten.
-
-BASES = b"ACGT"
-LINED = "names", "blocks"  # fields of most forms: put.NameLines of the contigs, Blocks of the reference
+    key: int
+    length: int
+    insert: int
 
 
 class Record(NamedTuple):
-    """Bases ``begin`` to ``end`` of a query as given, at ``start`` in a contig; all 0-based, half-open.
+    """Bases ``begin`` to ``end`` of a query, at ``start`` in a contig; all 0-based, half-open.
 
-    ``reverse``: their reverse complement is there.  For hits, ``number`` counts the ``reported`` records of
-    the query from 1, ``total`` is the number of its occurrences, and ``peers`` of these are as likely as this
-    one.  ``changes`` as in input/sets.py.
+    ``flag``: SAM's; with REVERSE, their reverse complement is at this place; with UNMAPPED, the query has no
+    hit, and the place is that of the other mate, or in contig -1.  For hits, ``number`` counts the
+    ``reported`` records of the query from 1, ``total`` is the number of its occurrences, and ``peers`` of
+    these are as likely as this one.  ``changes`` as in input/sets.py.
     """
 
     query: int
     begin: int
     end: int
-    reverse: bool
+    flag: int
     contig: int
     start: int
     number: int
@@ -152,11 +71,7 @@ class Record(NamedTuple):
     reported: int
     peers: int
     changes: int
-
-
-def contigs_of(reference: "Reference") -> "tuple[put.NameLines, Blocks]":
-    """Return the values of LINED."""
-    return put.make_names(reference.names), reference.blocks
+    mate: Mate
 
 
 @by_type
@@ -165,15 +80,20 @@ def put_record(form, out, at, batch, record):
 
 
 @by_type_or_this
-def put_unmapped(form, out, at, batch, r, total):
-    """Write a read without a reported hit, with ``total`` occurrences; by default nothing."""
-    return at
-
-
-@by_type_or_this
 def put_head(form, out, at, batch, row):
     """Write what precedes the records of a row (mem/strands.py); by default nothing."""
     return at
+
+
+@inlined
+def alone():
+    """Return the Mate of a single read."""
+    return Mate(np.int64(NOWHERE), np.int64(0), np.int64(0))
+
+
+def contigs_of(reference: "Reference") -> "tuple[put.NameLines, Blocks]":
+    """Return the values of LINED."""
+    return put.make_names(reference.names), reference.blocks
 
 
 @inlined
@@ -194,92 +114,113 @@ def put_md(out, at, length, changes):
     return put.number(out, at, length - done)
 
 
-def widest(form: Any, changes: int = 0) -> int:
-    """Return an upper bound of the bytes of a record, without the name, bases and qualities of its query.
-
-    ``changes``: largest number of changes in a record.
-    """
-    columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three bases without qualities
-    batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
-    contig = int(np.argmax(np.diff(form.names.first)))
-    sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
-    for reverse, number in product((False, True), (1, 2)):
-        record = Record(0, 1, 2, reverse, contig, 1, number, 3, 3, 3, changes)
-        sizes.append(put_record(form, put.Widest(), 0, batch, record))
-    return max(*sizes, put_unmapped(form, put.Widest(), 0, batch, 0, 3))
-
-
-class MateRecord(NamedTuple):
-    """The ``record`` of a mate; without a hit at the place of the other mate, or in contig -1.
-
-    ``flag``: SAM's; ``other``: place_key of the first record of the other mate, or NOWHERE; ``other_length``:
-    its bases; ``insert``: bases from the first to the last of both, negative for the right mate, or 0.
-    """
-
-    record: Record
-    flag: int
-    other: int
-    other_length: int
-    insert: int
-
-
 @inlined
-def insert_of(form, mate):
-    """Return TLEN of a MateRecord.
+def insert_of(form, record):
+    """Return TLEN of a Record.
 
     samtools stores a record and that of its proper pair as each other's first mates in CRAM if their places
     are those of the first mates, on another contig, and so loses RNEXT, unless TLEN contradicts it.
     """
-    record, n = mate.record, mate.record.end
-    start = record.start + (mate.insert - mate.other_length if mate.insert > 0 else mate.insert + n)
-    is_near = abs(start - position_of_key(mate.other)) <= n + mate.other_length
-    if form.tags & CRAM and mate.other != NOWHERE and contig_of(mate.other) != record.contig and is_near:
+    mate, n = record.mate, record.end
+    start = record.start + (mate.insert - mate.length if mate.insert > 0 else mate.insert + n)
+    is_near = abs(start - position_of_key(mate.key)) <= n + mate.length
+    if form.tags & CRAM and mate.key != NOWHERE and contig_of(mate.key) != record.contig and is_near:
         return np.int64(0)
     return mate.insert
 
 
+@by_type
+def put_number_tag(form, out, at, name, x, n_bytes):
+    """Write the tag ``name`` uint8[2] with a number x >= 0; in BAM it has 1 or 4 bytes."""
+
+
+@by_type
+def begin_text_tag(form, out, at, name):
+    """Write what precedes the text of tag ``name`` uint8[2]."""
+
+
+@by_type
+def end_text_tag(form, out, at):
+    """Write what ends the text of a tag."""
+
+
+@inlined
+def put_tags(form, out, at, batch, record):
+    """Write the tags of a record that ``form.tags`` selects, and its read group."""
+    if form.tags & NH:
+        n = record.reported if form.tags & REPORTED else record.total
+        at = put_number_tag(form, out, at, NUMBER_OF_HITS, n, 4)
+    if record.flag & UNMAPPED == 0:
+        if form.tags & HI:
+            at = put_number_tag(form, out, at, HIT_INDEX, record.number, 4)
+        if form.tags & NM:
+            at = put_number_tag(form, out, at, MISMATCHES, n_changes(record.changes), 1)
+        if form.tags & MD:
+            at = put_md(out, begin_text_tag(form, out, at, MISMATCHED), record.end, record.changes)
+            at = end_text_tag(form, out, at)
+    if form.tags & MC and record.flag & (PAIRED | MATE_UNMAPPED) == PAIRED:
+        at = put.number(out, begin_text_tag(form, out, at, MATE_CIGAR), record.mate.length)
+        at = end_text_tag(form, out, put.byte(out, at, MATCH))
+    return put_group(form, out, at, batch, record.query)
+
+
+@inlined
+def put_group(form, out, at, batch, r):
+    """Write the read group of a read, if any: its own with ``form.longest_group``, else ``form.group``."""
+    if form.longest_group == 0 and form.group.size == 0:
+        return at
+    begin = begin_text_tag(form, out, at, GROUP)
+    if form.longest_group == 0:
+        return end_text_tag(form, out, put.text(out, begin, form.group))
+    end = put_group_of_read(out, begin, batch, r, form.longest_group)
+    return end_text_tag(form, out, end) if end > begin else at
+
+
 @by_type_or_this
-def put_mate(form, out, at, batch, mate):
-    """Write a MateRecord into ``out`` uint8[n] from ``at`` on; by default as a single read."""
-    if mate.flag & UNMAPPED:
-        return put_unmapped(form, out, at, batch, mate.record.query, mate.record.total)
-    return put_record(form, out, at, batch, mate.record)
+def put_group_of_read(out, at, batch, r, most):
+    """Write the ID, of at most ``most`` bytes, of the read group that follows the name in r's header line.
+
+    Return the position after it; ``at`` if there is none.
+    """
+    begin = batch.name_start[r] + batch.name_length[r]
+    if begin + _RG.size >= batch.data.size:
+        return at
+    for j in range(_RG.size):
+        if batch.data[begin + j] != _RG[j]:
+            return at
+    begin += _RG.size
+    n = 0
+    while n <= most and 32 < batch.data[begin + n] < 127:  # the data end with a newline
+        n += 1
+    if n > most:
+        return at
+    copy_bytes(out, at, batch.data, begin, n)
+    return at + n
 
 
-# The records of one read, written by a loop on the CPU or a thread on a GPU.
+@put_group_of_read.register(put.Widest)
+def _widest_group_of_read(out, at, batch, r, most):
+    return at + most
 
 
-class Window(NamedTuple):
-    """Hits ``first`` to ``last`` of the reads from ``start`` on in a batch."""
+def widest(form: Any, changes: int = 0, in_pairs: bool = False) -> int:
+    """Return an upper bound of the bytes of a record, without the name, bases and qualities of its query.
 
-    start: int
-    first: int
-    last: int
-
-
-@inlined
-def room_of_read(batch, hits, i, window, n_widest):
-    """Upper bound of the bytes of a read's records: n_widest and the name each, bases and qualities once."""
-    r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
-    return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
-
-
-@inlined
-def put_read(form, out, at, batch, hits, i, window):
-    """Write the records of one read that are in the Window; return the position after them."""
-    r, total, first = window.start + i, hits.total[i], hits.first[i]
-    if hits.first[i + 1] == first:
-        return put_unmapped(form, out, at, batch, r, total)
-    for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
-        place = place_of(form.blocks, hits.position[hit])
-        changes = changes_of(hits.changes, hit)
-        peers = peers_of(hits.best, i, changes, total)
-        record = Record(
-            r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-            hit - first + 1, total, hits.first[i + 1] - first, peers, changes,
-        )  # fmt: skip
-        at = put_record(form, out, at, batch, record)
-    return at
+    ``changes``: largest number of changes in a record; ``in_pairs``: for records of mates.
+    """
+    columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three bases without qualities
+    batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
+    contig = int(np.argmax(np.diff(form.names.first)))
+    keys = (NOWHERE, place_key(contig, 1, False), 0) if in_pairs else (NOWHERE,)
+    flags = (0, REVERSE, SECONDARY, REVERSE | SECONDARY, UNMAPPED)
+    sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
+    for flag, where, key in product(flags, (contig, -1), keys):
+        if where >= 0 or flag == UNMAPPED:
+            number, place = 1 + (flag & SECONDARY > 0), (where, min(where, 1))
+            flag, mate = flag | PAIRED * in_pairs, Mate(key, 3, -1)
+            record = Record(0, 1, 2, flag, *place, number, 3, 3, 3, changes, mate)
+            sizes.append(put_record(form, put.Widest(), 0, batch, record))
+    return max(sizes)
 
 
 # Gaps: on a GPU, where a thread writes the records of a read, the bases and qualities would take it longest.
@@ -304,34 +245,30 @@ def gap_byte(form, batch, r, reverse, j):
     return np.uint8(0)
 
 
-# Reusable buffers: the kernel clears each page of new memory, which takes as long as filling it.
-
-
 class Buffers:
-    """The buffers of a writer, for all its threads; ``make`` (size, dtype) allocates one."""
+    """Buffers for pieces of output, for all threads; the kernel clears each page of new memory, which takes
+    as long as filling it."""
 
-    def __init__(self, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
-        self._make = make
-        self._spare: deque[np.ndarray] = deque()
-        self._own: set[int] = set()
+    def __init__(self) -> None:
+        self._free: dict[Callable, deque] = {}
+        self._queues: dict[int, deque] = {}  # where each buffer goes back to, by its id
 
-    def take(self, size: int) -> np.ndarray:
-        """Return an array of at least ``size`` bytes."""
+    def take(self, size: int, make: Callable[[int, Any], np.ndarray] = np.empty) -> np.ndarray:
+        """Return an array uint8 of at least ``size`` bytes, allocated by ``make(size, dtype)``."""
+        queue = self._free.setdefault(make, deque())
         try:
-            out = self._spare.pop()
+            out = queue.pop()
             if out.size >= size:
                 return out
-            self._own.discard(id(out))
+            del self._queues[id(out)]
         except IndexError:
             pass
-        out = self._make(size + (size >> 3), np.uint8)
-        self._own.add(id(out))
+        out = make(size + (size >> 3), np.uint8)
+        self._queues[id(out)] = queue
         return out
 
-    def owns(self, piece: np.ndarray) -> bool:
-        """Return whether a piece is the beginning of one of these arrays."""
-        return id(piece.base) in self._own
-
-    def written(self, piece: np.ndarray) -> None:
-        """Release the array of a piece that has been written."""
-        self._spare.append(cast(np.ndarray, piece.base))
+    def release(self, piece: Any) -> None:
+        """Take back the buffer that an array is the beginning of; do nothing if it is of none."""
+        base = getattr(piece, "base", None)
+        if (queue := self._queues.get(id(base))) is not None:
+            queue.append(base)

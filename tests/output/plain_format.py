@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fmx.index.reference import Blocks
 from fmx.output import put
 from fmx.output.hits import HitWriter
-from fmx.output.records import put_record
+from fmx.output.records import REVERSE, UNMAPPED, put_record
 
 
 class Plain(NamedTuple):
@@ -23,6 +23,8 @@ def open_hits(reference, output, sam_header):
 
 @put_record.register(Plain)
 def _put_hit(form, out, at, batch, record):
+    if record.flag & UNMAPPED:
+        return at
     at = put.field(out, put.number(out, at, record.query), record.contig)
-    at = put.field(out, put.field(out, at, record.start), 1 if record.reverse else 0)
+    at = put.field(out, put.field(out, at, record.start), 1 if record.flag & REVERSE else 0)
     return put.byte(out, at, put.LINE)

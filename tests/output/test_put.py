@@ -18,13 +18,11 @@ from fmx.input.sets import CHANGE_BITS, N_BITS
 from fmx.output import put, records
 from fmx.output.formats.sam import SamHits
 from fmx.output.records import (
-    MateRecord,
-    Record,
+    REVERSE,
     put_group,
+    put_group_of_read,
     put_head,
-    put_mate,
     put_md,
-    put_own_group,
     put_record,
     widest,
 )
@@ -114,7 +112,7 @@ class _Tagged(NamedTuple):
 @put_record.register(_Tagged)
 def _put_tagged(form, out, at, batch, record):
     at = put.name(out, put.query(out, at, batch, record.query), form.names, record.contig)
-    if record.reverse == form.reverse and record.number == form.number:
+    if (record.flag & REVERSE > 0) == form.reverse and record.number == form.number:
         at = put.text(out, at, form.tags)
     return put.padded(out, put.field(out, at, record.start), record.total)
 
@@ -136,23 +134,6 @@ def test_a_new_tag_makes_its_own_room(n, where):
     rest = len("*") + len("longest") + len("\t") + 2 * put.DIGITS
     assert widest(form) == (max(n, rest) if form.number == 0 else n + rest)
     assert max(len(str(x)) for x in (2**64 - 1, -(2**63))) == put.DIGITS
-
-
-@compiled
-def _write_mate(form, batch, mate, out):
-    return put_mate(form, out, np.int64(0), batch, mate)
-
-
-@pytest.mark.parametrize("flag", [0, 1, 2, 8, 16, 32, 64, 128, 256, 4, 4 + 64])
-def test_a_mate_is_a_single_read_to_a_form_without_mates(flag):
-    one = np.array([0])
-    form = _Tagged(
-        put.make_names(["a"]), make_blocks(one, one, one, np.array([9])), put.as_bytes("t"), False, 1
-    )
-    record = Record(0, 0, 4, False, 0, 5, 1, 7, 1, 1, 0)
-    out = np.zeros(99, np.uint8)
-    n = _write_mate(form, read_of("r", "ACGT"), MateRecord(record, flag, 0, 4, 4), out)
-    assert bytes(out[:n]) == (b"" if flag & pysam.FUNMAP else b"rat\t5       7")
 
 
 def test_flags_are_those_of_sam():
@@ -189,7 +170,7 @@ def test_md_spells_the_reference(read, seen):
 
 @compiled
 def _write_group(batch, most, out):
-    return put_own_group(out, np.int64(0), batch, 0, most)
+    return put_group_of_read(out, np.int64(0), batch, 0, most)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +201,7 @@ def _write_group_tag(form, batch, out):
 
 
 @pytest.mark.parametrize(
-    ("head", "group", "own_group", "expected"),
+    ("head", "group", "longest_group", "expected"),
     [
         ("r\tRG:Z:ab", "all", 3, "\tRG:Z:ab"),
         ("r", "all", 3, ""),  # only some of the reads have one
@@ -228,10 +209,10 @@ def _write_group_tag(form, batch, out):
         ("r\tRG:Z:ab", "", 0, ""),
     ],
 )
-def test_a_record_has_the_group_of_its_read_or_of_all(head, group, own_group, expected):
+def test_a_record_has_the_group_of_its_read_or_of_all(head, group, longest_group, expected):
     one, out = np.array([0]), np.zeros(20, np.uint8)
     names, blocks = put.make_names(["a"]), make_blocks(one, one, one, np.array([9]))
-    form = SamHits(names, blocks, True, 0, put.as_bytes(group), own_group)
+    form = SamHits(names, blocks, True, 0, put.as_bytes(group), longest_group)
     n = _write_group_tag(form, read_of(head, "ACGT"), out)
     assert bytes(out[:n]).decode() == expected
 

@@ -1,4 +1,4 @@
-"""Every RecordWriter has what its callers use, is whole when it was made, and says what ends a file."""
+"""Every writer of hits has what its callers use, is whole when it was made, and says what ends a file."""
 
 from types import SimpleNamespace
 
@@ -10,13 +10,12 @@ import pytest
 from fmx.index.fasta import read_fasta
 from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
-from fmx.machines.progress import Writable
 from fmx.output import FORMATS, kinds_of, module_of
-from fmx.output.formats import matrix
-from fmx.output.hits import BatchWriter, Buffers, HitWriter, RecordWriter, Writers
-from fmx.output.mate_writer import MateWriter
-from fmx.output.records import Window, gap_byte, gap_of, put_read, with_gaps
+from fmx.output.hits import BatchWriter, HitWriter, join_writers
+from fmx.output.read_records import SingleReads, put_records
+from fmx.output.records import Buffers, gap_byte, gap_of, with_gaps
 from fmx.output.search_output import RecordOutput
+from fmx.search import FormatsHits
 from fmx.search.hits import Hits
 
 CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
@@ -39,37 +38,22 @@ def writer_of(kind, reference):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_writer_of_hits_is_a_record_writer(kind, reference):
+def test_a_writer_of_hits_is_what_mappers_call(kind, reference):
     writer, head = writer_of(kind, reference)
     assert isinstance(writer, BatchWriter)
-    assert protocols.missing(RecordWriter, writer) == []
-    assert (type(head), type(writer.end()), writer.refusals()) == (bytes, bytes, set())
+    assert protocols.missing(FormatsHits, writer) == []
+    assert (type(head), type(writer.end()), writer.refusals) == (bytes, bytes, set())
     assert writer.of(None) is writer
-    writer.allow(1)
-    piece = np.zeros(3, np.uint8)
-    assert not writer.owns(piece)
-    assert not writer.owns(b"")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_gpu_cannot_make_has_no_door_to_it(kind, reference):
-    writer, _ = writer_of(kind, reference)
+    writer.prepare(1, False)
+    writer.written(np.zeros(3, np.uint8))
     assert hasattr(writer, "made_on_gpu") == isinstance(writer, HitWriter) == writer.on_gpu
-
-
-def test_writers_around_others_have_what_these_have(reference):
-    writer, _ = writer_of("sam", reference)
-    for around in (MateWriter(writer), Writers({"reads": writer})):
-        used = set(protocols.missing(RecordWriter, around))
-        assert used <= {"allow", "format", "split", "owns"}, used  # allowed before; of() gives the others
-    assert protocols.missing(Writable, matrix.MatrixPieces([])) == []
 
 
 HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 
 
 def test_windows_of_hits_make_up_the_records_of_all(reference):
-    """Reads from ``start`` on, and of their hits some, as where these are written piece by piece."""
+    """SingleReads from ``start`` on, and of their hits some, as where these are written piece by piece."""
     writer, head = writer_of("tsv", reference)
     batch = cases.batch_of(["GG", "TTGA", "CCC", "AAA", "ACG"])
     hits = Hits(
@@ -84,7 +68,6 @@ def test_windows_of_hits_make_up_the_records_of_all(reference):
         for last in range(first, 5):
             piece = writer.format(batch, hits, 1, first, last)
             assert bytes(piece) == b"".join(expected[first:last])
-    assert writer.owns(piece)
     writer.written(piece)
     assert writer.format(batch, hits, 1, 0, 1).base is piece.base
 
@@ -123,7 +106,7 @@ def test_gaps_of_records_are_their_bases_and_qualities(head, reference):
     form, out = with_gaps(writer.form, np.zeros(4, np.int64)), np.zeros(len(expected), np.uint8)
     n = np.int64(0)
     for r in range(4):
-        n = put_read(form, out, n, batch, hits, r, Window(0, 0, 3))
+        n = put_records(SingleReads(batch, hits, 0, 0, 3), form, out, n, r)
     assert (n, bytes(out) == expected) == (len(expected), False)
     for r, reverse in enumerate((True, False, False, False)):
         start, size = gap_of(form, batch, r)
@@ -143,61 +126,46 @@ def test_a_read_without_a_name_goes_by_its_letters(reference):
 
 def test_a_buffer_serves_again_only_where_it_is_large_enough():
     buffers = Buffers()
-    small, other = buffers.take(80), np.zeros(9, np.uint8)
-    assert (80 <= small.size <= 100, buffers.owns(small[:7]), buffers.owns(other[:7])) == (True, True, False)
-    buffers.written(small[:7])
+    small = buffers.take(80)
+    assert 80 <= small.size <= 100
+    for other in (np.zeros(9, np.uint8)[:7], b"bytes", np.zeros(9, np.uint8)):
+        buffers.release(other)
+    buffers.release(small[:7])
     assert buffers.take(small.size) is small
-    buffers.written(small[:7])
+    buffers.release(small[:7])
     large = buffers.take(small.size + 1)
-    assert (large.size > small.size, buffers.owns(large[:1]), buffers.owns(small[:1])) == (True, True, False)
+    assert large.size > small.size
+    buffers.release(small[:7])  # it was too small
+    assert buffers.take(1).size < 80
+
+
+def test_buffers_of_gpus_go_back_to_them():
+    buffers, pinned = Buffers(), lambda size, dtype: np.empty(size, dtype)
+    usual, special = buffers.take(80), buffers.take(80, pinned)
+    for _ in range(2):
+        buffers.release(special[:7])
+        buffers.release(usual[:7])
+        assert buffers.take(80) is usual
+        assert buffers.take(80, pinned) is special
 
 
 def test_a_buffer_is_free_again_once_its_records_are_encoded(reference):
     form = writer_of("tsv", reference)[0].form
     writer = HitWriter(form, encode=lambda records: bytes(records) * 2, end=b"end")
-    buffer = writer.take(80)
+    buffer = writer.buffers.take(80)
     buffer[:3] = 65, 66, 67
     assert writer.encoded(buffer[:3]) == b"ABCABC"
-    assert writer.take(80) is buffer
+    assert writer.buffers.take(80) is buffer
     assert (writer.end(), writer.is_sam) == (b"end", False)
 
 
-class OnGpu:
-    """What a GPU of a HitWriter would be."""
-
-    def __init__(self, writer):
-        self.buffers, self.refusal = Buffers(), ""
-
-
-def test_pieces_of_gpus_go_back_to_them(reference, monkeypatch):
-    monkeypatch.setattr("fmx.output.hits_gpu.GpuHitWriter", OnGpu)
-    writer, _ = writer_of("tsv", reference)
-    one, two = writer.made_on_gpu(), writer.made_on_gpu()
-    assert writer.refusals() == set()
-    two.refusal = "no memory"
-    assert writer.refusals() == {"no memory"}
-    pieces = [(buffers, buffers.take(80)) for buffers in (one.buffers, two.buffers, writer)]
-    for buffers, piece in pieces:
-        assert writer.owns(piece[:7])
-        writer.written(piece[:7])
-        assert buffers.take(80) is piece
-    writer.written(b"is not reused")
-    assert not writer.owns(b"nor owned")
-
-
-def test_writers_of_files_take_back_their_own_pieces(reference, monkeypatch):
-    monkeypatch.setattr("fmx.output.hits_gpu.GpuHitWriter", OnGpu)
+def test_writers_of_files_share_buffers(reference):
     (one, _), (two, _) = (writer_of("sam", reference) for _ in range(2))
-    writers = Writers({"a.fq": one, "b.fq": two, "c.fq": one})
+    writer = join_writers({"a.fq": one, "b.fq": two, "c.fq": one})
     for path, expected in (("a.fq", one), ("b.fq", two), ("c.fq", one), ("other", one)):
-        assert writers.of(SimpleNamespace(path=path)) is expected
-    assert (writers.is_sam, writers.on_gpu, writers.reads_files, writers.end()) == (True, True, (), b"")
-    for writer in (one, two):
-        piece = writer.take(80)
-        writers.written(piece[:7])
-        assert writer.take(80) is piece
-    for any_of_them in (writers, Writers({"a.fq": one})):
-        any_of_them.written(b"is not reused")
-    assert writers.refusals() == set()
-    one.made_on_gpu().refusal, two.made_on_gpu().refusal = "one", "two"
-    assert writers.refusals() == {"one", "two"}
+        assert writer.of(SimpleNamespace(path=path)) is expected
+    piece = two.buffers.take(80)
+    writer.written(piece[:7])
+    assert one.buffers.take(80) is piece
+    two.refusals.add("no memory")
+    assert writer.refusals == {"no memory"}

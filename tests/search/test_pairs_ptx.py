@@ -14,7 +14,7 @@ from fmx.search.hits import Hits, Located, SARows
 from fmx.search.pairs import ProperPairs, Rule
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
-from fmx.output import hits_gpu, mates_gpu
+from fmx.output import hits_gpu
 from fmx.search.gpu import gpu_hits, gpu_pairs
 
 BYTES, FLAGS, ROWS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32))
@@ -27,7 +27,7 @@ PROPER = ProperPairs(*[NUMBERS] * 3, FLAGS, *[NUMBERS] * 5, 0, NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 TABLES = gpu_pairs.PairTables(NUMBERS, PROPER, HITS, NUMBERS, NUMBERS)
 RULE, RULES = Rule(False, True, 1, 2), gpu_hits.SelectionRules(1, 2, -1, False, False)
-PAIRS = mates_gpu.pairs_of(BATCH, TABLES)
+PAIRS = hits_gpu.pairs_of(BATCH, TABLES)
 SIDES = LOCATED, LOCATED
 FORM = SamGaps(put.make_names(["a"]), BLOCKS, True, 15, BYTES, 3, NUMBERS)
 LOOSE = hits_gpu.Loose(NUMBERS, NUMBERS, BYTES)
@@ -38,9 +38,9 @@ KERNELS = {
     "pair": (gpu_pairs.pair_kernel, (BOTH, SIDES, RULE, BLOCKS, RULES, TABLES)),
     "sum": (gpu_pairs.sum_kernel, (BATCH, 1, TABLES, NUMBERS)),
     "choose": (gpu_pairs.choose_kernel, (BATCH, BOTH, SIDES, RULE, -1, FOUND, TABLES)),
-    "room": (mates_gpu.room_kernel, (PAIRS, 3, True, NUMBERS)),
-    "SAM": (mates_gpu.put_kernel, (FORM, PAIRS, True, LOOSE)),
-    "gather": (mates_gpu.gather_pairs_kernel, (FORM, PAIRS, LOOSE, BYTES)),
+    "room": (hits_gpu.measure_kernel, (PAIRS, 3, True, NUMBERS)),
+    "SAM": (hits_gpu.write_kernel, (FORM, PAIRS, True, LOOSE)),
+    "gather": (hits_gpu.gather_kernel, (FORM, PAIRS, LOOSE, BYTES)),
 }
 CODES = [(name, capability) for name in KERNELS for capability in [(9, 0), (8, 0)]]
 

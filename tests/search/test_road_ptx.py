@@ -10,8 +10,9 @@ from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
 from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
-from fmx.output import columns, put
+from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv
+from fmx.output.read_records import SingleReads
 from fmx.search.hits import Hits, SARows
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
@@ -26,6 +27,7 @@ BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_
 BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
+READS = SingleReads(BATCH, HITS, 0, 0, records_gpu.ALL)
 CHOSEN, RULES = gpu_hits.SelectedHits(HITS, NUMBERS, NUMBERS), gpu_hits.SelectionRules(1, 2, -1, False, True)
 FOUND = SARows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 WORDS = np.zeros(1, np.uint64)
@@ -42,7 +44,7 @@ FORMS = {
     "TSV": tsv.TsvHits(NAMES, BLOCKS, False),
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),
-    "columns": columns.BinaryHits(NAMES, BLOCKS),
+    "columns": tsv.BinaryHits(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
 PLAIN, TOKENS = (
@@ -66,12 +68,12 @@ KERNELS = {
     "count of both": (gpu_hits.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose of both": (gpu_hits.choose_kernel, (BATCH, OF_BOTH, RULES, CHOSEN)),
     "tally": (gpu_hits.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
-    "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
-    "gather": (records_gpu.gather_kernel, (FORMS["TSV"], BATCH, HITS, LOOSE, BYTES)),
-    "gather SAM": (records_gpu.gather_kernel, (FORMS["SAM"], BATCH, HITS, LOOSE, BYTES)),
+    "measure": (records_gpu.measure_kernel, (READS, 3, True, NUMBERS)),
+    "gather": (records_gpu.gather_kernel, (FORMS["TSV"], READS, LOOSE, BYTES)),
+    "gather SAM": (records_gpu.gather_kernel, (FORMS["SAM"], READS, LOOSE, BYTES)),
 }
 for name, form in FORMS.items():
-    KERNELS[name] = records_gpu.write_kernel, (form, BATCH, HITS, records_gpu.ALL, True, LOOSE)
+    KERNELS[name] = records_gpu.write_kernel, (form, READS, True, LOOSE)
 
 
 CODES = [(name, capability) for name in KERNELS for capability in [(9, 0), (8, 0)]]

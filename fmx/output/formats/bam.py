@@ -7,11 +7,11 @@ import os
 import select
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -23,25 +23,20 @@ from ...index.reference import contig_of, position_of_key
 from ...input import alignments
 from ...input.streams import STANDARD, OutputFile
 from ...system.files import DraftFolder
-from .. import PLAIN, Container, put
+from .. import PLAIN, Container, Opening, SamHeader, put
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,
-    MATE_UNMAPPED,
     NOWHERE,
+    REVERSE,
     SECONDARY,
     UNMAPPED,
     begin_text_tag,
     end_text_tag,
     insert_of,
-    put_group,
-    put_mate,
-    put_mate_cigar,
-    put_no_hit,
     put_number_tag,
     put_record,
     put_tags,
-    put_unmapped,
 )
 from . import sam
 from .sam import SamHits, form_of, quality_of
@@ -85,30 +80,10 @@ def _put_contigs(out, names, lengths):
     return at
 
 
-class Core(NamedTuple):
-    """The fixed fields of a record: contig and 0-based position (-1: none), and the fields of the format.
-
-    The last three are contig and position of the other mate (-1: none), and the signed insert size.
-    """
-
-    contig: int
-    position: int
-    quality: int
-    bin: int
-    flag: int
-    n_cigar: int
-    length: int
-    next_contig: int
-    next_position: int
-    insert: int
-
-
 BamHits = static_type("BamHits", SamHits._fields, __name__)
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[HitWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)
     head = header(reference, sam_header(form.names), form.names)
@@ -150,72 +125,26 @@ def _end_text_tag(form, out, at):
 
 @put_record.register(BamHits)
 def _put_hit(form, out, at, batch, record):
-    begin, r, n = at, record.query, record.end
-    secondary = record.number > 1
-    core = Core(
-        record.contig, record.start, quality_of(record.peers),
-        _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
-        -1, -1, 0,
-    )  # fmt: skip
-    at = put.integer(out, _put_core(out, at, batch, r, core), n << 4, 4)
-    if not secondary:
-        at = _put_read(out, at, batch, r, record.reverse)
-    return _put_end(form, out, begin, put_tags(form, out, at, record), batch, r)
-
-
-@put_unmapped.register(BamHits)
-def _put_unmapped(form, out, at, batch, r, total):
-    if not form.unmapped:
-        return at
-    begin = at
-    at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r], -1, -1, 0))
-    at = _put_read(out, at, batch, r, False)
-    return _put_end(form, out, begin, put_no_hit(form, out, at, total), batch, r)
-
-
-@put_mate.register(BamHits)
-def _put_mate(form, out, at, batch, mate):
-    record, is_mapped, secondary = mate.record, (mate.flag & UNMAPPED) == 0, (mate.flag & SECONDARY) != 0
-    begin, r, total, n = at, record.query, record.total, record.end
     if record.contig < 0 and not form.unmapped:
         return at
-    next_position = position_of_key(mate.other) if mate.other != NOWHERE else -1
-    core = Core(
-        record.contig, record.start, quality_of(record.peers) if is_mapped else 0,
-        4680 if record.contig < 0 else _bin(record.start, record.start + (n if is_mapped else 1)), mate.flag,
-        np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position,
-        insert_of(form, mate),
-    )  # fmt: skip
-    at = _put_core(out, at, batch, r, core)
+    begin, r, n, key, start = at, record.query, record.end, record.mate.key, record.start
+    is_mapped, is_secondary = (record.flag & UNMAPPED) == 0, (record.flag & SECONDARY) != 0
+    at = put.integer(out, put.integer(out, at + 4, record.contig, 4), start, 4)  # the size comes last
+    at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
+    at = put.byte(out, at, quality_of(record.peers) if is_mapped else 0)
+    at = put.integer(out, at, 4680 if record.contig < 0 else _bin(start, start + (n if is_mapped else 1)), 2)
+    at = put.integer(out, put.integer(out, at, np.int64(is_mapped), 2), record.flag, 2)
+    at = put.integer(out, put.integer(out, at, 0 if is_secondary else n, 4), contig_of(key), 4)
+    at = put.integer(out, at, position_of_key(key) if key != NOWHERE else -1, 4)
+    at = put.query(out, put.integer(out, at, insert_of(form, record), 4), batch, r)
+    at = put.byte(out, at, 0)
     if is_mapped:
         at = put.integer(out, at, n << 4, 4)
-    if not secondary:
-        at = _put_read(out, at, batch, r, record.reverse)
-    at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
-    if not mate.flag & MATE_UNMAPPED:
-        at = put_mate_cigar(form, out, at, mate.other_length)
-    return _put_end(form, out, begin, at, batch, r)
-
-
-@inlined
-def _put_end(form, out, begin, at, batch, r):
-    """Write the read group of a record, and the record's size at its start."""
-    at = put_group(form, out, at, batch, r)
+    if not is_secondary:
+        at = _put_read(out, at, batch, r, (record.flag & REVERSE) != 0)
+    at = put_tags(form, out, at, batch, record)
     put.integer(out, begin, at - begin - 4, 4)
     return at
-
-
-@inlined
-def _put_core(out, at, batch, r, core):
-    """Write the fixed fields of a record and its name; leaves room for the size at its start."""
-    at = put.integer(out, put.integer(out, at + 4, core.contig, 4), core.position, 4)
-    at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
-    at = put.byte(out, at, core.quality)
-    at = put.integer(out, put.integer(out, at, core.bin, 2), core.n_cigar, 2)
-    at = put.integer(out, put.integer(out, at, core.flag, 2), core.length, 4)
-    at = put.integer(out, put.integer(out, at, core.next_contig, 4), core.next_position, 4)
-    at = put.query(out, put.integer(out, at, core.insert, 4), batch, r)
-    return put.byte(out, at, 0)
 
 
 @inlined
@@ -238,22 +167,22 @@ def _put_read(out, at, batch, r, reverse):
     n = batch.length[r]
     n_bytes = (n + 1) >> 1
     letters = at + n_bytes
-    packed, held = out[at:letters], out[letters : letters + n + 1]
+    packed, codes = out[at:letters], out[letters : letters + n + 1]
     if batch.searchable[r]:
         _put_codes(out, letters, batch, r, reverse)
     else:
         put.letters(out, letters, batch, r, reverse)
         for j in range(n):
-            held[j] = _NIBBLE[held[j]]
-    held[n] = 0  # '=': the unused half of the last byte
+            codes[j] = _NIBBLE[codes[j]]
+    codes[n] = 0  # '=': the unused half of the last byte
     for j in range(n_bytes):
-        packed[j] = np.uint8(held[2 * j] << 4) | held[2 * j + 1]
+        packed[j] = np.uint8(codes[2 * j] << 4) | codes[2 * j + 1]
     if batch.quality_start[r] < 0:
-        held[:n] = 255
+        codes[:n] = 255
     else:
         put.qualities(out, letters, batch, r, reverse)
         for j in range(n):
-            held[j] = np.uint8(held[j] - np.uint8(33))
+            codes[j] = np.uint8(codes[j] - np.uint8(33))
     return letters + n
 
 

@@ -8,7 +8,7 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
       ``shape``, ``format``), with the names of ``patterns`` and ``groups``
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 from ...compiler.functions import compiled
 from ...errors import UnsupportedError
 from ...index.reference import blocks_by_group, place_of
-from .. import PLAIN, Container, put
+from .. import PLAIN, Container, Opening, SamHeader, put
 from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:
@@ -97,9 +97,7 @@ def open_matrix(reference: "Reference", output: "RecordOutput") -> tuple[MatrixW
     return MatrixWriter(reference, output.matrix == "presence", as_text), f"{head}\n".encode() * as_text
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[BatchWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)
 

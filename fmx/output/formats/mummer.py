@@ -1,13 +1,12 @@
 """The format of MUMmer's mummer: a header line per row, then one line per match, 1-based."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...index.reference import Blocks
 from ...input.reads import FORWARD, REVERSE
-from .. import put
+from .. import Opening, SamHeader, put, records
 from ..lines import MatchWriter
 from ..records import contigs_of, put_head, put_record
 
@@ -29,9 +28,7 @@ class Mummer(NamedTuple):
     lengths: bool
 
 
-def open_matches(
-    reference: "Reference", output: Any, which: int, sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[MatchWriter, bytes]:
+def open_matches(reference: "Reference", output: Any, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, nothing)."""
     columns = output.four_columns or len(reference.names) > 1
     names, blocks = contigs_of(reference)
@@ -63,7 +60,7 @@ def _put_match(form, out, at, batch, record):
             at = put.byte(out, at, put.SPACE)
         at = put.text(out, at, _GAP)
     begin = record.begin + 1
-    if record.reverse:
+    if record.flag & records.REVERSE:
         begin = record.end if form.original else batch.length[record.query] - record.end + 1
     at = put.padded(out, put.text(out, put.padded(out, at, record.start + 1), _GAP), begin)
     return put.byte(out, put.padded(out, put.text(out, at, _GAP), record.end - record.begin), put.LINE)

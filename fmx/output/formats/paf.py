@@ -1,16 +1,15 @@
 """PAF: the twelve columns and cg:Z; before it NH:i for hits, AS:i and id:f (identity) for pairs."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import inlined, static_type
 from ...input.sets import n_changes
-from .. import put
+from .. import Opening, SamHeader, put
 from ..hits import HitWriter
 from ..lines import MatchWriter, PairWriter, put_pair
-from ..records import LINED, contigs_of, put_record
+from ..records import LINED, REVERSE, UNMAPPED, contigs_of, put_record
 from .sam import quality_of
 
 if TYPE_CHECKING:
@@ -37,23 +36,17 @@ class PafPairs(NamedTuple):
     target_lengths: np.ndarray
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[HitWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 
 
-def open_matches(
-    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[MatchWriter, bytes]:
+def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
 
 
-def open_pairs(
-    names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
-) -> tuple[PairWriter, bytes]:
+def open_pairs(names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool) -> Opening:
     """Return (PairWriter, nothing)."""
     return PairWriter(
         PafPairs(put.make_names(names[0]), put.make_names(names[1]), _PATH, *lengths), with_path
@@ -62,6 +55,8 @@ def open_pairs(
 
 @put_record.register(PafHits)
 def _put_hit(form, out, at, batch, record):
+    if record.flag & UNMAPPED:
+        return at
     at = _put_places(form, out, at, batch, record, quality_of(record.peers))
     return _put_path(out, put.number(out, put.text(out, at, _NH), record.total), record)
 
@@ -77,7 +72,7 @@ def _put_places(form, out, at, batch, record, quality):
     n = record.end - record.begin
     at = put.field(out, put.query(out, at, batch, record.query), batch.length[record.query])
     at = put.field(out, put.field(out, at, record.begin), record.end)
-    at = put.name_field(out, put.strand_field(out, at, record.reverse), form.names, record.contig)
+    at = put.name_field(out, put.strand_field(out, at, record.flag & REVERSE), form.names, record.contig)
     at = put.field(out, put.field(out, at, form.lengths[record.contig]), record.start)
     n_equal = n - n_changes(record.changes)
     return _put_sizes(out, put.field(out, at, record.start + n), n_equal, n, quality)

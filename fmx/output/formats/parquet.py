@@ -4,7 +4,7 @@ Workers make a table per chunk, and the main thread writes row groups of ROWS ro
 depend on chunks.  Contigs and strands are dictionary-encoded, also in the file.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ...errors import OutputError, installed
-from .. import Container
-from ..columns import BinaryHits, columns_of, renumbered
+from .. import Container, Opening, SamHeader
 from ..hits import HitWriter
 from ..records import contigs_of
-from .tsv import HITS, NEAR
+from .tsv import HITS, NEAR, BinaryHits, columns_of, renumbered
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.streams import OutputFile
-    from .. import put
     from ..search_output import RecordOutput
 
 with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
@@ -44,9 +42,7 @@ def _schema(columns: Sequence[str]) -> Any:
     return pyarrow.schema([(name, _TYPES.get(name, pyarrow.int64())) for name in columns])
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[HitWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, nothing)."""
     encode = partial(_table_of, _schema(container(reference, output).columns), reference.names)
     return HitWriter(BinaryHits(*contigs_of(reference)), encode=encode), b""

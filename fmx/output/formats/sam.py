@@ -1,6 +1,5 @@
 """SAM 1.6 text; docs/formats.md describes the fields and flags."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,17 +7,17 @@ import numpy as np
 from ...compiler.functions import by_type_or_this, compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
 from ...input.record import comment_of, tag_end
-from .. import put
+from .. import Opening, SamHeader, put
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,
     CRAM,
     LINED,
     MATCH,
-    MATE_UNMAPPED,
     MISMATCHED,
     MISMATCHES,
     NOWHERE,
+    REVERSE,
     SECONDARY,
     UNMAPPED,
     begin_text_tag,
@@ -27,25 +26,18 @@ from ..records import (
     gap_byte,
     gap_of,
     insert_of,
-    put_group,
-    put_mate,
-    put_mate_cigar,
-    put_no_hit,
     put_number_tag,
     put_record,
     put_tags,
-    put_unmapped,
     with_gaps,
 )
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..lines import MatchWriter
     from ..search_output import RecordOutput
 
-_UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NUMBER, _TEXT = map(put.as_bytes, (":i:", ":Z:"))
-_MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
+_NO_MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _NO_PLACE = put.as_bytes("\t*\t0")
 _HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
@@ -101,8 +93,8 @@ def quality_of(n):
 
 
 # SamHits also has: whether unmapped reads have a record, the bits of TAGS, the ID of the read group of all
-# reads, uint8[n], and ``own_group``: longest ID if reads have their own read groups, else 0.
-SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
+# reads, uint8[n], and ``longest_group``: longest ID if reads have their own read groups, else 0.
+SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "longest_group"), __name__)
 # SamGaps, on a GPU, leave gaps for bases and qualities, and note where, in ``gaps``.
 SamGaps = static_type("SamGaps", (*SamHits._fields, "gaps"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
@@ -115,30 +107,18 @@ def form_of(kind: Any, reference: "Reference", output: "RecordOutput") -> Any:
     return kind(*contigs_of(reference), output.unmapped, tags, group, longest)
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[HitWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header)."""
     form = form_of(SamHits, reference, output)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
-def open_matches(
-    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple["MatchWriter", bytes]:
+def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, header)."""
     from ..lines import MatchWriter  # not needed for a search
 
     form = SamMatches(*contigs_of(reference))
     return MatchWriter(form, is_sam=True), sam_header(form.names)
-
-
-@inlined
-def _put_place(form, out, at, batch, record, flag, quality):
-    """Write the fields up to MAPQ, and a tab."""
-    at = put.field(out, put.query(out, at, batch, record.query), flag)
-    at = put.name_field(out, at, form.names, record.contig)
-    return put.byte(out, put.field(out, put.field(out, at, record.start + 1), quality), put.TAB)
 
 
 @put_number_tag.register(SamHits)
@@ -165,54 +145,22 @@ def _end_text_tag(form, out, at):
 @put_record.register(SamHits)
 @put_record.register(SamGaps)
 def _put_hit(form, out, at, batch, record):
-    r, secondary = record.query, record.number > 1
-    flag, quality = 16 * record.reverse + 256 * secondary, quality_of(record.peers)
-    at = _put_place(form, out, at, batch, record, flag, quality)
-    at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
-    at = put.text(out, at, _NO_READ) if secondary else _put_read(form, out, at, batch, r, record.reverse)
-    return _put_end(form, out, put_tags(form, out, at, record), batch, r)
-
-
-@put_unmapped.register(SamHits)
-@put_unmapped.register(SamGaps)
-def _put_unmapped(form, out, at, batch, r, total):
-    if not form.unmapped:
-        return at
-    at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
-    at = put_no_hit(form, out, _put_read(form, out, at, batch, r, False), total)
-    return _put_end(form, out, at, batch, r)
-
-
-@put_mate.register(SamHits)
-@put_mate.register(SamGaps)
-def _put_mate(form, out, at, batch, mate):
-    record, is_mapped = mate.record, (mate.flag & UNMAPPED) == 0
-    r, total, n = record.query, record.total, record.end
     if record.contig < 0 and not form.unmapped:
         return at
-    at = put.field(out, put.query(out, at, batch, r), mate.flag)
+    r, is_mapped = record.query, (record.flag & UNMAPPED) == 0
+    at = put.field(out, put.query(out, at, batch, r), record.flag)
     if record.contig < 0:
         at = put.text(out, at, _NO_PLACE)
     else:
         at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
-    at = put.field(out, at, quality_of(record.peers) if is_mapped else 0)
-    at = put.byte(out, at, put.TAB)
-    at = put.byte(out, put.number(out, at, n), MATCH) if is_mapped else put.byte(out, at, put.STAR)
-    at = _put_other(form, out, at, mate)
-    if mate.flag & SECONDARY:
+    at = put.byte(out, put.field(out, at, quality_of(record.peers) if is_mapped else 0), put.TAB)
+    at = put.byte(out, put.number(out, at, record.end), MATCH) if is_mapped else put.byte(out, at, put.STAR)
+    at = _put_mate(form, out, at, record)
+    if record.flag & SECONDARY:
         at = put.text(out, at, _NO_READ)
     else:
-        at = _put_read(form, out, at, batch, r, record.reverse)
-    at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
-    if not mate.flag & MATE_UNMAPPED:
-        at = put_mate_cigar(form, out, at, mate.other_length)
-    return _put_end(form, out, at, batch, r)
-
-
-@inlined
-def _put_end(form, out, at, batch, r):
-    """Write the read group, the tags in the comment with COMMENTS, and the end of the line."""
-    at = put_group(form, out, at, batch, r)
+        at = _put_read(form, out, at, batch, r, (record.flag & REVERSE) != 0)
+    at = put_tags(form, out, at, batch, record)
     if form.tags & COMMENTS:
         at = _put_comment(form, out, at, batch, r)
     return put.byte(out, at, put.LINE)
@@ -238,29 +186,33 @@ def _put_comment_tags(form, out, at, batch, r):
 
 
 @inlined
-def _put_other(form, out, at, mate):
+def _put_mate(form, out, at, record):
     """Write RNEXT, PNEXT and TLEN, between tabs."""
-    if mate.other == NOWHERE:
-        return put.text(out, at, _MATE)
-    contig = contig_of(mate.other)
-    if contig == mate.record.contig:
+    key = record.mate.key
+    if key == NOWHERE:
+        return put.text(out, at, _NO_MATE)
+    contig = contig_of(key)
+    if contig == record.contig:
         at = put.byte(out, put.byte(out, at, put.TAB), SAME)
     else:
         at = put.name_field(out, at, form.names, contig)
-    at = put.field(out, at, position_of_key(mate.other) + 1)
-    return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), insert_of(form, mate)), put.TAB)
+    at = put.field(out, at, position_of_key(key) + 1)
+    return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), insert_of(form, record)), put.TAB)
 
 
 @put_record.register(SamMatches)
 def _put_match(form, out, at, batch, record):
     """Write an alignment of a part of a query, with the rest hard-clipped."""
     n, before, after = record.end - record.begin, record.begin, batch.length[record.query] - record.end
-    if record.reverse:
+    reverse = (record.flag & REVERSE) != 0
+    if reverse:
         before, after = after, before
-    at = _put_place(form, out, at, batch, record, 16 * record.reverse, UNKNOWN)
+    at = put.field(out, put.query(out, at, batch, record.query), record.flag)
+    at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
+    at = put.byte(out, put.field(out, at, UNKNOWN), put.TAB)
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
-    at = put.text(out, _put_clip(out, at, after), _MATE)
-    at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, record.reverse)
+    at = put.text(out, _put_clip(out, at, after), _NO_MATE)
+    at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, reverse)
     at = put_number_tag(form, out, put.text(out, at, _NO_QUALITY), MISMATCHES, 0, 1)
     at = put.number(out, begin_text_tag(form, out, at, MISMATCHED), n)
     return put.byte(out, end_text_tag(form, out, at), put.LINE)

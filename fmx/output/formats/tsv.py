@@ -1,16 +1,17 @@
 """TSV with a header line: hits and matches (0-based, half-open), pairs, and counts of reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import static_type
+from ...compiler.functions import by_type_or_this, compiled, static_type
+from ...compiler.primitives import copy_bytes
 from ...input.sets import n_changes
-from .. import put
-from ..hits import BatchWriter, HitWriter
+from .. import Opening, SamHeader, put
+from ..hits import HitWriter
 from ..lines import MatchWriter, PairWriter, put_pair
-from ..records import LINED, contigs_of, put_place, put_record, put_unmapped
+from ..records import LINED, REVERSE, UNMAPPED, contigs_of, put_place, put_record
 from .matrix import open_matrix
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ class TsvPairs(NamedTuple):
     path: np.ndarray
 
 
-def open_hits(
-    reference: "Reference", output: "RecordOutput", sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[BatchWriter, bytes]:
+def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
@@ -49,55 +48,49 @@ def open_hits(
     return HitWriter(form(*contigs_of(reference), output.absent)), head
 
 
-def open_matches(
-    reference: "Reference", output: object, which: int, sam_header: Callable[["put.NameLines"], bytes]
-) -> tuple[MatchWriter, bytes]:
+def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, header line)."""
     return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
 
 
-def open_pairs(
-    names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
-) -> tuple[PairWriter, bytes]:
+def open_pairs(names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool) -> Opening:
     """Return (PairWriter, header line)."""
     form = TsvPairs(put.make_names(names[0]), put.make_names(names[1]), put.as_bytes("\t"))
     return PairWriter(form, with_path), PAIRS + (b"\tcigar\n" if with_path else b"\n")
 
 
 @put_record.register(TsvHits)
-def _put_hit(form, out, at, batch, record):
-    at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
-    at = put.strand_field(out, put_place(form, out, at, record), record.reverse)
-    return put.byte(out, put.field(out, at, record.total), put.LINE)
-
-
 @put_record.register(TsvNear)
-def _put_near(form, out, at, batch, record):
-    at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
-    at = put.field(out, put.strand_field(out, put_place(form, out, at, record), record.reverse), record.total)
-    return put.byte(out, put.field(out, at, n_changes(record.changes)), put.LINE)
-
-
-@put_unmapped.register(TsvHits)
-def _put_absent(form, out, at, batch, r, total):
-    if not form.absent:
+def _put_hit(form, out, at, batch, record):
+    is_mapped = record.flag & UNMAPPED == 0
+    if not is_mapped and not form.absent:
         return at
-    at = put.text(out, put.query(out, at, batch, r), _NOWHERE)
-    return put.byte(out, put.field(out, at, total), put.LINE)
+    at = put.query(out, at, batch, record.query)
+    if is_mapped:
+        at = put_place(form, out, put.byte(out, at, put.TAB), record)
+        at = put.strand_field(out, at, record.flag & REVERSE)
+    else:
+        at = put.text(out, at, _NOWHERE)
+    return put.byte(out, _put_changes(form, out, put.field(out, at, record.total), record), put.LINE)
 
 
-@put_unmapped.register(TsvNear)
-def _put_absent_near(form, out, at, batch, r, total):
-    if not form.absent:
-        return at
-    at = put.field(out, put.text(out, put.query(out, at, batch, r), _NOWHERE), total)
-    return put.byte(out, put.byte(out, put.byte(out, at, put.TAB), put.STAR), put.LINE)
+@by_type_or_this
+def _put_changes(form, out, at, record):
+    """Write the column of mismatches; there is none without mismatches."""
+    return at
+
+
+@_put_changes.register(TsvNear)
+def _put_near(form, out, at, record):
+    if record.flag & UNMAPPED:
+        return put.byte(out, put.byte(out, at, put.TAB), put.STAR)
+    return put.field(out, at, n_changes(record.changes))
 
 
 @put_record.register(TsvMatches)
 def _put_match(form, out, at, batch, record):
     at = put.field(out, put.query(out, at, batch, record.query), record.begin)
-    at = put.byte(out, put.strand_field(out, put.field(out, at, record.end), record.reverse), put.TAB)
+    at = put.byte(out, put.strand_field(out, put.field(out, at, record.end), record.flag & REVERSE), put.TAB)
     at = put_place(form, out, at, record)
     return put.byte(out, put.field(out, at, record.end - record.begin), put.LINE)
 
@@ -134,3 +127,78 @@ def screen(combinations: Mapping[tuple[str, ...], int], of: str, what: str, n_al
         number = len(names) if names != ("*",) else 0
         lines.append(f"{','.join(names)}\t{number}\t{n}\t{100 * n / max(n_all, 1):.2f}\n")
     return "".join(lines).encode()
+
+
+# The same columns in a binary form of records, and the arrays made from them, for Parquet.
+
+# Fields of a record, followed by the name of its query; ``contig`` is a number, ``strand`` 1 if reverse.
+FIELDS = np.dtype(
+    [("length", "<u4"), ("contig", "<i4"), ("start", "<i8"), ("end", "<i8"), ("occurrences", "<i8"),
+     ("strand", "i1"), ("mismatches", "i1")]
+)  # fmt: skip
+_SIZE = FIELDS.itemsize
+
+BinaryHits = static_type("BinaryHits", LINED, __name__)
+
+
+@put_record.register(BinaryHits)
+def _put_binary(form, out, at, batch, record):
+    if record.flag & UNMAPPED:
+        return at
+    at = put.integer(out, at, max(1, batch.name_length[record.query]), 4)
+    at = put.integer(out, put.integer(out, at, record.contig, 4), record.start, 8)
+    at = put.integer(out, at, record.start + record.end - record.begin, 8)
+    at = put.byte(out, put.integer(out, at, record.total, 8), np.uint8((record.flag & REVERSE) != 0))
+    return put.query(out, put.byte(out, at, n_changes(record.changes)), batch, record.query)
+
+
+class HitColumns(NamedTuple):
+    """Hits: ``fields`` FIELDS[n]; names of queries in ``letters`` uint8, name i from ``ends[i]`` to
+    ``ends[i + 1]``, int64[n + 1]."""
+
+    fields: np.ndarray
+    letters: np.ndarray
+    ends: np.ndarray
+
+
+def columns_of(records: np.ndarray) -> HitColumns:
+    """Return the hits of records of BinaryHits, uint8[n]."""
+    most = records.size // _SIZE
+    fields, ends = np.empty(most * _SIZE, np.uint8), np.zeros(most + 1, np.int64)
+    letters = np.empty(records.size, np.uint8)
+    n = _split(records, fields, letters, ends)
+    return HitColumns(fields[: n * _SIZE].view(FIELDS), letters[: ends[n]], ends[: n + 1])
+
+
+@compiled
+def _split(records, fields, letters, ends):
+    """Copy fields and names of records into separate arrays; return the number of records."""
+    n = at = np.int64(0)
+    while at < records.size:
+        copy_bytes(fields, n * _SIZE, records, at, _SIZE)
+        length = np.int64(0)
+        for j in range(4):
+            length |= np.int64(records[at + j]) << (8 * j)
+        copy_bytes(letters, ends[n], records, at + _SIZE, length)
+        ends[n + 1] = ends[n] + length
+        at += _SIZE + length
+        n += 1
+    return n
+
+
+def renumbered(numbers: np.ndarray, n_all: int) -> np.ndarray:
+    """Replace ``numbers`` int32[n], below n_all, by ranks of first appearance; return those that appear."""
+    ranks, found = np.full(n_all, -1, np.int32), np.empty(min(n_all, numbers.size), np.int32)
+    return found[: _renumber(numbers, ranks, found)]
+
+
+@compiled
+def _renumber(numbers, ranks, found):
+    n = np.int64(0)
+    for i in range(numbers.size):
+        x = numbers[i]
+        if ranks[x] < 0:
+            ranks[x], found[n] = n, x
+            n += 1
+        numbers[i] = ranks[x]
+    return n
