@@ -11,74 +11,61 @@ import click
 
 from ..machines.places import wake
 
-ELSEWHERE: dict[str, tuple[str, ...]] = {  # options of other programs: the first of these that a command has
-    **dict.fromkeys(("-p", "-j", "-@", "--cores", "--cpus", "--jobs", "--nthreads"), ("--threads",)),
-    "--num-threads": ("--threads",),
-    "-v": ("--mismatches", "--version"),
-    "-n": ("--mismatches",),
-    "-N": ("--mismatches",),
-    "-S": ("--format sam",),
-    "--sam": ("--format sam",),
-    "-b": ("--format bam",),
-    "--bam": ("--format bam",),
-    "-I": ("--min-insert",),
-    "--minins": ("--min-insert",),
-    "-X": ("--max-insert",),
-    "--maxins": ("--max-insert",),
-    "--norc": ("--forward-only",),
-    "--nofw": ("--reverse-only",),
-    "--no-unal": ("--no-unmapped",),
-    "-5": ("--trim5",),
-    "-3": ("--trim3",),
-    "-s": ("--skip",),
-    "-u": ("--first",),
-    "--qupto": ("--first",),
-    "-R": ("--rg",),
-    "--rg-id": ("--rg",),
-    "--sam-RG": ("--rg",),
-    "--sample-label": ("--names",),
-    "--mumcand": ("--mumreference",),
-    "-F": ("--no-unmapped",),
-    "--gapopen": ("--gap",),
-    "--read1": ("-1",),
-    "--read2": ("-2",),
-    "--ref": ("-x",),
-    **dict.fromkeys(("--gpu", "--cuda"), ("--engine cuda",)),
-    **dict.fromkeys(("--un-gz", "--un-conc", "--un-conc-gz"), ("--un",)),
-    **dict.fromkeys(("--al-gz", "--al-conc", "--al-conc-gz"), ("--al",)),
+ELSEWHERE = {  # option of ours: its names in other programs; the first that a command has is advised
+    "--threads": "-p -j -@ --cores --cpus --jobs --nthreads --num-threads",
+    "--mismatches": "-v -n -N",
+    "--version": "-v",
+    "--format sam": "-S --sam",
+    "--format bam": "-b --bam",
+    "--min-insert": "-I --minins",
+    "--max-insert": "-X --maxins",
+    "--forward-only": "--norc",
+    "--reverse-only": "--nofw",
+    "--no-unmapped": "--no-unal -F",
+    "--trim5": "-5",
+    "--trim3": "-3",
+    "--skip": "-s",
+    "--first": "-u --qupto",
+    "--rg": "-R --rg-id --sam-RG",
+    "--names": "--sample-label",
+    "--mumreference": "--mumcand",
+    "--gap": "--gapopen",
+    "-1": "--read1",
+    "-2": "--read2",
+    "-x": "--ref",
+    "--engine cuda": "--gpu --cuda",
+    "--un": "--un-gz --un-conc --un-conc-gz",
+    "--al": "--al-gz --al-conc --al-conc-gz",
 }
-
-INSTEAD: dict[str, dict[str, str]] = {  # the same, for one command: what to use
-    "search": {"--paired": "-1 and -2"},
-    "index": {"-p": "-o to name the index, or -t for threads", "--prefix": "-o", "-n": "-o"},
+INSTEAD = {  # of one command: what to use instead of an option of other programs, or a former one
+    "search": {"-1 and -2": "--paired"},
+    "index": {"-o to name the index, or -t for threads": "-p", "-o": "--prefix -n"},
+    "count": {"--report FILE.json": "--json", "--report FILE.tsv": "--stats"},
+    "pairwise": {"--format paf": "--paf"},
 }
-
-_TOLD_APART = "FASTA and FASTQ are recognized by their first byte"
-_ONE_GPU = {"--gpus": "it uses one GPU (--device); to use several, run a --shard on each"}
-NEEDLESS: dict[str, dict[str, str]] = {  # options of other programs that a command does not need, and why
+_BY_FIRST_BYTE = "FASTA and FASTQ are recognized by their first byte"
+_ONE_GPU = {"it uses one GPU (--device); to use several, run a --shard on each": "--gpus"}
+NEEDLESS: dict[str, dict[str, str]] = {  # of one command: why an option of other programs is not needed
     "search": {
-        "-S": "the output is SAM; -o FILE writes it to a file",
-        "--sam": "the output is SAM",
-        "-f": _TOLD_APART,
-        "-c": "'fmx locate -p SEQUENCE' searches for sequences that are given as arguments",
-        **dict.fromkeys(("-U", "--reads", "--input"), "reads are given without an option"),
-        "-y": "every occurrence is always found",
-        "--end-to-end": "a hit is always as long as the read",
-        "--local": "a hit is always as long as the read; --trim5 and --trim3 trim reads",
-        **dict.fromkeys(("-L", "--seedlen"), "reads are matched whole, without seeds"),
-        "--best": "hits with the fewest mismatches always come first",
-        "--reorder": "records are always in the order of the reads",
-        "--mm": "processes always share the memory of an index",
-        "--phred33-quals": "qualities are written unchanged",
-        "--phred64-quals": "qualities are written unchanged",
+        "the output is SAM; -o FILE writes it to a file": "-S --sam",
+        _BY_FIRST_BYTE: "-f",
+        "'fmx locate -p SEQUENCE' searches for sequences that are given as arguments": "-c",
+        "reads are given without an option": "-U --reads --input",
+        "every occurrence is always found": "-y",
+        "a hit is always as long as the read": "--end-to-end",
+        "a hit is always as long as the read; --trim5 and --trim3 trim reads": "--local",
+        "reads are matched whole, without seeds": "-L --seedlen",
+        "hits with the fewest mismatches always come first": "--best",
+        "records are always in the order of the reads": "--reorder",
+        "processes always share the memory of an index": "--mm",
+        "qualities are written unchanged": "--phred33-quals --phred64-quals",
         **_ONE_GPU,
     },
-    "count": {"-n": "-o FILE names the output", "--fastq": "reads are given without an option"},
-    "locate": {**dict.fromkeys(("-a", "-k", "--all"), "every occurrence is always listed"), **_ONE_GPU},
-    "mem": {"-n": "only A, C, G and T ever match", "-f": _TOLD_APART, **_ONE_GPU},
-    "index": {"-f": "a reference is always FASTA"},
+    "count": {"-o FILE names the output": "-n", "reads are given without an option": "--fastq"},
+    "locate": {"every occurrence is always listed": "-a -k --all", **_ONE_GPU},
+    "mem": {"only A, C, G and T ever match": "-n", _BY_FIRST_BYTE: "-f", **_ONE_GPU},
+    "index": {"a reference is always FASTA": "-f"},
 }
-
 
 GENERAL = "General"  # heading of the options without a group; the last one
 CLUSTER, GPU = "Cluster", "GPU"
@@ -93,6 +80,9 @@ class Command(click.Command):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        for param in self.params:
+            if isinstance(param, click.Option) and param.show_default is None:
+                param.show_default = True
         self.params.append(help_all(self.params))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,10 +91,7 @@ class Command(click.Command):
             for line in (self.epilog or "").splitlines():
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
         headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
-        rows = {
-            heading: [record_of(option, ctx) for option in of_heading]
-            for heading, of_heading in headings.items()
-        }
+        rows = {heading: [record_of(each, ctx) for each in options] for heading, options in headings.items()}
         names = [len(name) for of_heading in rows.values() for name, _ in of_heading]
         width = max(n for n in names if n <= _MOST)  # of the first column of all headings
         for heading, of_heading in rows.items():
@@ -133,28 +120,26 @@ class Command(click.Command):
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
         """Raise UsageError for an option that is given more than once; flags may repeat."""
-        seen: set[str | None] = set()
-        for param in self.make_parser(ctx).parse_args(list(args))[2]:
-            if not isinstance(param, click.Option) or param.multiple or param.count or param.is_flag:
-                continue
-            if param.name in seen:
+        order = self.make_parser(ctx).parse_args(list(args))[2]
+        for i, param in enumerate(order):
+            may_repeat = not isinstance(param, click.Option) or param.multiple or param.is_flag
+            if param in order[:i] and not may_repeat:
                 raise click.UsageError(f"{param.get_error_hint(ctx)} is given more than once", ctx)
-            seen.add(param.name)
 
 
 def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence[str]) -> click.UsageError:
     """Return the error for an unknown option of ``args``: suggests one, or explains why none is needed."""
     types = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
-    spelling = error.option_name
-    what, name = f"no option {spelling} in '{ctx.command_path}'", ctx.command_path.removeprefix("fmx ")
-    if why := NEEDLESS.get(name, {}).get(spelling):
+    spelling, command = error.option_name, ctx.command_path.removeprefix("fmx ")
+    what = f"no option {spelling} in '{ctx.command_path}'"
+    for why in _whose(spelling, NEEDLESS.get(command, {})):
         return click.UsageError(f"{what}: leave it out; {why}", ctx)
-    if here := INSTEAD.get(name, {}).get(spelling):
-        return click.UsageError(f"{what}: use {here}", ctx)
-    for here in ELSEWHERE.get(spelling, ()):
-        name, _, value = here.partition(" ")
+    for ours in _whose(spelling, INSTEAD.get(command, {})):
+        return click.UsageError(f"{what}: use {ours}", ctx)
+    for ours in _whose(spelling, ELSEWHERE):
+        name, _, value = ours.partition(" ")
         if name in types and (not value or value in getattr(types[name], "choices", ())):
-            return click.UsageError(f"{what}: use {here}", ctx)
+            return click.UsageError(f"{what}: use {ours}", ctx)
     from difflib import get_close_matches  # only for errors
 
     with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in types]
@@ -163,6 +148,10 @@ def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence
     if meant := with_one_dash or close:
         return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
     return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
+
+
+def _whose(spelling: str, names: dict[str, str]) -> list[str]:
+    return [ours for ours, theirs in names.items() if spelling in theirs.split()]
 
 
 def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
@@ -238,13 +227,3 @@ def _marked(name: str, value: str | bool, options: tuple[Decorator, ...]) -> Dec
 
 def _is_rare(param: click.Parameter) -> bool:
     return getattr(param, "is_rare", False)
-
-
-def former(name: str, now: str) -> Callable[..., Any]:
-    """Return a removed option: it is refused with a message that names its replacement."""
-
-    def refuse(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        if value:
-            raise click.UsageError(f"{name} was removed; use {now}")
-
-    return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and their types: sizes, numbers, shards, GPUs, indexes."""
+"""Options that several commands share, their types, and messages about wrong values."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ from ..errors import IndexFileError, shown
 from ..machines.places import ALL_GPUS
 from ..search.engines import CUDA
 from ..system.process import available_cores
-from .command import CLUSTER, GPU, Command, Decorator, command, former, group, rare, together  # noqa: F401
+from .command import CLUSTER, GPU, Command, Decorator, command, group, rare, together  # noqa: F401
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
@@ -48,14 +48,21 @@ class Bytes(click.ParamType):
 
 
 class Number(click.ParamType):
-    """A number from ``least`` to ``most``, an int or a float; not nan."""
+    """A number from ``least`` to ``most``, an int or a float; not nan.
+
+    ``words``: {a value: the message about it}.
+    """
 
     name = "n"
 
-    def __init__(self, least: float, most: float, kind: type = int) -> None:
-        self.least, self.most, self.kind = least, most, kind
+    def __init__(
+        self, least: float, most: float, kind: type = int, words: dict[str, str] | None = None
+    ) -> None:
+        self.least, self.most, self.kind, self.words = least, most, kind, words or {}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.words:
+            self.fail(self.words[value], param, ctx)
         try:
             number = self.kind(value)
         except ValueError:
@@ -65,6 +72,13 @@ class Number(click.ParamType):
             limit = f"from {self.least} to {self.most}" if is_bounded else f"{self.least} or more"
             self.fail(f"must be {limit}, not {value}", param, ctx)
         return number
+
+
+class GpuCount(Number):
+    """A number of GPUs, or ``all`` of them (ALL_GPUS)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
 
 
 class ShardOf(click.ParamType):
@@ -90,6 +104,14 @@ class ShardOf(click.ParamType):
         return number, count
 
 
+# Variables of array jobs: the task, the first and the last task, and the step between tasks.
+_ARRAYS = (
+    ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"),
+    ("PBS_ARRAY_INDEX", "", "", ""),
+    ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
+)
+
+
 def _array_task(count: Any) -> tuple | None:
     """(number, count) of this task of an array job, from the scheduler's variables; None outside a job."""
     for task, first, last, step in _ARRAYS:
@@ -100,14 +122,6 @@ def _array_task(count: Any) -> tuple | None:
         count = count or (last.isdigit() and (int(last) - int(first or 1)) // int(step or 1) + 1)
         return (number, count) if count else None
     return None
-
-
-# Variables of array jobs: the task, the first and the last task, and the step between tasks.
-_ARRAYS = (
-    ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"),
-    ("PBS_ARRAY_INDEX", "", "", ""),
-    ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
-)
 
 
 class Engine(click.Choice):
@@ -137,72 +151,7 @@ class Method(click.Choice):
         return super().convert(value, param, ctx)
 
 
-class GpuNumber(Number):
-    """The number of a GPU."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in ("cpu", "cuda", "both"):
-            self.fail(f"{value!r} is not a GPU number; use --engine {value}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class GpuCount(GpuNumber):
-    """A number of GPUs, or ``all`` of them (ALL_GPUS)."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
-
-
-# The index of a command: given by name, or the only one in the current folder.
-
-
-def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
-    """Return the indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
-    places = [os.path.realpath(find_index(path)) for path in paths]
-    if len(set(places)) < len(places):
-        raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
-    return tuple(map(find_index, paths)) or (find_index(None),)
-
-
-def find_index(path: str | None) -> Path:
-    """The index at ``path``, or the default one.  Raises IndexFileError if there is none, or several."""
-    chosen = path or os.environ.get("FMX_INDEX")
-    if chosen:
-        from ..index.disk import index_at, what_is_there
-
-        place = index_at(chosen)
-        if not (path or place.exists()):
-            name = f"{place} (from the environment variable FMX_INDEX)"
-            raise IndexFileError(f"{name}: {what_is_there(place)}")
-        return place
-    indexes = sorted(Path().glob("*.fmx"))
-    if len(indexes) == 1:
-        return indexes[0]
-    if indexes:
-        listed = ", ".join(map(str, indexes[:5])) + (f" and {len(indexes) - 5} more" if indexes[5:] else "")
-        raise IndexFileError(f"{len(indexes)} indexes here ({listed}); choose one with -x or FMX_INDEX")
-    raise IndexFileError(
-        "no index: give one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
-    )
-
-
 # The options.
-
-
-def output_format(names: Sequence[str], usual: str, what: str = "") -> Decorator:
-    """--format: one of ``names``, by the suffix of -o unless given; ``what`` lists them in help texts."""
-    return click.option(
-        "--format", "kind", type=click.Choice(names), metavar="NAME",
-        show_default=f"by the suffix of -o, else {usual}",
-        help=f"Output format: {what or ', '.join(names)}.",
-    )  # fmt: skip
-
-
-def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str = "") -> None:
-    """Raise UsageError if a file is given as the first and the second mates of the same pairs."""
-    for one, two in zip(mates1, mates2, strict=True):
-        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
-            raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
 
 
 def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -214,109 +163,99 @@ def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -
 
 COUNT = Number(*limits.COUNT)
 INDEX = "Index and memory"  # a heading of --help
-_WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
 _USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
-
-threads = click.option(
-    "-t", "--threads", type=Number(*limits.THREADS), default=available_cores, show_default="all cores",
-    help="Number of threads.",
-)  # fmt: skip
+threads = click.option("-t", "--threads", type=Number(*limits.THREADS), default=available_cores,
+                       show_default="all cores",
+                       help="Number of threads.")  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors, and warnings of wrong results.")
-index = click.option(
-    "-x", "--index", "index_path", type=click.Path(), help=f"Index to search.  {_USUAL_INDEX}"
-)
+running = together(threads, quiet)
 indexes = group(
     INDEX,
-    click.option(
-        "-x", "--index", "index_paths", type=click.Path(), multiple=True,
-        help=f"Index to search; repeat to search several together.  {_USUAL_INDEX}",
+    click.option("-x", "--index", "index_paths", type=click.Path(), multiple=True,
+                 help=f"Index to search; repeat to search several together.  {_USUAL_INDEX}"),
+)  # fmt: skip
+max_memory_of = functools.partial(click.option, "--max-memory", type=Bytes())
+verify = rare(
+    click.option("--verify", is_flag=True,
+                 help="Check the index files even if they are unchanged since the last check.")
+)  # fmt: skip
+_engine_of = functools.partial(click.option, "--engine", metavar="NAME", default="cpu")
+_WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
+_NOT_GPUS = {name: f"'{name}' is not a GPU number; use --engine {name}" for name in ("cpu", "cuda", "both")}
+_device_of = functools.partial(
+    click.option, "--device", type=Number(0, 999, words=_NOT_GPUS), show_default="0"
+)  # fmt: skip
+_gpu_memory = click.option("--gpu-memory", type=Bytes(), show_default="all that is free",
+                           help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
+_one_gpu = rare(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
+on_processor = group(GPU, _engine_of(type=Engine(limits.PROCESSORS), help=_WHERE), _one_gpu)
+on_processors = group(
+    GPU,
+    _engine_of(type=Engine(limits.PAIRWISE_PROCESSORS),
+               help="Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), "
+               "or on GPUs if there are any, else on the CPU (auto)."),
+    _device_of(help="First GPU to use, counted from 0."),
+    click.option("--gpus", type=GpuCount(1, 999, words=_NOT_GPUS), metavar="N|all",
+                 show_default="all; with --device, 1",
+                 help="Number of GPUs to use."),
+)  # fmt: skip
+searching = together(
+    group(
+        INDEX,
+        rare(
+            click.option("--layout", metavar="NAME", callback=no_empty_name,
+                         help="Search with this layout only; auto chooses the fastest."),
+            click.option("--method", type=Method(limits.METHODS), metavar="NAME", default="auto",
+                         help="Search method: verify (seed and verify), backward (backward search), sparse "
+                         "(sparse index), or auto, the fastest that the index supports."),
+        ),
+        max_memory_of(help="Use the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
     ),
-)  # fmt: skip
-layout = click.option(
-    "--layout", metavar="NAME", callback=no_empty_name,
-    help="Search with this layout only; auto chooses the fastest.",
-)  # fmt: skip
-
-
-def max_memory_of(help_text: str) -> Decorator:
-    """--max-memory: a limit for searches, not for building an index."""
-    return click.option("--max-memory", type=Bytes(), metavar="SIZE", help=help_text)
-
-
-method = click.option(
-    "--method", type=Method(limits.METHODS), metavar="NAME", default="auto", show_default=True,
-    help="Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or "
-    "auto, the fastest that the index supports.",
-)  # fmt: skip
-
-
-def engine_of(help_text: str, names: Sequence[str] = limits.PROCESSORS, default: str = "cpu") -> Decorator:
-    """--engine: one of ``names``."""
-    return click.option(
-        "--engine", type=Engine(names), metavar="NAME", default=default, show_default=True, help=help_text
-    )
-
-
-engine = engine_of(f"{_WHERE} NAME can also be a GPU engine, such as cuda_full.", (*limits.PROCESSORS, *CUDA))
-processor = engine_of(_WHERE)
-processors = engine_of(
-    "Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), or on GPUs if "
-    "there are any, else on the CPU (auto).",
-    limits.PAIRWISE_PROCESSORS,
-)
-_number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
-only_gpu = _number(show_default="0", help="GPU to use, counted from 0.")
-_first = _number(show_default="0", help="First GPU to use, counted from 0.")
-_gpus = functools.partial(
-    click.option, "--gpus", type=GpuCount(1, 999), metavar="N|all", help="Number of GPUs to use."
-)
-all_gpus = together(rare(_first), _gpus(show_default="all; with --device, 1"))
-gpu_memory = rare(
-    click.option(
-        "--gpu-memory", type=Bytes(), metavar="SIZE", show_default="all that is free",
-        help="Use at most SIZE of the memory of each GPU, e.g. 8G.",
-    )
+    group(
+        GPU,
+        _engine_of(type=Engine((*limits.PROCESSORS, *CUDA)),
+                   help=f"{_WHERE} NAME can also be a GPU engine, such as cuda_full."),
+        _one_gpu,
+    ),
+    running,
 )  # fmt: skip
 output_option = functools.partial(
     click.option, "-o", "--output", type=click.Path(), default="-", show_default="standard output"
-)
+)  # fmt: skip
 output = output_option(help="Output file; its suffix sets the format.")
 strands = together(
     click.option("--forward-only", is_flag=True, help="Do not search for reverse complements."),
     click.option("--reverse-only", is_flag=True, help="Search only for reverse complements."),
-)
-mismatches = click.option(
-    "--mismatches", type=Number(*limits.MISMATCHES), default=0, show_default=True,
-    help="Allow N mismatches in a hit, 0 to 2.",
 )  # fmt: skip
-verify = rare(
-    click.option(
-        "--verify", is_flag=True,
-        help="Check the index files even if they are unchanged since the last check.",
-    )
-)  # fmt: skip
-shard = click.option(
-    "--shard", type=ShardOf(), metavar="I/N",
-    help="Process only shard I of N, and write it to the folder -o; join the shards with 'fmx merge'. auto "
-    "takes I and N from a Slurm or Grid Engine array job, auto/N takes I from a PBS array job.",
-)  # fmt: skip
+mismatches = click.option("--mismatches", type=Number(*limits.MISMATCHES), default=0,
+                          help="Allow N mismatches in a hit, 0 to 2.")  # fmt: skip
 sharing = group(
     CLUSTER,
-    shard,
+    click.option("--shard", type=ShardOf(),
+                 help="Process only shard I of N, and write it to the folder -o; join the shards with 'fmx "
+                 "merge'. auto takes I and N from a Slurm or Grid Engine array job, auto/N takes I from a "
+                 "PBS array job."),
     click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
-    click.option(
-        "--scheduler-file", type=click.Path(), metavar="FILE",
-        help="Run on the Dask cluster whose scheduler wrote FILE.",
-    ),
+    click.option("--scheduler-file", type=click.Path(), metavar="FILE",
+                 help="Run on the Dask cluster whose scheduler wrote FILE."),
 )  # fmt: skip
-running = together(threads, quiet)
-searching = together(
-    group(
-        INDEX, rare(layout, method),
-        max_memory_of("Use the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
-    ),
-    group(GPU, engine, rare(only_gpu), gpu_memory), running,
-)  # fmt: skip
+
+
+def output_format(names: Sequence[str], usual: str, what: str = "") -> Decorator:
+    """--format: one of ``names``, by the suffix of -o unless given; ``what`` lists them in help texts."""
+    return click.option("--format", "kind", type=click.Choice(names), metavar="NAME",
+                        show_default=f"by the suffix of -o, else {usual}",
+                        help=f"Output format: {what or ', '.join(names)}.")  # fmt: skip
+
+
+# Values of options as fields of a job.
+
+
+def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str = "") -> None:
+    """Raise UsageError if a file is given as the first and the second mates of the same pairs."""
+    for one, two in zip(mates1, mates2, strict=True):
+        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
+            raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
 
 
 def plain(value: Any) -> Any:
@@ -366,6 +305,36 @@ def index_of(
     return IndexChoice(find_indexes(paths), layout, method, max_memory, verify)
 
 
+def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
+    """Return the indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
+    places = [os.path.realpath(find_index(path)) for path in paths]
+    if len(set(places)) < len(places):
+        raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
+    return tuple(map(find_index, paths)) or (find_index(None),)
+
+
+def find_index(path: str | None) -> Path:
+    """The index at ``path``, or the default one.  Raises IndexFileError if there is none, or several."""
+    chosen = path or os.environ.get("FMX_INDEX")
+    if chosen:
+        from ..index.disk import index_at, what_is_there
+
+        place = index_at(chosen)
+        if not (path or place.exists()):
+            name = f"{place} (from the environment variable FMX_INDEX)"
+            raise IndexFileError(f"{name}: {what_is_there(place)}")
+        return place
+    indexes = sorted(Path().glob("*.fmx"))
+    if len(indexes) == 1:
+        return indexes[0]
+    if indexes:
+        listed = ", ".join(map(str, indexes[:5])) + (f" and {len(indexes) - 5} more" if indexes[5:] else "")
+        raise IndexFileError(f"{len(indexes)} indexes here ({listed}); choose one with -x or FMX_INDEX")
+    raise IndexFileError(
+        "no index: give one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
+    )
+
+
 # The format of an output: --format, or the suffix of its name.
 
 SUFFIXES = {
@@ -375,7 +344,6 @@ SUFFIXES = {
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
-_READS = ["FASTA", "FASTQ", GZIP]
 BINARY = {"BAM", "CRAM", "Parquet", "NPZ"}
 FOREIGN = {
     ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
@@ -485,17 +453,17 @@ def refuse_terminal(path: str, format_name: str) -> None:
         )
 
 
-class OutputName(click.Path):
-    """The name of an output in one of ``formats``; a suffix of another format is refused."""
+class FileName(click.Path):
+    """The name of a file; the suffix of an output in other ``formats`` is refused."""
 
-    def __init__(self, formats: Sequence[str]) -> None:
+    def __init__(self, formats: Sequence[str] = ()) -> None:
         super().__init__()
         self.name, self._formats = "file", formats
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        assert param
-        check_suffix(param.opts[0], value, self._formats)
+        if self._formats and param:
+            check_suffix(param.opts[0], value, self._formats)
         return super().convert(value, param, ctx)
 
 
-TABLE, READS = OutputName(["TSV"]), OutputName(_READS)
+FILE, TABLE, READS = FileName(), FileName(["TSV"]), FileName(["FASTA", "FASTQ", GZIP])

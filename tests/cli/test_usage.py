@@ -198,39 +198,26 @@ def choices(option) -> list:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_what_other_programs_call_an_option_is_named_as_here(words):
-    """No spelling that is told is one of the command's own, and what is said instead is."""
-    command = COMMANDS[words]
-    own = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
-    for spelling in {
-        *ELSEWHERE,
-        *NEEDLESS.get(" ".join(words), ()),
-        *INSTEAD.get(" ".join(words), ()),
-    } - own.keys():
-        with (
-            click.Context(command, info_name=" ".join(words)) as context,
-            pytest.raises(click.UsageError) as error,
-        ):
+    """No spelling in the tables is an option of the command, and what the message advises is."""
+    command, (word,) = COMMANDS[words], words
+    types = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
+    tables = [ELSEWHERE, NEEDLESS.get(word, {}), INSTEAD.get(word, {})]
+    assert not {spelling for table in tables[1:] for each in table.values() for spelling in each.split()} & {
+        *types
+    }
+    for spelling in {name for table in tables for each in table.values() for name in each.split()} - {*types}:
+        context = click.Context(command, info_name=word)
+        with context, pytest.raises(click.UsageError) as error:
             command.parse_args(context, [spelling, "1"])
-        text = error.value.format_message()
-        if ": use " in text:
-            advice = text.partition(": use ")[2]
-            name, _, value = advice.partition(" ")
-            if advice in INSTEAD.get(" ".join(words), {}).values():
-                assert set(re.findall("-[-a-z0-9]+", advice)) <= own.keys()
-            else:
-                assert value in (*getattr(own[name], "choices", ()), "")
+        _, _, advice = error.value.format_message().partition(": use ")
+        assert set(re.findall("(?<![a-z])-[-a-z0-9]+", advice)) <= types.keys()
+        name, _, value = advice.partition(" ")
+        assert value in (*getattr(types.get(name), "choices", ()), "") or advice in tables[2]
 
 
-def test_every_entry_of_the_tables_is_of_use():
-    own = {words: {name for option in COMMANDS[words].params for name in option.opts} for words in COMMANDS}
-    for spelling, here in ELSEWHERE.items():
-        for each in here:
-            name = each.split()[0]
-            assert name == "--version" or any(
-                name in names and spelling not in names for names in own.values()
-            )
-    for word, spellings in [*NEEDLESS.items(), *INSTEAD.items()]:
-        assert not own[(word,)] & set(spellings)
+def test_every_option_that_is_advised_exists():
+    options = {name for command in COMMANDS.values() for option in command.params for name in option.opts}
+    assert {name.split()[0] for name in ELSEWHERE} - {"--version"} <= options
 
 
 def test_a_flag_may_be_given_twice(home, command):

@@ -11,10 +11,8 @@ _RATE = 25  # kB of machine code per second and core
 
 
 @options.command
-@click.option(
-    "--list", "lists", is_flag=True,
-    help="List all functions and whether they are compiled; do not compile them.",
-)  # fmt: skip
+@click.option("--list", "lists", is_flag=True,
+              help="List all functions and whether they are compiled; do not compile them.")  # fmt: skip
 @options.threads
 @options.quiet
 def command(args: SimpleNamespace) -> None:

@@ -77,55 +77,41 @@ class Offsets(click.ParamType):
 @click.argument("reads", nargs=-1)
 @options.group(
     "Library",
-    click.option(
-        "-l", "--library", "libraries", type=click.Path(), required=True, multiple=True, metavar="FILE",
-        help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2, pairs of guides "
-        "(sequence1, sequence2), or two libraries.",
-    ),
-    click.option(
-        "--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
-        help="Columns of the library, by name or number from 1.  [default: by usual names, or by content]",
-    ),
+    click.option("-l", "--library", "libraries", type=click.Path(), required=True, multiple=True,
+                 metavar="FILE",
+                 help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2, pairs of "
+                 "guides (sequence1, sequence2), or two libraries."),
+    click.option("--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
+                 help="Columns of the library, by name or number from 1.  [default: by usual names, or by "
+                 "content]"),
 )  # fmt: skip
 @options.group(
     "Samples",
-    click.option(
-        "-1", "mates1", multiple=True, metavar="FILES",
-        help="Files with first mates of a sample, instead of READS; repeat for each sample.",
-    ),
-    click.option(
-        "-2", "mates2", multiple=True, metavar="FILES",
-        help="Files with second mates of the same sample, in the same order.",
-    ),
-    click.option(
-        "--names", metavar="A,B,...", callback=options.no_empty_name,
-        help="Names of the samples.  [default: the names of their files]",
-    ),
-    click.option(
-        "--samples", type=click.Path(), metavar="FILE",
-        help="Sample sheet instead of READS: a table with columns sample, reads and, for pairs, reads2.",
-    ),
+    click.option("-1", "mates1", multiple=True, metavar="FILES",
+                 help="Files with first mates of a sample, instead of READS; repeat for each sample."),
+    click.option("-2", "mates2", multiple=True, metavar="FILES",
+                 help="Files with second mates of the same sample, in the same order."),
+    click.option("--names", metavar="A,B,...", callback=options.no_empty_name,
+                 help="Names of the samples.  [default: the names of their files]"),
+    click.option("--samples", type=click.Path(), metavar="FILE",
+                 help="Sample sheet instead of READS: a table with columns sample, reads and, for pairs, "
+                 "reads2."),
 )  # fmt: skip
 @options.group(
     "Guides in reads",
-    click.option(
-        "--offset", "offsets", type=Offsets(), metavar="N,M,...",
-        help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 in first "
-        "and 3 in second mates.  [default: found from the reads]",
-    ),
+    click.option("--offset", "offsets", type=Offsets(), metavar="N,M,...",
+                 help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 "
+                 "in first and 3 in second mates.  [default: found from the reads]"),
     click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
     click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
     click.option("--anywhere", is_flag=True, help="Find guides anywhere in a read."),
     options.strands,
-    click.option(
-        "--mismatches", type=options.Number(0, 1), default=0, show_default=True,
-        help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts towards "
-        "the guide that it matches with one mismatch, if there is only one.",
-    ),
-    click.option(
-        "--min-quality", "quality", type=options.Number(0, 93), default=0, metavar="Q",
-        help="Skip reads with a base quality below Q within the guide.",
-    ),
+    click.option("--mismatches", type=options.Number(0, 1), default=0,
+                 help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts "
+                 "towards the guide that it matches with one mismatch, if there is only one."),
+    click.option("--min-quality", "quality", type=options.Number(0, 93), default=0, show_default=False,
+                 metavar="Q",
+                 help="Skip reads with a base quality below Q within the guide."),
 )  # fmt: skip
 @options.group(
     "Output",
@@ -134,9 +120,7 @@ class Offsets(click.ParamType):
         TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample), parquet"
     ),
     reporting(KINDS["count"]),
-)
-@options.former("--json", "--report FILE.json")
-@options.former("--stats", "--report FILE.tsv")
+)  # fmt: skip
 @options.sharing
 @options.running
 def command(args: SimpleNamespace) -> None:

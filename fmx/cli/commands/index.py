@@ -14,54 +14,39 @@ from .. import options
 @click.argument("references", metavar="REFERENCE...", nargs=-1, required=True)
 @options.group(
     "Output",
-    click.option(
-        "-o", "--output", type=click.Path(),
-        help="Folder to write.  [default: REFERENCE with the suffix .fmx; required with several files]",
-    ),
-    click.option(
-        "--add", is_flag=True,
-        help="Add --layout or --groups to an existing index, given as REFERENCE.",
-    ),
-    click.option(
-        "--groups", type=click.Path(), metavar="TABLE",
-        help="Table of contigs and their groups, for counts per group.  [default: one group per file if "
-        "there are several]",
-    ),
-    click.option(
-        "--prefix-names", is_flag=True,
-        help="Prefix the names of contigs with the name of their file: FILE#CONTIG.",
-    ),
+    click.option("-o", "--output", type=click.Path(),
+                 help="Folder to write.  [default: REFERENCE with the suffix .fmx; required with several "
+                 "files]"),
+    click.option("--add", is_flag=True,
+                 help="Add --layout or --groups to an existing index, given as REFERENCE."),
+    click.option("--groups", type=click.Path(), metavar="TABLE",
+                 help="Table of contigs and their groups, for counts per group.  [default: one group per "
+                 "file if there are several]"),
+    click.option("--prefix-names", is_flag=True,
+                 help="Prefix the names of contigs with the name of their file: FILE#CONTIG."),
 )  # fmt: skip
 @options.group(
     "Index",
-    click.option(
-        "--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
-        help="Layouts to build, such as bvsfm-k3-d224 (docs/layouts.md lists them). auto chooses the "
-        "fastest that fits in --max-memory, or else in half of the free memory; sparse is built fastest "
-        "and is small, for reads of 36 bases or more.  [default: bvsfm-k2-d96; sparse for references of "
-        "more than 10^9 bases]",
-    ),
+    click.option("--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
+                 help="Layouts to build, such as bvsfm-k3-d224 (docs/layouts.md lists them). auto chooses "
+                 "the fastest that fits in --max-memory, or else in half of the free memory; sparse is "
+                 "built fastest and is small, for reads of 36 bases or more.  [default: bvsfm-k2-d96; "
+                 "sparse for references of more than 10^9 bases]"),
     options.max_memory_of(
-        "Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. Building may take more.",
-    ),
+                          help="Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. "
+                          "Building may take more."),
     options.rare(
-        click.option(
-            "--sa-rate", type=options.Number(*limits.SA_RATE), default=1, show_default=True,
-            help="Keep every N-th position of the suffix array; above 1 the index is smaller and reports "
-            "hits more slowly.",
-        ),
-        click.option(
-            "--prefix-length", type=options.Number(*limits.PREFIX_LENGTH),
-            show_default="by size of the reference",
-            help="Length of the longest strings in the prefix table, 4 to 15 bases.",
-        ),
-        click.option(
-            "--with-lcp", is_flag=True,
-            help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs.",
-        ),
+        click.option("--sa-rate", type=options.Number(*limits.SA_RATE), default=1,
+                     help="Keep every N-th position of the suffix array; above 1 the index is smaller and "
+                     "reports hits more slowly."),
+        click.option("--prefix-length", type=options.Number(*limits.PREFIX_LENGTH),
+                     show_default="by size of the reference",
+                     help="Length of the longest strings in the prefix table, 4 to 15 bases."),
+        click.option("--with-lcp", is_flag=True,
+                     help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs."),
     ),
 )  # fmt: skip
-@options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
+@options.on_processor
 @options.running
 def command(args: SimpleNamespace) -> None:
     """Build an index of a reference.

@@ -21,28 +21,20 @@ if TYPE_CHECKING:
 @options.indexes
 @options.group(
     "Patterns",
-    click.option(
-        "-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE",
-        help="Pattern to search for; may be repeated.",
-    ),
-    click.option(
-        "--iupac", is_flag=True,
-        help="Let an IUPAC code in a pattern, such as N or R, match each of its bases.",
-    ),
+    click.option("-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE",
+                 help="Pattern to search for; may be repeated."),
+    click.option("--iupac", is_flag=True,
+                 help="Let an IUPAC code in a pattern, such as N or R, match each of its bases."),
     options.mismatches,
     options.strands,
 )  # fmt: skip
 @options.group(
     "PCR products",
-    click.option(
-        "--pairs", type=click.Path(), metavar="FILE",
-        help="List the products of the primer pairs in FILE instead; each line has a name, a forward "
-        "primer and a reverse primer.",
-    ),
-    click.option(
-        "--max-size", type=options.Number(*limits.LENGTH), show_default="3000", metavar="N",
-        help="Longest product in bases, primers included.",
-    ),
+    click.option("--pairs", type=click.Path(), metavar="FILE",
+                 help="List the products of the primer pairs in FILE instead; each line has a name, a "
+                 "forward primer and a reverse primer."),
+    click.option("--max-size", type=options.Number(*limits.LENGTH), show_default="3000", metavar="N",
+                 help="Longest product in bases, primers included."),
 )  # fmt: skip
 @options.group(
     "Output",
@@ -51,15 +43,11 @@ if TYPE_CHECKING:
         [*kinds_of("locate"), "rtab", "npz", "fasta"], "tsv",
         "sam, tsv, bed or parquet; with --matrix tsv, rtab or npz; with --pairs tsv, bed or fasta",
     ),
-    click.option(
-        "--matrix", type=click.Choice(["presence", "counts"]),
-        help="Write a matrix instead, with a row per pattern and a column per group of contigs: whether "
-        "the pattern occurs in the group (presence), or how often (counts).",
-    ),
-    click.option(
-        "--absent", is_flag=True,
-        help="Also write a TSV line for each pattern or pair without a hit.",
-    ),
+    click.option("--matrix", type=click.Choice(["presence", "counts"]),
+                 help="Write a matrix instead, with a row per pattern and a column per group of contigs: "
+                 "whether the pattern occurs in the group (presence), or how often (counts)."),
+    click.option("--absent", is_flag=True,
+                 help="Also write a TSV line for each pattern or pair without a hit."),
 )  # fmt: skip
 @options.sharing
 @options.searching

@@ -16,41 +16,34 @@ from ..outputs import report_of, reporting
 @options.indexes
 @options.group(
     "Matches",
-    click.option(
-        "-l", "least", type=options.Number(*limits.LENGTH), default=20, show_default=True, metavar="N",
-        help="Shortest match to report, in bases.",
-    ),
+    click.option("-l", "least", type=options.Number(*limits.LENGTH), default=20,
+                 help="Shortest match to report, in bases."),
     click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements."),
     click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements."),
     click.option("--maxmatch", is_flag=True, help="Report all maximal matches (default)."),
     click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference."),
-    click.option(
-        "--mum", is_flag=True,
-        help="Report matches that occur once in the reference and once in the query.",
-    ),
+    click.option("--mum", is_flag=True,
+                 help="Report matches that occur once in the reference and once in the query."),
     options.rare(
-        click.option(
-            "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
-            help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs an index "
-            "built --with-lcp.",
-        ),
+        click.option("--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds",
+                     help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs "
+                     "an index built --with-lcp."),
     ),
 )  # fmt: skip
 @options.group(
     "Output",
     options.output,
     options.output_format(kinds_of("mem"), "mummer"),
-    click.option(
-        "-c", "original", is_flag=True,
-        help="Report positions of reverse matches in the query itself, not in its reverse complement.",
-    ),
+    click.option("-c", "original", is_flag=True,
+                 help="Report positions of reverse matches in the query itself, not in its reverse "
+                 "complement."),
     click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
     click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),
     reporting(KINDS["mem"]),
 )  # fmt: skip
 @options.sharing
 @options.group(options.INDEX, options.verify)
-@options.group(options.GPU, options.processor, options.rare(options.only_gpu), options.gpu_memory)
+@options.on_processor
 @options.running
 def command(args: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.

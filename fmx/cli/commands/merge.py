@@ -30,14 +30,9 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 @options.group("Output", options.output_option(help="Output file."))
 @options.group(
     "Tables and reports",
-    click.option(
-        "--counts", type=options.TABLE,
-        help="Also write a table of reads and hits per contig.",
-    ),
-    click.option(
-        "--screen", type=options.TABLE,
-        help="Also write the table of reads per combination of groups or indexes.",
-    ),
+    click.option("--counts", type=options.TABLE, help="Also write a table of reads and hits per contig."),
+    click.option("--screen", type=options.TABLE,
+                 help="Also write the table of reads per combination of groups or indexes."),
     click.option("--al", type=options.READS, help="Also write the mapped reads, unchanged."),
     click.option("--un", type=options.READS, help="Also write the unmapped reads, unchanged."),
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),

@@ -18,24 +18,19 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @click.argument("other", metavar="[OTHER.FA]", required=False)
 @options.group(
     "Alignment",
-    click.option(
-        "--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0, show_default=True,
-        help="Report only pairs of at least this identity, 0 to 1.",
-    ),
-    click.option(
-        "--iddef", type=_DEFINITIONS, default="1", show_default=True,
-        help="Definition of identity, numbered as in vsearch: matches / shorter sequence (0), / alignment "
-        "(1 and 4), / alignment without terminal gaps (2); 1 - (mismatches + gap openings) / longer "
-        "sequence (3).",
-    ),
-    click.option("--match", type=_SCORE, default=4, show_default=True, help="Score of a match."),
-    click.option("--mismatch", type=_SCORE, default=-5, show_default=True, help="Score of a mismatch."),
-    click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of each base in a gap."),
+    click.option("--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0,
+                 help="Report only pairs of at least this identity, 0 to 1."),
+    click.option("--iddef", type=_DEFINITIONS, default="1",
+                 help="Definition of identity, numbered as in vsearch: matches / shorter sequence (0), / "
+                 "alignment (1 and 4), / alignment without terminal gaps (2); 1 - (mismatches + gap "
+                 "openings) / longer sequence (3)."),
+    click.option("--match", type=_SCORE, default=4, help="Score of a match."),
+    click.option("--mismatch", type=_SCORE, default=-5, help="Score of a mismatch."),
+    click.option("--gap", type=_SCORE, default=-10, help="Score of each base in a gap."),
     options.rare(
-        click.option(
-            "--no-prefilter", is_flag=True,
-            help="Align all pairs; by default, those that share too few k-mers to reach --id are skipped.",
-        ),
+        click.option("--no-prefilter", is_flag=True,
+                     help="Align all pairs; by default, those that share too few k-mers to reach --id are "
+                     "skipped."),
     ),
 )  # fmt: skip
 @options.group(
@@ -44,19 +39,14 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     options.output_format(
         [*kinds_of("pairwise"), "npz", "phylip"], "tsv", "tsv or paf; with --matrix npz or phylip"
     ),
-    options.former("--paf", "--format paf"),
     click.option("--cigar", is_flag=True, help="Add the CIGAR string of each alignment."),
-    click.option(
-        "--matrix",
-        type=click.Choice(["score", "identity"]),
-        help="Write a matrix of all pairs instead; PHYLIP needs a single input.",
-    ),
-    click.option(
-        "--checkpoint", metavar="FILE", help="Store finished work in FILE; a stopped run resumes from it."
-    ),
-)
+    click.option("--matrix", type=click.Choice(["score", "identity"]),
+                 help="Write a matrix of all pairs instead; PHYLIP needs a single input."),
+    click.option("--checkpoint", metavar="FILE",
+                 help="Store finished work in FILE; a stopped run resumes from it."),
+)  # fmt: skip
 @options.sharing
-@options.group(options.GPU, options.processors, options.all_gpus)
+@options.on_processors
 @options.running
 def command(args: SimpleNamespace) -> None:
     """Align all pairs of DNA or RNA sequences globally.
