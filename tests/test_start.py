@@ -15,7 +15,7 @@ code = run(sys.argv[1:])
 print(code, *(name for name in sys.modules if name.split(".")[0] == "fmx"), file=sys.stderr)
 """
 BUILDING = ("fmx.index.building.build", "fmx.index.disk.writer")
-OTHERS = ("fmx.search.near", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
+OTHERS = ("fmx.search.near", "fmx.search.products", "fmx.search.collapse", "fmx.jobs.cluster")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 81, (*BUILDING, *OTHERS, "fmx.jobs.shard")),

@@ -56,7 +56,7 @@ def run_jobs(
         if folder and job.inputs and not (why or any(sharing)) and all(map(os.path.isfile, job.inputs)):
             address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         if address or file:
-            from ..cluster.shards import on_cluster
+            from ..jobs.cluster import on_cluster
 
             if not folder:
                 raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")

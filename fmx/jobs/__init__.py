@@ -306,7 +306,7 @@ def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> N
     """Print the summary of all shards of a run, added up from their Manifests."""
     run, options = shards[0].run, shards[0].run["options"]
     total = {name: sum(shard.summary[name] for shard in shards) for name in shards[0].summary}
-    summary, wording = _summary_of(run["command"], total), None
+    summary, wording = summary_of(run["command"], total), None
     if "asked" in options:
         from ..search.summary import Asked
 
@@ -316,7 +316,7 @@ def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> N
     say_summary(progress, run["command"], summary, wording, names, pace, skip)
 
 
-def _summary_of(command: str, numbers: dict) -> RunCounts:
+def summary_of(command: str, numbers: dict) -> RunCounts:
     """Return the summary of a command from its numbers."""
     if command == "mem":
         from ..mem.matching import MemSummary

@@ -3,14 +3,13 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from fmx.cluster import dask, shards
 from fmx.errors import ClusterError
 from fmx.input import cuts as input_cuts
-from fmx.jobs import identity
+from fmx.jobs import cluster, identity
 
 
 class Nearby:
-    """What cluster.dask.Cluster is to the client."""
+    """What jobs.cluster.Cluster is to the client."""
 
     def __init__(self, address=None, file=None):
         self.name = address
@@ -25,7 +24,7 @@ class Nearby:
         """Its worker is there."""
 
     def check(self, *given):
-        _, differs = dask.check_worker(*given)
+        _, differs = cluster.check_worker(*given)
         if differs:
             raise ClusterError(differs)
         return 2
@@ -38,8 +37,8 @@ class Nearby:
 
 def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
-    monkeypatch.setattr(dask, "Cluster", Nearby)
-    monkeypatch.setattr(shards, "n_threads_here", lambda: 2)
+    monkeypatch.setattr(cluster, "Cluster", Nearby)
+    monkeypatch.setattr(cluster, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_cuts, "CUT_SIZES", input_cuts.CutSizes(1000))
     return ["--scheduler", "nearby"]

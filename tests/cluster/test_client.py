@@ -10,7 +10,7 @@ from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
 
 from fmx.cli import dispatch
-from fmx.cluster.shards import Done
+from fmx.jobs.cluster import ShardCount
 from fmx.jobs.identity import n_of_files
 from fmx.jobs.pairwise import n_of_chunks
 from fmx.machines.progress import Progress
@@ -45,19 +45,19 @@ def test_many_pairs_have_larger_shards(engine, filtered, expected):
 
 
 def shard(number, **summary):
-    return SimpleNamespace(number=number, summary=summary)
+    return SimpleNamespace(number=number, run={"command": "mem"}, summary=summary)
 
 
 def test_the_rate_is_of_what_was_done_now():
     now = [10.0]
-    done = Done("search", [False, True, False], lambda: now[0])
+    done = ShardCount(3, {2}, lambda: now[0])
     assert (done.message(), done.share()) == ("0 of 3 shards", 0)
-    done.add(shard(2, reads=5000, bases=1))
+    done.add(shard(2, queries=1, bases=5000, matches=9))
     now[0] += 4
     assert (done.message(), done.share()) == ("1 of 3 shards", 0)
-    done.add(shard(3, reads=6000, bases=1))
-    assert (done.message(), done.share()) == ("2 of 3 shards, 1,500 reads/s", 0.5)
-    assert Done("search", [True]).share() == 0  # nothing is left
+    done.add(shard(3, queries=1, bases=6000, matches=9))
+    assert (done.message(), done.share()) == ("2 of 3 shards, 1,500 bases/s", 0.5)
+    assert ShardCount(1, {1}).share() == 0  # nothing is left
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from cover import nightly
 from runs import wait_until
 from texts import random_letters
 
-from fmx.cluster import dask
 from fmx.errors import ClusterError
+from fmx.jobs import cluster as dask
 from fmx.jobs.identity import identity
 
 pytest.importorskip("distributed", reason="pip install '.[cluster]'")

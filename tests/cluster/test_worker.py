@@ -10,10 +10,10 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
-from fmx.cluster import shards
 from fmx.errors import DeviceError, InputError
 from fmx.index import fm_index
 from fmx.jobs import Resources, cache_for, pairwise
+from fmx.jobs import cluster as shards
 from fmx.jobs import mem as mem_job
 from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam

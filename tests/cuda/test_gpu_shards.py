@@ -8,7 +8,7 @@ from cluster import nearby
 from conftest import SIMULATED
 from texts import numbered, random_letters
 
-from fmx.cluster import shards
+from fmx.jobs import cluster as shards
 from fmx.jobs import mem, pairwise, search
 from fmx.machines import gpu
 from fmx.machines.places import Device

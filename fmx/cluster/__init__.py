@@ -1,1 +1,0 @@
-"""Jobs on the machines of a Dask cluster."""

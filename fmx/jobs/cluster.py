@@ -1,0 +1,375 @@
+"""Runs the shards of a job on the workers of a Dask cluster (--scheduler), and merges them.
+
+The scheduler and its workers are processes of Dask (distributed); all must see the inputs, the index and the
+folder of the shards.  Each free worker takes the next shard; if one is lost, another runs its shards.  Shards
+stay in the folder until all are merged, so that a second run can resume.
+"""
+
+import functools
+import itertools
+import logging
+import os
+import re
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from .._version import __version__
+from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
+from ..input.streams import named_output
+from ..machines.places import ALL_GPUS
+from ..machines.progress import Progress
+from ..system.files import lock_new
+from ..system.process import keep_freed
+from . import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards, summary_of
+from .identity import Manifest, name_of, read_manifest, seen, unlike
+from .merge import in_order
+from .run import run as run_job
+from .shard import ShardRun
+
+SCHEDULER = 6  # seconds in which a scheduler must answer
+PATIENCE = 60  # seconds to wait for the first worker
+AWHILE = 0.02  # seconds between checks for finished shards
+
+
+def on_cluster(
+    job: Job, resources: Resources, progress: Progress, address: str | None, file: str | None, place: str
+) -> None:
+    """Run all shards of a job on a Dask cluster and merge them; after an error, finished shards are kept.
+
+    ``address``, ``file``: as for Cluster; ``place``: the folder of the shards.
+    """
+    context = Context(resources, progress, Cache())
+    opened = job.open(context)
+    run, n = job.identity(opened), job.n_parts(opened, context)
+    worker_job, n_threads = job.absolute(), 0
+    look = partial(seen_on_worker, worker_job.inputs, worker_job.index_paths)
+    with ExitStack() as stack:
+        cluster = stack.enter_context(Cluster(address, file))
+        while not n_threads:  # all workers may be lost during the check
+            cluster.wait(progress.say)
+            n_threads = cluster.check(run, worker_job.index_paths, look)
+        place = stack.enter_context(_locked_folder(place))
+        folder = Path(os.path.abspath(place))
+        progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
+
+        def finished() -> set[int]:
+            return {i for i in range(1, n + 1) if os.path.exists(folder / name_of(i, n))}
+
+        if before := finished():
+            was_or_were = "was" if len(before) == 1 else "were"
+            progress.say(f"{len(before):,} of them {was_or_were} finished by an earlier run, in {place}")
+        count = ShardCount(n, before)
+        progress.follow(count.share)
+
+        def manifests() -> Iterator[Manifest]:
+            work = partial(do_shard, worker_job, resources, run, str(folder))
+            shards = [(number, n) for number in range(1, n + 1)]
+            for number in cluster.results(work, shards, progress.say):
+                shard = read_manifest(folder / name_of(number, n))
+                count.add(shard)
+                progress.show(count.message())
+                yield shard
+
+        progress.wall.turn_to("cluster")
+        try:
+            with progress.kept_up(count.message):
+                merged = job.merge(opened, folder, in_order(folder, manifests()), progress)
+        except KeyboardInterrupt:
+            if n_kept := len(finished()):
+                is_or_are = "is" if n_kept == 1 else "are"
+                progress.say(
+                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} finished and kept in {place}: run the "
+                    "same command again to resume"
+                )
+            raise
+        for path in folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True)
+    rate = f", {progress.wall.rate(count.n, count.unit)}" if count.n else ""
+    say_shards(progress, merged, f"{progress.wall.in_words()}{rate}")
+
+
+@contextmanager
+def _locked_folder(place: str) -> Iterator[str]:
+    """Lock and yield ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it."""
+    for number in itertools.count(1):
+        folder = place if number == 1 else f"{place}{number}"
+        path = os.path.join(folder, ".lock")
+        with named_output(folder), suppress(FileNotFoundError):  # removed again by another client
+            os.makedirs(folder, exist_ok=True)
+            lock = open(path, "wb")  # noqa: SIM115
+            if lock_new(path, lock.fileno()):
+                break
+            lock.close()
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # shards are kept
+            os.remove(path)
+            os.rmdir(folder)
+        lock.close()
+
+
+class ShardCount:
+    """Counts the finished ones of ``total`` shards; ``before``: the numbers of those of an earlier run.
+
+    ``n``, ``unit``: how many reads, pairs or bases were in the shards that this run has finished.
+    """
+
+    def __init__(
+        self, total: int, before: Collection[int], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._total, self._before, self._now, self._start = total, before, now, now()
+        self._n_shards, self._n_new, self.n, self.unit = 0, 0, 0, ""
+
+    def add(self, shard: Manifest) -> None:
+        """Count a shard, finished now or before."""
+        self._n_shards += 1
+        if shard.number not in self._before:
+            n, self.unit = summary_of(shard.run["command"], shard.summary).seen()
+            self._n_new, self.n = self._n_new + 1, self.n + n
+
+    def share(self) -> float:
+        """Return the fraction of the remaining shards that are finished."""
+        return self._n_new / max(1, self._total - len(self._before))
+
+    def message(self) -> str:
+        """Return the state of the run, for the progress line."""
+        seconds = self._now() - self._start
+        rate = f", {self.n / seconds:,.0f} {self.unit}/s" if self.n else ""
+        return f"{self._n_shards} of {n_of(self._total, 'shard')}{rate}"
+
+
+class Cluster:
+    """A Dask cluster, given by the ``address`` of its scheduler or the path of a scheduler ``file``.
+
+    ``patience``: seconds to wait for the first worker, or for a result.  Raises ClusterError if the scheduler
+    does not answer.
+    """
+
+    def __init__(
+        self, address: str | None = None, file: str | None = None, patience: float = PATIENCE
+    ) -> None:
+        with installed("Dask", "'.[cluster]' in a clone of fmx", ClusterError):
+            import distributed
+        self._dask, self.name, self._patience = distributed, address or file, patience
+        for logger in list(logging.root.manager.loggerDict):
+            if logger.startswith("distributed"):
+                logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # fmx reports errors itself
+        self._hosts: dict[str, str] = {}  # by address of the worker
+        self._lost_workers: deque[str] = deque()  # addresses not reported yet
+        deadline = time.monotonic() + SCHEDULER
+        while file and not os.path.exists(file):
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"--scheduler-file {file}: No such file or directory: is the scheduler running?"
+                )
+            time.sleep(0.1)
+        try:
+            timeout = max(1.0, deadline - time.monotonic())
+            self._client = distributed.Client(address=address, scheduler_file=file, timeout=timeout)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"no Dask scheduler answers at {self.name}: {_first_line(error)}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close(timeout=5)
+
+    def wait(self, say: Callable[[str], None]) -> None:
+        """Wait for the first worker, with a message.  Raises ClusterError if none comes."""
+        if self._client.nthreads():
+            return
+        say(f"waiting up to {self._patience} s for a worker at {self.name}")
+        try:
+            self._client.wait_for_workers(1, timeout=self._patience)
+        except (OSError, self._dask.TimeoutError) as error:
+            raise ClusterError(
+                f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
+            ) from error
+
+    def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
+        """Number of threads of all workers, 0 if all are lost.
+
+        ``run``: the identity of the run on the client; ``index_paths``, ``look``: as for check_worker.
+        Raises ClusterError if a worker's inputs or fmx version differ.
+        """
+        self._client.subscribe_topic("all", self._note)
+        try:
+            answers = self._client.run(check_worker, run, index_paths, look, on_error="return")
+            n_threads = self._client.nthreads()
+        except OSError as error:
+            raise self._lost() from error
+        for worker, answer in answers.items():
+            if isinstance(answer, OSError):  # no connection: it is lost
+                n_threads.pop(worker, None)
+                continue
+            if isinstance(answer, BaseException):
+                raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_first_line(answer)})")
+            self._hosts[worker], differs = answer
+            if differs:
+                raise ClusterError(f"worker {self._named(worker)}: {differs}")
+        return sum(n_threads.values())
+
+    def _named(self, worker: str) -> str:
+        host = self._hosts.get(worker)
+        return f"{worker} on {host}" if host else worker
+
+    def results(
+        self, work: Callable[[Any], Any], items: Sequence[Any], say: Callable[[str], None]
+    ) -> Iterator[Any]:
+        """Yield the result of ``work(item)`` for each item as it finishes; ``say`` reports lost workers.
+
+        Raises the first error of ``work``, after the other items are cancelled; ClusterError if the scheduler
+        is lost.
+        """
+        stamp = time.time_ns()
+        keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
+        futures = self._client.map(work, items, key=keys, pure=False, retries=0)
+        done, pending = self._dask.as_completed(futures), set(futures)
+        try:
+            while pending:
+                if not (finished := done.next_batch(block=False)):
+                    if self._client.status != "running":
+                        raise self._lost()
+                    time.sleep(AWHILE)
+                while self._lost_workers:
+                    say(f"lost worker {self._named(self._lost_workers.popleft())}: others run its shards")
+                for future in finished:
+                    pending.discard(future)
+                    yield self._result(future)
+        finally:
+            if pending and self._client.status == "running":
+                self._client.cancel(list(pending), force=True)
+
+    def _note(self, event: tuple) -> None:
+        """Handle an event of the scheduler; called by the client's own thread."""
+        message = event[1]
+        if isinstance(message, dict) and message.get("action") == "remove-worker":
+            self._lost_workers.append(message["worker"])
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result(timeout=self._patience)
+        except FmxError:
+            raise
+        except self._dask.KilledWorker as error:
+            raise ClusterError(
+                f"{error.task} killed several workers: give them more memory, or check their logs"
+            ) from error
+        except (self._dask.CancelledError, self._dask.TimeoutError) as error:
+            raise self._lost() from error
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"lost the scheduler at {self.name}: start it and run this again; finished shards are kept"
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return re.sub(r"\d+\.\d{3,}", lambda seconds: f"{float(seconds[0]):.1f}", text)
+
+
+# On a worker: its shards share cores, GPUs, and what is kept in memory for a run.
+
+
+def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> tuple[str, str]:
+    """(host of this worker, how it differs from the client or ""); ``look()``: what it sees, for ``run``."""
+    try:
+        return os.uname().nodename, unlike(look(), run, index_paths)
+    except FmxError as error:
+        return os.uname().nodename, str(error)
+
+
+def seen_on_worker(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
+    """Return the inputs and the indexes as this worker reads them."""
+    from ..index.disk.store import read_meta
+
+    return seen(paths, [read_meta(path) for path in index_paths])
+
+
+def n_threads_here() -> int:
+    """Return the number of threads of this worker."""
+    from distributed import get_worker
+
+    return get_worker().state.nthreads
+
+
+@functools.cache
+def n_gpus_here() -> int:
+    """Return the number of GPUs that this worker sees."""
+    from ..machines import gpu
+
+    try:
+        return gpu.n_devices()
+    except DeviceError:
+        return 0
+
+
+class Gpus:
+    """The GPUs of a worker by number, each used by one shard at a time; ``unfit``: those that failed."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set = set()
+        self.unfit: set = set()
+
+    @contextmanager
+    def one(self, numbers: Sequence[int], wait: bool) -> Iterator[int | None]:
+        """A free GPU of ``numbers``; None if there is none, unless ``wait``."""
+        with self._changed:
+            while not (free := [number for number in numbers if number not in self._busy]) and wait:
+                self._changed.wait()
+            self._busy |= set(free[:1])
+        try:
+            yield free[0] if free else None
+        finally:
+            with self._changed:
+                self._busy -= set(free[:1])
+                self._changed.notify_all()  # waiting shards may accept different GPUs
+
+
+_gpus = Gpus()
+
+
+def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
+    """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
+
+    On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs. With
+    ``auto``, shards of reads run on the CPU, because they are small; others on a GPU if one is free and
+    suitable.
+    """
+    keep_freed()
+    cache, engine, numbers = cache_for((job, resources, run)), resources.engine, range(0)
+    if engine == "auto" and isinstance(job, IndexedJob):
+        engine = "cpu"
+    if engine != "cpu":
+        first, n_present = resources.device, n_gpus_here()
+        n = max(n_present - first, 1) if resources.gpus == ALL_GPUS else resources.gpus
+        numbers = range(first, min(first + n, n_present) if engine == "auto" else first + n)
+    fit = [number for number in numbers if engine != "auto" or number not in _gpus.unfit]
+    with _gpus.one(fit, wait=engine not in ("cpu", "auto")) as number:
+        if number is not None:
+            on_gpu = replace(
+                resources, engine="cuda" if engine == "auto" else engine, device=number, gpus=1,
+                threads=max(1, n_threads_here() // len(fit)),
+            )  # fmt: skip
+            try:
+                run_job(job, on_gpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
+                return shard[0]
+            except DeviceError:
+                if engine != "auto":
+                    raise
+                _gpus.unfit.add(number)
+    on_cpu = replace(resources, engine="cpu", threads=1)
+    run_job(job, on_cpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
+    return shard[0]
