@@ -179,7 +179,9 @@ def write(tables: Iterable[Table], path: str | Path) -> None:
     """Write tables as JSON, one row per line."""
     texts = []
     for table in tables:
-        head = table._asdict()
+        head = {
+            key: value for key, value in table._asdict().items() if value != Table._field_defaults.get(key)
+        }
         rows = ",\n".join(json.dumps(row, default=float) for row in head.pop("rows"))
         texts.append(f'{json.dumps(head)[:-1]}, "rows": [\n{rows}\n]}}')
     Path(path).write_text("[\n" + ",\n".join(texts) + "\n]\n")

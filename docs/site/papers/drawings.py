@@ -13,9 +13,7 @@ from runner import Table
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-FAMILIES = ("sampled", "kstep", "alternate")
 KERNELS = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "LazyRScan", "packed": "packed"}
-MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are interpolated
 
 
 def draw(table: Table, folder: Path) -> list:
@@ -44,18 +42,12 @@ def _roofline(table: Table) -> Iterator[tuple]:
 
 
 def _designs(table: Table) -> Iterator[tuple]:
-    for family in FAMILIES:
-        rows = [row | {"d": _d(row)} for row in table.rows if row["layout"].startswith(f"{family}-")]
-        if not rows:
-            continue
-        ceilings = {
-            row["d"]: (100 * row["Gbases/s"] / row["% of ceiling"], row["entry B"] not in MEASURED)
-            for row in rows
-        }
-        ds = sorted(ceilings)
-        limits = {"memory's ceiling": (ds, [ceilings[d][0] for d in ds], [ceilings[d][1] for d in ds])}
-        labels = "d (symbols)", "Gbases / s", _title(f"{family}: throughput against d", table)
-        yield f"designs-{family}", plot, lines_of(rows, "engine", "d"), labels, "x", limits
+    rows = [row | {"d": _d(row)} for row in table.rows if row["layout"].startswith("sampled-")]
+    ceilings = {row["d"]: 100 * row["Gbases/s"] / row["% of ceiling"] for row in rows}
+    ds = sorted(ceilings)
+    limits = {"memory's ceiling": (ds, [ceilings[d] for d in ds])}
+    labels = "d (symbols)", "Gbases / s", _title("sampled: throughput against d", table)
+    yield "designs-sampled", plot, lines_of(rows, "engine", "d"), labels, "x", limits
 
 
 def _threads(table: Table) -> Iterator[tuple]:
@@ -79,7 +71,7 @@ def _cofi(table: Table) -> Iterator[tuple]:
     paper = fact("langarita2020", "figure 16", "COFI over bvSFM (k = 2, d = 64), CPU").value
     ks = [row["k"] for row in table.rows]
     lines = {"COFI here": (ks, [row["times"] for row in table.rows])}
-    limits: dict = {f"the paper, Skylake: {paper}": (ks, [float(paper)] * len(ks), [])}
+    limits: dict = {f"the paper, Skylake: {paper}": (ks, [float(paper)] * len(ks))}
     labels = "k", "times bvsfm-k2-d64", _title("COFI by k", table)
     yield "search-cofi", plot, lines, labels, "", limits
 
@@ -163,18 +155,13 @@ def plot(
 ) -> None:
     """Draw several lines, {label: (xs, ys)}.
 
-    ``labels``: of x, of y, and the title. ``log``: "", "x" or "xy". ``limits``: dashed lines, {label: (xs,
-    ys, whether each y is interpolated)}, with filled and hollow markers.
+    ``labels``: of x, of y, and the title. ``log``: "", "x" or "xy". ``limits``: dashed lines.
     """
     figure, axes = pyplot.subplots(figsize=(8.5, 4.2), constrained_layout=True)
     for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
         axes.plot(xs, ys, marker=marker, markersize=5, label=label)
-    for label, (xs, ys, interpolated) in (limits or {}).items():
+    for label, (xs, ys) in (limits or {}).items():
         axes.plot(xs, ys, "--", color="grey", label=label)
-        for hollow in sorted(set(interpolated)):
-            some = [(x, y) for x, y, is_one in zip(xs, ys, interpolated, strict=True) if is_one == hollow]
-            name, fill = ("interpolated", "white") if hollow else ("measured", "grey")
-            axes.plot(*zip(*some, strict=True), "o", color="grey", markerfacecolor=fill, label=f"... {name}")
     ticks = sorted({x for xs, _ in lines.values() for x in xs})
     if "x" in log:
         axes.set_xscale("log", base=2)
