@@ -17,19 +17,18 @@ HEAD = """# Measurements
 How fast fmx is and how much memory it takes, on CPUs and GPUs, beside other programs: one table per task.
 
 Unless a table says otherwise, times are the wall seconds of whole commands, start included, with compiled
-code, warm caches and files in memory. The programs of a table ran in turn on the same files, with the same
-number of threads. CPU seconds (user and system time of all threads) are given where other work shared the
-machine. A ratio is the other program's time divided by that of fmx. Two values in a cell are two runs.
-Times differ from machine to machine and from hour to hour; ratios differ less. Of older tables, the commit
-was not recorded.
+code, warm caches and files in memory. The programs of a table ran in turn on the same files. CPU seconds
+(of all threads) are given where other work shared the machine. A ratio is the other program's time divided
+by that of fmx. Two values in a cell are two runs. Times differ from hour to hour; ratios differ less. Of
+older tables, the commit was not recorded.
 
 Machines with 2 cores are virtual and have 24 GiB: an AMD EPYC (Zen 3) with Python 3.11, and an Intel Xeon.
-Shared: other work ran on them. H200: machines with NVIDIA H200 GPUs and Intel Xeon processors, Python 3.12,
-numba-cuda 0.30.4.
+Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors, Python 3.12, numba-cuda
+0.30.4.
 
-`python docs/bench` measures your machine. Until commit a880b7de its commands were part of fmx, as `bench`:
-`modes` does what `map` did. [The papers' figures](papers.md) have the measurements of kernels. This page is
-written by `docs/site/measurements.py`.
+`python docs/bench` measures your machine; until commit a880b7de it was part of fmx, as `bench`, with `map`
+for `modes`. [The papers' figures](papers.md) have the measurements of kernels. `docs/site/measurements.py`
+writes this page.
 """
 
 
