@@ -107,6 +107,7 @@ class Job:
     paths: ClassVar[tuple[str, ...]] = ("index", "inputs")
     inputs: tuple[str, ...]  # files that are split into shards, and whose contents identify a run
     index_paths: tuple[str, ...] = ()  # the indexes that are searched
+    skip: int = 0  # the value of --skip
     output: JobOutput
 
     def absolute(self) -> Self:
@@ -123,7 +124,14 @@ class Job:
 
     def identity(self, opened: Any) -> dict:
         """Return what all parts of a run have in common (identity.py).  Raises InputError."""
-        raise NotImplementedError
+        from .identity import as_json, identity  # only for runs in parts
+
+        options, metas = as_json(self) | self.facts(opened), opened.metas if opened else ()
+        return identity(self.name, self.inputs, metas, options, self.output.additional())
+
+    def facts(self, opened: Any) -> dict:
+        """Return further facts that identify a run, as JSON types."""
+        return {}
 
     def n_parts(self, opened: Any, context: Context) -> int:
         """Return the number of parts on a cluster, whatever its workers."""
@@ -138,9 +146,20 @@ class Job:
         """Run the job and write its output; return the summary."""
         raise NotImplementedError
 
+    def wording(self, opened: Any) -> "Asked | None":
+        """Return the options that the wording of the summary depends on."""
+        return None
+
     def say(self, opened: Any, summary: Any, context: Context) -> None:
-        """Print the summary."""
-        say_run(context.progress, context.run, self.name, summary, self.inputs)
+        """Print the summary of a run, or of a shard, with time and rate; then restart the clock."""
+        progress, wording, (n, things) = context.progress, self.wording(opened), summary.seen()
+        is_empty = not getattr(summary, summary.things)
+        if is_empty and (why := context.run.why_empty(_called(summary.things, wording))):
+            progress.warn(why)
+        pace = f"{progress.wall.in_words()}, {progress.wall.rate(n, _called(things, wording))}"
+        names = self.inputs if context.run.is_whole else ()
+        say_summary(progress, self.name, summary, wording, names, pace, self.skip)
+        progress.begin()
 
     def merge(
         self, opened: Any, folder: Path, shards: "Iterable[Manifest]", progress: Progress
@@ -251,26 +270,20 @@ class IndexedJob(Job):
 
 
 def say_summary(
-    progress: Progress,
-    command: str,
-    summary: RunCounts,
-    wording: "Asked | None",
-    names: Sequence[str],
-    pace: str,
-    skip: int = 0,
-) -> None:
+    progress: Progress, command: str, summary: RunCounts, wording: "Asked | None", names: Sequence[str],
+    pace: str, skip: int,
+) -> None:  # fmt: skip
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
 
-    ``wording``: options that the wording depends on, or None; ``names``: the inputs, empty for a shard;
-    ``skip``: the value of --skip.
+    ``names``: the inputs, empty for a shard; ``skip``: the value of --skip.
     """
-    if names and not getattr(summary, summary.things):
-        things, files = _called(summary.things, wording), ", ".join(map(input_name, names))
+    if names and command != "count" and not getattr(summary, summary.things):  # samples have warnings
+        files = ", ".join(map(input_name, names))
         if command == "pairwise" and not names[1:]:
             progress.warn(f"{files} has fewer than two sequences, so there are no pairs")
         else:
             skipped = f"--skip {skip} leaves no" if skip else "no"
-            progress.warn(f"{skipped} {things} in {files}")
+            progress.warn(f"{skipped} {_called(summary.things, wording)} in {files}")
     progress.say(f"{summary.sentence(wording)}; {pace}")
     if wording:
         from ..search.summary import hint, hint_for_patterns
@@ -284,24 +297,6 @@ def _called(things: str, wording: "Asked | None") -> str:
     return f"{wording.noun}s" if wording and things == "reads" else things
 
 
-def say_run(
-    progress: Progress,
-    run: Run,
-    command: str,
-    summary: RunCounts,
-    names: Sequence[str],
-    wording: "Asked | None" = None,
-    skip: int = 0,
-) -> None:
-    """Print the summary of a run, or of a shard, with time and rate; then restart the clock."""
-    wall, (n, things) = progress.wall, summary.seen()
-    if not getattr(summary, summary.things) and (why := run.why_empty(_called(summary.things, wording))):
-        progress.warn(why)
-    pace = f"{wall.in_words()}, {wall.rate(n, _called(things, wording))}"
-    say_summary(progress, command, summary, wording, names if run.is_whole else (), pace, skip)
-    progress.begin()
-
-
 def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> None:
     """Print the summary of all shards of a run, added up from their Manifests."""
     run, options = shards[0].run, shards[0].run["options"]
@@ -311,7 +306,7 @@ def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> N
         from ..search.summary import Asked
 
         wording = Asked(**options["asked"])
-    names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples have warnings
+    names = [name for name, *_ in run["inputs"]]
     pace, skip = f"{n_of(len(shards), 'shard')}, {pace}", options.get("mapping", {}).get("skip", 0)
     say_summary(progress, run["command"], summary, wording, names, pace, skip)
 

@@ -7,25 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler import object_cache
+from ..guides import pipeline
 from ..guides.assign import GuideWindow
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput
-from ..guides.pipeline import (
-    CountSummary,
-    PairCountSummary,
-    count,
-    count_shard,
-    make_counter,
-    tell_samples,
-    unpack,
-)
+from ..guides.pipeline import CountSummary, PairCountSummary
 from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import Run
 from ..system.files import PLACE
-from . import Context, Job, say_run
-from .identity import OUTPUT, identity
+from . import Context, Job
+from .identity import OUTPUT, as_json
 
 if TYPE_CHECKING:
     from .identity import Manifest
@@ -47,20 +40,19 @@ class CountJob(Job):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return (*(path for sample in self.samples for path in sample.paths), *self.libraries)
 
-    def identity(self, opened: None) -> dict:
-        screen = ScreenDesign.of(list(self.samples), self.columns)
-        return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
+    def facts(self, opened: None) -> dict:
+        return {"screen": as_json(ScreenDesign.of(list(self.samples), self.columns))}
 
     def prepare(self, opened: None, context: Context) -> Counter:
         return context.cache.shared("counter", partial(self._counter, context))
 
     def execute(self, opened: None, prepared: Counter, context: Context) -> CountSummary | PairCountSummary:
-        work = count if context.run.is_whole else count_shard
+        work = pipeline.count if context.run.is_whole else pipeline.count_shard
         return work(prepared, self.samples, self.output, context.run, context.progress)
 
     def say(self, opened: None, summary: CountSummary | PairCountSummary, context: Context) -> None:
         if context.run.is_whole:  # a shard prints its own summary
-            say_run(context.progress, context.run, "count", summary, ())
+            super().say(opened, summary, context)
 
     def merge(self, opened: None, folder: Path, shards: "Iterable[Manifest]", progress: Progress) -> list:
         return add_up(self.output, progress, folder, shards, self)
@@ -70,7 +62,7 @@ class CountJob(Job):
         object_cache.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
         options = replace(self.counting, n_threads=context.resources.threads)
-        return make_counter(libraries, self.samples, options, progress)
+        return pipeline.make_counter(libraries, self.samples, options, progress)
 
 
 def add_up(
@@ -93,7 +85,7 @@ def add_up(
         return whole(folder, shard, OUTPUT)
 
     with Run().opened(output) as outputs:
-        result = unpack(map(counts_of, shards))
+        result = pipeline.unpack(map(counts_of, shards))
         if job:
             library = replace(result.library, path=", ".join(job.libraries))
             result = replace(result, library=library, samples=list(job.samples))
@@ -103,5 +95,5 @@ def add_up(
             outputs.finish(None, facts=lambda: facts_of(folder, merged, report, wall) | result.details())
     counting = CountOptions(**merged[0].run["options"]["counting"])
     looked = tuple(GuideWindow(**each) for each in merged[0].run["options"]["counting"]["looked"])
-    tell_samples(result, progress, replace(counting, looked=looked))
+    pipeline.tell_samples(result, progress, replace(counting, looked=looked))
     return merged

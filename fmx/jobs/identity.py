@@ -20,18 +20,19 @@ MOST = 4096  # shards
 _ENDS = 1 << 16  # bytes at both ends of an input that identify it, with its name and size
 
 
-def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **options: Any) -> dict:
+def identity(
+    command: str, paths: Sequence[str], metas: Sequence[dict] = (), options: dict | None = None,
+    additional: dict | None = None,
+) -> dict:  # fmt: skip
     """Return what all shards of a run must have in common, as JSON types.
 
-    ``metas``: meta.json of the indexes; ``options``: dataclasses of options, whose places do not count;
-    ``output`` among them names what shards store besides their part, as {option: form}.  Raises InputError.
+    ``metas``: meta.json of the indexes; ``options``: the fields of the job that are no places;
+    ``additional``: what shards store besides their part of the output, as {option: how}.  Raises InputError.
     """
     for path in paths:
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
-    additional = options["output"].additional() if "output" in options else {}
-    options = {name: as_json(value) for name, value in options.items()}
-    return {**seen(paths, metas), "command": command, "options": options, **additional}
+    return {**seen(paths, metas), "command": command, "options": options or {}, **(additional or {})}
 
 
 def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
@@ -210,20 +211,20 @@ def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) 
 def difference(one: dict, other: dict) -> str:
     """Return how two runs differ, by the names of their fields; "" if they are the same."""
     if one.get("inputs") != other.get("inputs"):
-        return f"inputs: {_unlike(one['inputs'], other['inputs'])}"
+        return f"inputs: {_inputs_differ(one['inputs'], other['inputs'])}"
     for key in sorted({*one, *other}):
-        mine, yours = one.get(key), other.get(key)
-        if mine == yours:
+        values = one.get(key), other.get(key)
+        if values[0] == values[1]:
             continue
-        if isinstance(mine, dict) and isinstance(yours, dict):
-            return f"{key}: {difference(mine, yours)}"
-        if key.startswith("--") and not (mine and yours):  # an option whose output shards store
-            return f"{'with' if mine else 'without'} {key}"
-        return f"{key} {_shortened(mine)}, not {_shortened(yours)}"
+        if all(isinstance(value, dict) for value in values):
+            return f"{key}: {difference(*values)}"  # type: ignore[arg-type]
+        if key.startswith("--") and not all(values):  # an option whose output shards store
+            return f"{'with' if values[0] else 'without'} {key}"
+        return f"{key} {', not '.join(brief(json.dumps(value), _LONGEST) for value in values)}"
     return ""
 
 
-def _unlike(one: list, other: list) -> str:
+def _inputs_differ(one: list, other: list) -> str:
     """Return how two lists of inputs (name, bytes, digest) differ."""
     for (name, size, *_), (other_name, other_size, *_) in zip(one, other, strict=False):
         if name != other_name:
@@ -232,10 +233,4 @@ def _unlike(one: list, other: list) -> str:
             return f"{shown(name)} with {size:,} bytes, not {other_size:,}"
     if len(one) != len(other):
         return f"{n_of(len(one), 'file')}, not {len(other):,}"
-    names = [mine[0] for mine, yours in zip(one, other, strict=True) if mine != yours]
-    return f"{shown(names[0])} with other contents"
-
-
-def _shortened(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"{shown(next(a[0] for a, b in zip(one, other, strict=True) if a != b))} with other contents"

@@ -7,7 +7,6 @@ from ..mem.matching import MemOptions, MemSummary
 from ..mem.pipeline import Matching, MemOutput, find, prepare
 from ..system.files import PLACE
 from . import Context, IndexChoice, IndexedJob, Opened
-from .identity import identity
 
 
 @dataclass(frozen=True)
@@ -19,9 +18,6 @@ class MemJob(IndexedJob):
     inputs: tuple[str, ...] = field(metadata=PLACE)
     matching: MemOptions
     output: MemOutput
-
-    def identity(self, opened: Opened) -> dict:
-        return identity("mem", self.inputs, opened.metas, matching=self.matching, output=self.output)
 
     def prepare(self, opened: Opened, context: Context) -> Matching:
         options = replace(self.matching, n_threads=context.resources.threads)

@@ -4,20 +4,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
+from ..align import pipeline
 from ..align.jobs import cut
-from ..align.pipeline import (
-    AlignmentSummary,
-    PairInput,
-    PairOptions,
-    PairOutput,
-    ScoringGpus,
-    align,
-    open_gpus,
-    prepare,
-)
+from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput, ScoringGpus
 from ..system.files import PLACE
 from . import Context, Job
-from .identity import MOST, identity, is_gpu
+from .identity import MOST, is_gpu
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
@@ -37,27 +29,22 @@ class PairJob(Job):
         )
         return is_kept if self.output.checkpoint else ""
 
-    def identity(self, opened: None) -> dict:
-        return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
-
     def n_parts(self, opened: None, context: Context) -> int:
         job = self._read(context).job
         return n_of_chunks(len(cut(job)), job.filtered, context.resources.engine)
 
     def prepare(self, opened: None, context: Context) -> tuple[ScoringGpus, PairInput]:
-        return open_gpus(context.resources.place, context.progress), self._read(context)
+        return pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
 
     def execute(
         self, opened: None, prepared: tuple[ScoringGpus, PairInput], context: Context
     ) -> AlignmentSummary:
-        (gpus, read), options = prepared, self._options(context)
-        return align(read, options, self.output, context.progress, gpus, context.run)
-
-    def _options(self, context: Context) -> PairOptions:
-        return replace(self.pairs, n_threads=context.resources.threads)
+        (gpus, read), options = prepared, replace(self.pairs, n_threads=context.resources.threads)
+        return pipeline.align(read, options, self.output, context.progress, gpus, context.run)
 
     def _read(self, context: Context) -> PairInput:
-        make = partial(prepare, self.inputs, self._options(context), self.output, context.progress)
+        options = replace(self.pairs, n_threads=context.resources.threads)
+        make = partial(pipeline.prepare, self.inputs, options, self.output, context.progress)
         return context.cache.shared("sequences", make)
 
 

@@ -11,7 +11,6 @@ from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
 from . import Context, IndexChoice, IndexedJob, Opened
-from .identity import identity
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,6 @@ class ProductsJob(IndexedJob):
 
     def open(self, context: Context) -> Opened:
         return self.index.of_any_length().open(context, with_text=True)
-
-    def identity(self, opened: Opened) -> dict:
-        return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
 
     def prepare(self, opened: Opened, context: Context) -> Any:
         object_cache.on_first_compile(context.progress)

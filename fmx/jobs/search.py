@@ -12,7 +12,7 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, prepare, write_hits
-from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute, say_run
+from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
 
 if TYPE_CHECKING:
     from ..search.summary import PairSummary, Summary
@@ -71,6 +71,10 @@ class SearchJob(IndexedJob):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reads.paths
 
+    @property
+    def skip(self) -> int:  # type: ignore[override]
+        return self.mapping.skip
+
     def open(self, context: Context) -> Opened:
         index, near, matrix = self.index, self.mapping.near, self.output.records.matrix
         if near and near.iupac:
@@ -91,14 +95,10 @@ class SearchJob(IndexedJob):
         option = "--format" if output.path in (None, STANDARD) else "-o"
         return (RENAME if self.name == "locate" else f"{RENAME}, or leave out {option}") if has_hits else ""
 
-    def identity(self, opened: Opened) -> dict:
-        options = {
-            "mapping": self.mapping, "output": self.output, "asked": self._wording(opened),
-            "literal": self.reads.literal,
-        }  # fmt: skip
-        from .identity import identity
+    def facts(self, opened: Opened) -> dict:
+        from .identity import as_json
 
-        return identity(self.name, self.inputs, opened.metas, **options)
+        return {"asked": as_json(self.wording(opened)), "literal": list(self.reads.literal)}
 
     def prepare(self, opened: Opened, context: Context) -> Search:
         if self.reads.sample:
@@ -120,18 +120,7 @@ class SearchJob(IndexedJob):
         sources = reads.sources(self.mapping.pairing is not None)
         return write_hits(prepared, sources, opened.in_report(self.output), context.progress, run)
 
-    def say(self, opened: Opened, summary: "Summary | PairSummary", context: Context) -> None:
-        say_run(
-            context.progress,
-            context.run,
-            self.name,
-            summary,
-            self.inputs,
-            self._wording(opened),
-            self.mapping.skip,
-        )
-
-    def _wording(self, opened: Opened) -> Asked:
+    def wording(self, opened: Opened) -> Asked:
         wording = Asked.of(self.mapping, opened.fm_index.reference)
         return replace(
             wording, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal))

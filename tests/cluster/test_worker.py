@@ -10,9 +10,10 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
+from fmx.align import pipeline
 from fmx.errors import DeviceError, InputError
 from fmx.index import fm_index
-from fmx.jobs import Resources, cache_for, pairwise
+from fmx.jobs import Resources, cache_for
 from fmx.jobs import cluster as shards
 from fmx.jobs import mem as mem_job
 from fmx.machines.places import ALL_GPUS
@@ -52,8 +53,8 @@ def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, mon
 
 
 def test_sequences_are_read_once(command, folder, monkeypatch):
-    read, prepare = [], pairwise.prepare
-    monkeypatch.setattr(pairwise, "prepare", lambda *given: read.append(1) or prepare(*given))
+    read, prepare = [], pipeline.prepare
+    monkeypatch.setattr(pipeline, "prepare", lambda *given: read.append(1) or prepare(*given))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(cases.fasta(genes))
     arguments = ["pairwise", "genes.fa", "--id", "0.3", "--cigar"]

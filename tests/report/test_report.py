@@ -16,7 +16,9 @@ from hypothesis import given
 from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
-from fmx.jobs.identity import identity
+from fmx.jobs import IndexChoice
+from fmx.jobs.mem import MemJob
+from fmx.mem.matching import MemOptions
 from fmx.mem.pipeline import MemOutput
 from fmx.report.facts import Report
 from fmx.report.page import html
@@ -250,7 +252,7 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
     (folder / "q.fa").write_text(">q\nACGT\n")
 
     def run(**output):
-        return identity("mem", ["q.fa"], output=MemOutput(**output))
+        return MemJob(IndexChoice(()), ("q.fa",), MemOptions(), MemOutput(**output)).identity(None)
 
     assert run(lengths=True) != run()
     assert run(report=Report(("x.json",), {"fmx": "1"})) == run(report=Report(("y.html",), {}))
