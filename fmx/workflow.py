@@ -1,10 +1,10 @@
 """The workflows of an index: build it, map reads, list occurrences, inspect it.
 
-build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/build.py)
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/build.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 locate  patterns -> as search, all hits -> TSV, BED or SAM; primers -> Products -> TSV, BED or FASTA
 
-Those of fmx mem, count and pairwise are in mem/pipeline.py, guides/pipeline.py and align/pipeline.py.
+Those of fmx mem, count and pairwise are in mem/matching.py, guides/pipeline.py and align/pipeline.py.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ._version import __version__
 from .compiler import object_cache
 from .index import layouts, plan
-from .index.arrays import own_sizes, part_sizes
-from .index.disk.store import read_meta, settled
+from .index.disk import own_sizes, part_sizes, read_meta, settled
 from .index.fm_index import verify as verify_index
-from .index.layouts import parse_sparse
 from .index.plan import IndexOptions
 from .index.reference import Reference
+from .index.sparse import parse_sparse
 from .input import ReadFiles, ReadPath, paths_of
 from .input.read_range import InputRange, InputShare, wanted_range
 from .machines.places import CPU, Device, is_large
@@ -32,14 +31,14 @@ from .output.formats import sam
 from .output.hits import join_writers
 from .output.run import Run
 from .output.search_output import SearchOutput
-from .report.facts import command_line
+from .report import command_line
 from .search.find import least_bases
 from .search.mappers import choose_mapper, compile_all, map_spans
 from .search.mapping import MapOptions, Observers
 from .search.summary import search_facts
 
 if TYPE_CHECKING:
-    from .index.building.build import add_groups, add_layouts, build_index
+    from .index.build import add_groups, add_layouts, build_index
     from .index.fm_index import AnyIndex
     from .output.hits import BatchWriter
     from .search.collapse import Collection
@@ -57,7 +56,7 @@ def _of_building(name: str) -> object:
     """Import a building function on first use; a search does not need them."""
     if name not in ("add_groups", "add_layouts", "build_index"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".index.building.build", __package__), name)
+    return getattr(import_module(".index.build", __package__), name)
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name

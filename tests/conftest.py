@@ -36,7 +36,7 @@ from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
 from fmx.input import chunks, cuts  # noqa: E402
-from fmx.system.process import available_cores  # noqa: E402
+from fmx.system import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
 IN_CI = os.environ.get("CI") == "true"

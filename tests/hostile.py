@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmx.index.disk import store
+from fmx.index import disk
 from fmx.machines.jobs import ONE_CORE
 
 
@@ -20,17 +20,17 @@ def edit(path, change=None, **arrays):
         name = name.replace("___", "/").replace("__", ".")
         array = function(np.load(path / f"{name}.npy"))
         np.save(path / f"{name}.npy", array)
-        pieces = ONE_CORE.pieces(array, store.PIECE // array.itemsize)
+        pieces = ONE_CORE.pieces(array, disk.PIECE // array.itemsize)
         meta["arrays"][name] = {
             "dtype": str(array.dtype),
             "shape": list(array.shape),
             "bytes": array.nbytes,
-            "checksums": [store.checksum(piece) for piece in pieces],
+            "checksums": [disk.checksum(piece) for piece in pieces],
         }
     changed = change(meta) if change else None
     meta = meta if changed is None else changed
     if isinstance(meta, dict):
-        meta["checksum"] = store.meta_checksum(meta)
+        meta["checksum"] = disk.meta_checksum(meta)
     (path / "meta.json").write_text(json.dumps(meta))
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from packed import pack
 from texts import numbered
 
-from fmx.index.building.bwt import build_lcp, invert
+from fmx.index.bwt import build_lcp, invert
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
+from fmx.mem import Matcher, Matches, Strands, collected
 from fmx.mem.matching import ALL, IN_BOTH, JoinedMatchers
 from fmx.mem.mummergpu import MummerGpu, Segment
-from fmx.mem.strands import Matcher, Matches, Strands, collected
 
 
 def mummergpu(letters, least) -> MummerGpu:

@@ -14,12 +14,12 @@ from fmx.cli.main import run
 code = run(sys.argv[1:])
 print(code, *(name for name in sys.modules if name.split(".")[0] == "fmx"), file=sys.stderr)
 """
-BUILDING = ("fmx.index.building.build", "fmx.index.disk.writer")
+BUILDING = ("fmx.index.build", "fmx.index.writer")
 OTHERS = ("fmx.search.near", "fmx.search.products", "fmx.search.collapse", "fmx.jobs.cluster")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
     "search": (["search", "few.fq", "-x", "{}"], 81, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 83, (*BUILDING, *OTHERS, "fmx.mem.pipeline")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 83, (*BUILDING, *OTHERS, "fmx.mem.matching")),
     "mem": (["mem", "few.fq", "-x", "{}"], 93, (*BUILDING, *OTHERS, "fmx.workflow")),
     "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 66, NO_INDEX),
     "pairwise": (["pairwise", "few.fa"], 72, NO_INDEX),

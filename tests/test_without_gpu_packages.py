@@ -195,7 +195,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(code_in, monkeypatch, t
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
     from fmx.compiler import numba_cuda
-    from fmx.index.building.build import choose_backend
+    from fmx.index.build import choose_backend
     from fmx.machines import gpu
     from fmx.machines.jobs import Cores
 
@@ -216,7 +216,7 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(monkeypatch):
     """A GPU answers, and there is no cuda-cccl."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
     from fmx.compiler import kernels
-    from fmx.index.building.build import choose_backend
+    from fmx.index.build import choose_backend
     from fmx.machines import gpu_session
     from fmx.machines.jobs import Cores
 

@@ -17,10 +17,10 @@ import runner
 
 from fmx.compiler.functions import inlined
 from fmx.errors import FmxError
-from fmx.index import layouts, prefix_table, seed_table
-from fmx.index.building.suffix_array import make_suffix_array
+from fmx.index import layouts, tables
 from fmx.index.contracts import on_device
 from fmx.index.reference import Blocks, make_blocks
+from fmx.index.suffix_array import make_suffix_array
 from fmx.input.dna import WORD, pack_text, symbols
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Array, Backend, do, run_all, spans
@@ -184,8 +184,8 @@ class DrawnPatterns:
         block, offset = places(self._blocks, length, n_patterns, np.random.default_rng(7))
         self.positions = backend.take((starts[block] + offset).astype(np.uint32))
         self.patterns = cut(backend, self.words, self.positions, length)
-        q = q or prefix_table.default_length(self.n)
-        self.prefix = prefix_table.make_prefix_table(backend, codes, self.sa, q)
+        q = q or tables.prefix_length(self.n)
+        self.prefix = tables.make_prefix_table(backend, codes, self.sa, q)
 
     def layout(self, name: str) -> Any:
         """Return a layout by its name; on the CPU its arrays begin at cache lines, as in an index on disk."""
@@ -205,8 +205,8 @@ class DrawnPatterns:
 
     def verify(self) -> Verify:
         """Return seed and verify as in an index."""
-        s = seed_table.default_length(self.n)
-        seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
+        s = tables.seed_length(self.n)
+        seeds = tables.SeedTable(tables.first_rows(self.backend, self.codes, self.sa, s), s)
         return Verify(self.prefix, seeds, self.sa, self.words, self.backend.take(self._blocks))
 
     def n_wrong(self, intervals: Intervals) -> int:

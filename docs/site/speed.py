@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fmx.report.svg import COLOURS, text
+from fmx.report.page import COLOURS, text
 
 ROOT = Path(__file__).parent.parent.parent
 PLACE = ROOT / "docs" / "figures" / "speed.svg"

@@ -32,8 +32,8 @@ from ..machines.progress import Progress, RunCounts
 from ..output import PLAIN, Container, module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import Run
-from ..report.facts import JobOutput
-from ..system.files import PLACE, lock
+from ..report import JobOutput
+from ..system import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
 from .records import Records
 from .sequences import Scoring, read_sequences

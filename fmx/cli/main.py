@@ -12,10 +12,10 @@ from contextlib import suppress
 
 import click
 
+from .. import system
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..system import process
-from ..system.process import open_closed_streams, started, tell
+from ..system import open_closed_streams, started, tell
 from .command import help_all, no_such_option
 
 _ELSEWHERE = {  # names of commands in other programs
@@ -118,7 +118,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort) as stop:
-        number = stop.args[0] if isinstance(stop, process.Stopped) else signal.SIGINT
+        number = stop.args[0] if isinstance(stop, system.Stopped) else signal.SIGINT
         name = signal.Signals(number).name
         tell("fmx: interrupted" if number == signal.SIGINT else f"fmx: stopped by {name}")
         return 128 + number
@@ -204,4 +204,4 @@ def main(start: float | None = None) -> None:
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
     gc.disable()  # a run creates no cyclic garbage; scanning the compiler's objects only delays the start
-    process.run(run, sys.argv[1:], start)
+    system.run_with_signals(run, sys.argv[1:], start)

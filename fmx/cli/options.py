@@ -17,7 +17,7 @@ from .. import limits
 from ..errors import IndexFileError, shown
 from ..machines.places import ALL_GPUS
 from ..search.engines import CUDA
-from ..system.process import available_cores
+from ..system import available_cores
 from .command import CLUSTER, GPU, Command, Decorator, command, group, rare, together  # noqa: F401
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from .._version import __version__
 from ..errors import shown
-from ..report.facts import MULTIQC, SUFFIXES, Report, command_line, kind_of, with_general
+from ..report import MULTIQC, SUFFIXES, Report, command_line, kind_of, with_general
 from . import options
 
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")

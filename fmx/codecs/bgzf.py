@@ -23,7 +23,7 @@ from ..compiler.primitives import address_of, addresses, call_c, copy_bytes
 from ..errors import FmxError
 
 if TYPE_CHECKING:
-    from ..system.files import RegularFile
+    from ..system import RegularFile
 
 MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block

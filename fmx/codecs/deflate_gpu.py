@@ -31,8 +31,8 @@ from ..compiler.warp import (
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
-from .crc32_gpu import ADVANCE, LOW, crc32_of_warp, power, product
-from .huffman import END_OF_BLOCK, MOST_BITS, N_DISTANCES, N_LITERALS, ORDER
+from .inflate import END_OF_BLOCK, MOST_BITS, N_DISTANCES, N_LITERALS, ORDER
+from .inflate_gpu import ADVANCE, LOW, crc32_of_warp, power, product
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray

@@ -23,13 +23,23 @@ from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
 from ..machines.jobs import settle, settled
-from . import inflate
-from .huffman import find_block, make_codes
-from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
-from .readers import GzipStream, PlainRange
+from . import GzipStream, PlainRange, inflate
+from .inflate import (
+    ENDED,
+    MARKER,
+    NEEDS_INPUT,
+    NEEDS_ROOM,
+    REACHED,
+    SLACK,
+    SPARE,
+    WINDOW,
+    State,
+    find_dynamic_block,
+    make_codes,
+)
 
 if TYPE_CHECKING:
-    from ..system.files import RegularFile
+    from ..system import RegularFile
 
 HEAD = 1 << 17  # bytes from which the compression ratio of a file is estimated
 BEHIND = 1 << 18  # bytes read after a range for its last block, at first
@@ -183,7 +193,7 @@ class Range:
         while True:
             self._load(self._start)
             start, stop = bit + 1 - 8 * self._start, 8 * (self._stop - self._start)
-            block = find_block(self._input.data, start, stop, _room.codes)
+            block = find_dynamic_block(self._input.data, start, stop, _room.codes)
             if block < 0:
                 return None
             bit = 8 * self._start + block

@@ -1,6 +1,6 @@
 """Machine code on disk: a file for each function and combination of types, in a private folder.
 
-Kernels are kept in the same way, and so are other data that can be made again (index/disk/store.py).
+Kernels are kept in the same way, and so are other data that can be made again (index/disk.py).
 
 A file is a checksum of everything after it: a line that identifies the code (the function and the kinds of
 its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.  Any other

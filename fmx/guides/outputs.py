@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import OutputError, installed, shown
-from ..report.facts import JobOutput, Report
-from ..report.samples import FATES
-from ..system.files import PLACE
+from ..report import JobOutput, Report
+from ..report.page import SAMPLE_FATES
+from ..system import PLACE
 from .library import Library
 from .samples import Sample
 from .stats import SampleStats, stats_of
@@ -96,7 +96,7 @@ class CountResult:
 
     def facts(self) -> dict[str, int]:
         """Return the numbers for a report (docs/reports.md)."""
-        seen, (assigned, *others) = self.stats, FATES
+        seen, (assigned, *others) = self.stats, SAMPLE_FATES
         names = ("reads", assigned, "one_letter_off", *others)
         counts = {name: sum(getattr(each, name) for each in seen) for name in names}
         return {f"{seen[0].unit}s": counts.pop("reads"), **counts}

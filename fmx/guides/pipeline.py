@@ -16,7 +16,7 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputRange, InputShare
 from ..input.reads import FORWARD, REVERSE
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
-from ..report.facts import Report
+from ..report import Report
 from .counting import (
     FIRST,
     Counter,

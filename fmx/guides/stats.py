@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import n_of
-from ..report.samples import LOW, starts_in_words
+from ..report.page import LOW, starts_in_words
 from .assign import UNSURE
 from .table import MANY, NONE
 from .targets import RECOMBINED, GuideTally

@@ -10,19 +10,16 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..input.streams import stems_of
-from . import layouts, plan
-from .arrays import of_reference, own_name, part_arrays, part_sizes, part_span
-from .disk import store
-from .disk.check import check_reference
-from .layouts import parse_sparse, sparse_named
+from . import disk, layouts, plan
+from .disk import check_reference, of_reference, own_name, part_arrays, part_sizes, part_span
 from .positions import FullSA, SampledSA, reach_of
-from .prefix_table import PrefixTable
 from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
-from .seed_table import SeedTable
+from .sparse import parse_sparse, sparse_named
+from .tables import PrefixTable, SeedTable
 
 if TYPE_CHECKING:
-    from .disk.writer import MemoryIndex
-    from .sparse.table import SparseTable
+    from .sparse import SparseTable
+    from .writer import MemoryIndex
 
 
 ANY_LENGTH = "any length"  # a method: "auto", but not a sparse suffix array
@@ -93,7 +90,7 @@ def _lines(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer("\n".join(names).encode(), np.uint8)
 
 
-@store.settled
+@disk.settled
 def load(
     path: str | os.PathLike,
     layout: str | None = None,
@@ -111,10 +108,10 @@ def load(
     ``with_text``: also load the packed text, for near matches.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
-    meta = store.read_meta(path)
+    meta = disk.read_meta(path)
     ways = _choose(meta, layout, method, max_memory)
     names = [name for name in meta["arrays"] if _is_read(own_name(name), ways, with_text)]
-    arrays = store.read_checked(path, meta, names, n_threads, verify)
+    arrays = disk.read_checked(path, meta, names, n_threads, verify)
     return _opened(path, meta, arrays, ways)
 
 
@@ -191,9 +188,9 @@ def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex 
 
 def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
     """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
-    from .disk.verify import contradictions
+    from .consistency import contradictions
 
-    arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
+    arrays = disk.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
     reference = _reference(path, meta, arrays)
     for number in range(len(part_sizes(meta))):
         of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
@@ -202,13 +199,13 @@ def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
         sa = _load_sa(meta, number, of_part) if tables else None
         lcp = _lcp_of(of_part) if "lcp.rank" in of_part else None
         for wrong in contradictions(of_part, meta.get("sparse"), part, tables, sa, lcp, n_threads):
-            raise store.not_whole(path, f"not a valid index ({wrong})")
+            raise disk.not_whole(path, f"not a valid index ({wrong})")
 
 
 def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> Reference:
     """Load the Reference of an index, with its arrays checked.  Raises IndexFileError."""
     names = [name for name in meta["arrays"] if of_reference(name)]
-    return _reference(path, meta, store.read_checked(path, meta, names, n_threads))
+    return _reference(path, meta, disk.read_checked(path, meta, names, n_threads))
 
 
 def _reference(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
@@ -217,7 +214,7 @@ def _reference(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) 
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)
     except ValueError as error:
-        raise store.not_whole(path, f"not a valid index ({error})") from error
+        raise disk.not_whole(path, f"not a valid index ({error})") from error
     blocks, groups = make_blocks(*columns), None
     if "n_groups" in meta:
         groups = Groups(names_in(arrays["group_names"]), arrays["group_of_contig"])
@@ -252,12 +249,12 @@ def load_lcp(index: FMIndex) -> tuple:
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
     names = {key: name for key, name in of_part.items() if key.startswith("lcp.")}
-    arrays = store.read_checked(str(index.path), index.meta, names.values())
+    arrays = disk.read_checked(str(index.path), index.meta, names.values())
     return _lcp_of({key: arrays[name] for key, name in names.items()})
 
 
 def _lcp_of(arrays: dict) -> tuple:
-    from .building.suffix_array import LCP  # which imports divsufsort
+    from .suffix_array import LCP  # which imports divsufsort
 
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .. import system
 from ..errors import UnsupportedError, bytes_of
-from ..system import process
-from . import layouts, prefix_table, seed_table
-from .arrays import OF_REFERENCE, own_sizes
-from .layouts import SparseName, parse_sparse
+from . import layouts, tables
+from .disk import OF_REFERENCE, own_sizes
 from .reference import MAX_SYMBOLS
+from .sparse import SparseName, parse_sparse
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
@@ -46,7 +46,7 @@ class Plan:
 
 def available_memory() -> int:
     """Return the bytes that this process may still allocate, within the limit of a container or batch job."""
-    return int(min(free_memory(), process.memory()))
+    return int(min(free_memory(), system.memory_left()))
 
 
 def free_memory() -> int:
@@ -70,8 +70,8 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     limit = max_memory or available_memory() // 2
     allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     n_text, longest, sparse = sum(sizes), max(sizes), SparseName()
-    small = len(sizes) * 8 * prefix_table.n_pairs(prefix_table.default_length(longest)) + _CONTIGS
-    seeds = len(sizes) * 4 * 4 ** seed_table.default_length(longest)
+    small = len(sizes) * 8 * tables.n_pairs(tables.prefix_length(longest)) + _CONTIGS
+    seeds = len(sizes) * 4 * 4 ** tables.seed_length(longest)
     verify = 4 * n_text + n_text // 4 + seeds + small
     if verify <= limit:
         reason = f"the seed-and-verify search needs {bytes_of(verify)} of memory; the limit is {allowed}"
@@ -173,7 +173,7 @@ class IndexOptions:
         Without layouts, ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for options that
         exclude each other or exceed the limits for such a text.
         """
-        options, longest = self, seed_table.longest_strings(max(sizes))
+        options, longest = self, tables.longest_strings(max(sizes))
         if list(self.layouts) == ["auto"]:
             chosen = plan_index(sizes, self.max_memory)
             options = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
@@ -206,8 +206,8 @@ class IndexOptions:
                 f"--prefix-length {options.prefix_length} is too long for a reference of {max(sizes):,} "
                 f"symbols: use at most {longest}"
             )
-        q = options.prefix_length or prefix_table.default_length(max(sizes))
-        s = seed_table.default_length(max(sizes)) if options.sa_rate == 1 else 0
+        q = options.prefix_length or tables.prefix_length(max(sizes))
+        s = tables.seed_length(max(sizes)) if options.sa_rate == 1 else 0
         return replace(options, layouts=names, sparse=sparse, prefix_length=q, seed_length=s)
 
 
@@ -221,7 +221,7 @@ def named(layout_names: Sequence, n_text: int | None = None) -> tuple:
     sparse = [name for name in parsed if isinstance(name, SparseName)]
     if sparse[1:]:
         raise UnsupportedError(f"an index may have one sparse suffix array: {sparse[0]} or {sparse[1]}")
-    most = seed_table.longest_strings(n_text) if n_text else None
+    most = tables.longest_strings(n_text) if n_text else None
     for name in names:
         if most and name.k > most:
             raise UnsupportedError(

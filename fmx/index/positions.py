@@ -14,8 +14,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..machines.jobs import ONE_CORE, Array, Backend, choose, do
-from .bits import count_in_column, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
+from .layouts.entries import count_in_column, is_set, set_bit
 
 _D, _W = 96, 2  # positions and words of an entry of the marks, one unit
 

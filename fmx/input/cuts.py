@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..codecs import PlainRange, after
 from ..codecs.bgzf import blocks, find_block
-from ..codecs.readers import PlainRange, after
 from ..errors import InputError
 from ..machines.jobs import run_all, settled
 from . import Reader

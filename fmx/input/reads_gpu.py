@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..codecs import BgzfBlocks, after
 from ..codecs.bgzf import blocks
 from ..codecs.inflate_gpu import SLACK
-from ..codecs.readers import BgzfBlocks, after
 from ..compiler.functions import inlined
 from ..compiler.primitives import load_little_endian, popcount, trailing_zeros
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..codecs import BgzfBlocks, PlainRange, after
 from ..codecs.bgzf import blocks, pread
-from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
 from ..machines.jobs import settle, settled, when_settled
 from . import Reader, ReadPath
@@ -31,7 +31,7 @@ from .chunks import (
 from .streams import Source, is_wrapped
 
 if TYPE_CHECKING:
-    from ..system.files import RegularFile
+    from ..system import RegularFile
 
 
 class SpanBuffer:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from isal import igzip
 
+from ..codecs import CompressedStream, GzipStream, kind_of, named_gzip
 from ..codecs.bgzf import LONGEST, last_block
-from ..codecs.readers import CompressedStream, GzipStream, kind_of, named_gzip
 from ..errors import InputError, cannot_write, named_input, shown
-from ..system.files import DraftFile, RegularFile, widen
-from ..system.process import tell
+from ..system import DraftFile, RegularFile, tell, widen
 from .dna import LETTERS
 
 if TYPE_CHECKING:

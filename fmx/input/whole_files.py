@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..codecs.readers import after
+from ..codecs import after
 from ..machines.jobs import run_all
 from . import Reader
 from .chunks import CHUNK_SIZE

@@ -6,7 +6,7 @@ worker of a cluster.
 
 To add a job, write a module here with a frozen dataclass, a subclass of ``Job``, a module in cli/commands/
 that makes it from options, and a case in tests/test_every_job.py.  Fields that only name a path are marked as
-places (system/files.py); the other fields identify a run.
+places (system.py); the other fields identify a run.
 """
 
 import os
@@ -24,7 +24,7 @@ from ..input.streams import input_name
 from ..machines.places import ALL_GPUS, Device
 from ..machines.progress import Progress, RunCounts
 from ..output.run import Run
-from ..report.facts import JobOutput, Report
+from ..report import JobOutput, Report
 
 if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
@@ -196,7 +196,7 @@ class Opened(NamedTuple):
         """Return a JobOutput, with these indexes added to its report if it has one."""
         if not output.report:
             return output
-        from ..index.disk.store import digest_of  # only for jobs with an index
+        from ..index.disk import digest_of  # only for jobs with an index
 
         references = [
             {"index": shown(str(path)), "digest": digest_of(meta), "contigs": meta["n_contigs"],

@@ -26,8 +26,7 @@ from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
 from ..input.streams import named_output
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
-from ..system.files import lock_new
-from ..system.process import keep_freed
+from ..system import keep_freed, lock_new
 from . import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards, summary_of
 from .identity import Manifest, name_of, read_manifest, seen, unlike
 from .merge import in_order
@@ -292,7 +291,7 @@ def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]
 
 def seen_on_worker(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
     """Return the inputs and the indexes as this worker reads them."""
-    from ..index.disk.store import read_meta
+    from ..index.disk import read_meta
 
     return seen(paths, [read_meta(path) for path in index_paths])
 

@@ -16,7 +16,7 @@ from ..guides.pipeline import CountSummary, PairCountSummary
 from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import Run
-from ..system.files import PLACE
+from ..system import PLACE
 from . import Context, Job
 from .identity import OUTPUT, as_json
 

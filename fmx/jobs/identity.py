@@ -41,7 +41,7 @@ def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
         inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
     except OSError as error:
         raise InputError(error.filename, "", error.strerror or str(error)) from error
-    from ..index.disk.store import digest_of  # only for jobs with an index
+    from ..index.disk import digest_of  # only for jobs with an index
 
     index = ",".join(map(digest_of, metas))
     return {"fmx": __version__, "index": index or None, "inputs": inputs}
@@ -88,7 +88,7 @@ def is_gpu(engine: str) -> bool:
 
 
 def as_json(value: Any) -> Any:
-    """Return the fields of dataclasses as JSON types, except places (system/files.py)."""
+    """Return the fields of dataclasses as JSON types, except places (system.py)."""
     return json.loads(json.dumps(value, default=_without_places))
 
 

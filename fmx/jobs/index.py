@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ..compiler import object_cache
 from ..errors import IndexFileError, n_of
-from ..index.building.build import add_groups, add_layouts, build_index
-from ..index.disk.store import digest_of, read_any_meta
+from ..index.build import add_groups, add_layouts, build_index
+from ..index.disk import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..input.chunks import look_at
-from ..system.files import PLACE
+from ..system import PLACE
 from . import Context, Job, absolute
 
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..mem.matching import MemOptions, MemSummary
-from ..mem.pipeline import Matching, MemOutput, find, prepare
-from ..system.files import PLACE
+from ..mem.matching import Matching, MemOptions, MemOutput, MemSummary, find, prepare
+from ..system import PLACE
 from . import Context, IndexChoice, IndexedJob, Opened
 
 

@@ -16,8 +16,8 @@ from ..index.disk import META
 from ..machines.progress import Wall
 from ..output import PLAIN, ReadsPiece, container_of
 from ..output.run import Run
-from ..report.facts import Report, added, joined_screens
-from ..system.process import available_cores
+from ..report import Report, added, joined_screens
+from ..system import available_cores
 from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..align import pipeline
 from ..align.jobs import cut
 from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput, ScoringGpus
-from ..system.files import PLACE
+from ..system import PLACE
 from . import Context, Job
 from .identity import MOST, is_gpu
 

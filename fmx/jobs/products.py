@@ -9,7 +9,7 @@ from ..output import lines
 from ..search.mappers import choose_mapper
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
-from ..system.files import PLACE
+from ..system import PLACE
 from . import Context, IndexChoice, IndexedJob, Opened
 
 

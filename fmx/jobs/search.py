@@ -10,7 +10,7 @@ from ..input.streams import STANDARD
 from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
 from ..search.summary import Asked
-from ..system.files import PLACE
+from ..system import PLACE
 from ..workflow import Search, prepare, write_hits
 from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
 

@@ -20,8 +20,7 @@ from ..machines.progress import Wall
 from ..output import PLAIN, Container, as_fields
 from ..output.run import Output, Run
 from ..output.search_output import ReadsFile
-from ..system.files import DraftFolder
-from ..system.process import available_cores
+from ..system import DraftFolder, available_cores
 from . import Cache, Context, Job
 from .identity import (
     MANIFEST,

@@ -19,7 +19,7 @@ from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
 from ..search.hits import Near
 from ..search.mapping import BOTH, FORWARD, ORIENTATIONS, REVERSE, Pairing
-from ..system.process import available_cores
+from ..system import available_cores
 
 Path = str | os.PathLike[str]
 # What reads, patterns and sequences can be: a path, a list of sequences, or a dict of sequences by name.

@@ -10,11 +10,11 @@ import numpy as np
 from .. import limits
 from ..errors import UnsupportedError
 from ..index import fm_index
-from ..index.building.build import build_into
+from ..index.build import build_into
 from ..index.disk import default_index_path, index_at
-from ..index.disk.writer import MemoryIndex
 from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
+from ..index.writer import MemoryIndex
 from ..jobs import Resources
 from ..jobs.index import IndexJob
 from ..jobs.run import run

@@ -19,8 +19,7 @@ from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
-from ..mem.matching import Finder
-from ..mem.pipeline import matched
+from ..mem.matching import Finder, matched
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper

@@ -11,7 +11,7 @@ import numpy as np
 from ..compiler import cuda_driver
 from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
-from ..system.process import available_cores
+from ..system import available_cores
 from .jobs import run_all
 
 if TYPE_CHECKING:

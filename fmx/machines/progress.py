@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, ClassVar, Protocol
 
 from ..compiler import object_cache
-from ..report.facts import SPENT, Report
-from ..system.process import started, tell
+from ..report import SPENT, Report
+from ..system import started, tell
 
 
 class Writable(Protocol):
@@ -121,7 +121,7 @@ class Wall:
         return f"{rate:,.0f} {unit}/s{beside}" if rate >= 10 or not n else f"{rate:.2g} {unit}/s{beside}"
 
 
-# What the report of any run contains: measured while the run goes on, returned as facts (report/facts.py).
+# What the report of any run contains: measured while the run goes on, returned as facts (report/__init__.py).
 
 
 class RunCounts:

@@ -25,17 +25,16 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
-from ..index.building.bwt import LARGE, LCP, lcp_below
+from ..index.bwt import LARGE, LCP, lcp_below
 from ..index.fm_index import load_lcp
 from ..index.reference import Blocks, find_block
 from ..machines.jobs import run_all, spans
-from .matches import put_in_order
+from . import collected, put_in_order, take
 from .seeds import Subquery, compare, symbol
-from .strands import collected, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
-    from .strands import Matches, Strands
+    from . import Matches, Strands
 
 N_SUBQUERIES = 1024  # per job at most: longer strands are several jobs, each begun by binary search
 

@@ -29,8 +29,8 @@ from ..machines.gpu import memory_beside
 from ..machines.gpu_session import PinnedPool
 from ..machines.jobs import run_all, spans
 from ..search.gpu import gpu_search
+from . import Matches, Strands, collected, some_strands, take, word_ends, words_of
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
-from .strands import Matches, Strands, collected, some_strands, take, word_ends, words_of
 
 if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession, GpuStream

@@ -31,10 +31,9 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, prefetch, trailing_zeros
 from ..compiler.sorting import N_DIGITS
 from ..index.reference import Blocks, block_end, find_block
-from ..index.seed_table import SeedTable
+from ..index.tables import SeedTable
 from ..input.dna import WORD, symbols
-from .matches import put_in_order
-from .strands import Matches, Strands, collected, take
+from . import Matches, Strands, collected, put_in_order, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex

@@ -1,7 +1,7 @@
 """The matcher of an index with only a sparse suffix array, for matches of k + w - 1 symbols or more.
 
 Windows of k + w - 1 symbols lie as in seeds.py, step = l - (k + w - 1) + 1 apart. The smallest canonical
-k-mer of a window is sampled wherever the text contains the window (index/sparse/table.py), so each match has
+k-mer of a window is sampled wherever the text contains the window (index/sparse.py), so each match has
 a row in its bucket. Consecutive windows with the same k-mer share an anchor, which gives the matches that
 belong to any of them:
 
@@ -22,26 +22,27 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
 from ..compiler.sorting import N_DIGITS
-from ..index.layouts import bucket_bits, too_short
 from ..index.reference import Blocks
-from ..index.sparse.minimizers import ROOM, smallest_kmers
-from ..index.sparse.table import (
+from ..index.sparse import (
+    AT_ONCE,
     FEW,
     LEFT,
-    WORD,
+    ROOM,
     SparseTable,
+    bucket_bits,
     bucket_of,
     canonical,
     left_key,
     packed_key,
     position_in,
+    smallest_kmers,
     strand_in,
     text_key,
+    too_short,
 )
 from ..input.dna import reverse_complement, symbols
-from .matches import put_in_order
+from . import Matches, Strands, collected, put_in_order, take
 from .seeds import extend, first_window, n_windows, step_of
-from .strands import Matches, Strands, collected, take
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -203,7 +204,7 @@ def _order(matcher, words, kmer, right, row):
     """
     first, place, reverse = kmer
     k = np.int64(matcher.table.k)
-    for depth in range(0, right, WORD):
+    for depth in range(0, right, AT_ONCE):
         if reverse:
             ours = packed_key(words, first, place + k - depth, right - depth, True)
         else:
@@ -211,7 +212,7 @@ def _order(matcher, words, kmer, right, row):
         n = ours & 63
         theirs = text_key(matcher.words, matcher.blocks, row, k, depth)
         reach = min(theirs & 63, n)
-        theirs = (theirs >> (6 + 2 * (WORD - n))) << (6 + 2 * (WORD - n)) | reach
+        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
         if ours != theirs:
             return np.int64(1) if theirs < ours else np.int64(-1)
     return np.int64(0)

@@ -81,7 +81,7 @@ def put_record(form, out, at, batch, record):
 
 @by_type_or_this
 def put_head(form, out, at, batch, row):
-    """Write what precedes the records of a row (mem/strands.py); by default nothing."""
+    """Write what precedes the records of a row (mem/__init__.py); by default nothing."""
     return at
 
 

@@ -86,7 +86,7 @@ class Run:
         container: Container = PLAIN,
         n_threads: int = 1,
     ) -> Iterator[Output]:
-        """Open the files of a JobOutput (report/facts.py) for the pieces between ``head`` and ``end``.
+        """Open the files of a JobOutput (report/__init__.py) for the pieces between ``head`` and ``end``.
 
         All files are complete before the first appears under its name.  Raises OutputError.
         """

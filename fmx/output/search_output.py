@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..codecs.readers import BGZF_END
-from ..report.facts import JobOutput, Report
-from ..system.files import PLACE
+from ..codecs import BGZF_END
+from ..report import JobOutput, Report
+from ..system import PLACE
 from .records import EVERY
 
 

@@ -1,16 +1,18 @@
-"""Report files of the facts of a run: an HTML page with figures, JSON, a table, a MultiQC section."""
+"""Report files of the facts of a run: an HTML html_page with figures, JSON, a table, a MultiQC section."""
 
 import json
+import math
+import operator
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from ..errors import n_of
-from . import samples, svg
-from .facts import FATES, GENERAL, MULTIQC, SPENT, as_json, fates_of, kind_of
-from .html import amounts, bars, breakable, cells, page, shares, table
+from . import FATES, GENERAL, MULTIQC, SPENT, as_json, fates_of, kind_of
 
 _MOST = 30  # contigs to show, those with the most reads
 _COLUMNS = 60  # of a histogram, at most
@@ -29,7 +31,7 @@ _WORDS = {
 
 def rendered(path: str, facts: dict[str, Any]) -> bytes:
     """Return the contents of a report file for its suffix."""
-    makers = {"JSON": as_json, "HTML": html, "TSV": samples.as_table}
+    makers = {"JSON": as_json, "HTML": html, "TSV": as_table}
     kind = kind_of(path)
     if kind in makers:
         return makers[kind](facts)
@@ -37,7 +39,7 @@ def rendered(path: str, facts: dict[str, Any]) -> bytes:
 
 
 def html(facts: dict[str, Any]) -> bytes:
-    """Make the page."""
+    """Make the html_page."""
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
@@ -46,7 +48,7 @@ def html(facts: dict[str, Any]) -> bytes:
     if "unique" in counts:
         parts += _fates(facts)
     if "samples" in facts:
-        parts += samples.sections(facts)
+        parts += sample_sections(facts)
     if any((strands := facts.get("strands", {})).values()):
         parts.append(f"<h2>Strands of {'matches' if 'matches' in counts else 'occurrences'}</h2>")
         parts.append(shares({"as given (+)": strands["forward"], "reverse (-)": strands["reverse"]}))
@@ -72,7 +74,7 @@ def html(facts: dict[str, Any]) -> bytes:
         parts += [f"<h2>Reads by combination of {groups}</h2>", *_screen(groups, facts["screen"])]
     parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>Run</h2>", _run(facts)]
-    return page(title, parts)
+    return html_page(title, parts)
 
 
 def _about(facts: dict[str, Any]) -> str:
@@ -129,7 +131,7 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
     words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} per column"
     if total > seen:
         words += f"; {total - seen:,} {things} with more are not shown"
-    return [svg.histogram(columns, (least, width), (words, things), title)]
+    return [histogram_figure(columns, (least, width), (words, things), title)]
 
 
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
@@ -196,8 +198,8 @@ _ABOUT = "finds every place where a DNA read occurs in a reference, and counts g
 def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
     """A MultiQC section with a bar for the sample that the file is named after, or per sample counted."""
     if "samples" in facts:
-        what, done, colours = f"{facts['samples'][0]['unit']}s", "Counted", dict(samples.FATES.values())
-        data, text = samples.fates_of(facts["samples"]), f"What became of {what}."
+        what, done, colours = f"{facts['samples'][0]['unit']}s", "Counted", dict(SAMPLE_FATES.values())
+        data, text = sample_fates(facts["samples"]), f"What became of {what}."
     else:
         what, fates = fates_of(facts)
         done, colours = "Mapped", dict(FATES[what].values())
@@ -257,3 +259,383 @@ def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
 
 def _sample_of(path: str | Path, ending: str) -> str:
     return os.path.basename(path)[: -len(ending)] or "fmx"
+
+
+# Reports on the samples of ``fmx count``: sections of the page, a table, bars for MultiQC.
+#
+# docs/reports.md describes the facts ``samples``, ``ranks`` and ``correlation``.
+
+LOW = 30  # reads; guides with fewer are counted as low
+_ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise
+_LISTED = 10  # unassigned sequences of a sample
+_ERRORS = 20  # a sequence is at least this many times as frequent as another with one error in it
+SAMPLE_FATES = {  # outcomes of reads: label and colour
+    "assigned": ("assigned", "#4477aa"), "ambiguous": ("ambiguous", "#ccbb44"),
+    "low_quality": ("low quality", "#ee8866"), "recombined": ("recombined", "#aa3377"),
+    "unassigned": ("unassigned", "#bbbbbb"),
+}  # fmt: skip
+_TABLE_COLUMNS = (
+    "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
+    "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
+    "low_guides", "mean_reads", "median_reads", "skew", "lost_guides",
+)  # fmt: skip
+_DECIMALS = {"assigned_share": 4, "gini": 4, "mean_reads": 2, "median_reads": 2, "skew": 2}
+
+Sample = Mapping[str, Any]
+
+
+def as_table(facts: Mapping[str, Any]) -> bytes:
+    """Return a table with a line for each sample."""
+    lines = ["\t".join(_TABLE_COLUMNS)]
+    for each in facts["samples"]:
+        row = {name: each.get(name) for name in _TABLE_COLUMNS}
+        for name, n in _DECIMALS.items():
+            row[name] = "" if row[name] is None else f"{row[name]:.{n}f}"
+        row["lost_guides"] = ",".join(each["lost_guides"])
+        for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
+            own = (place for place in each["offsets"] if place["mate"] == mate)
+            row[name] = ",".join(f"{place['strand']}{place['offset']}:{place['reads']}" for place in own)
+        lines.append("\t".join(map(str, row.values())))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def sample_fates(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
+    """Return {sample: {outcome in words: reads}}; outcomes without reads are left out."""
+    seen = [name for name in SAMPLE_FATES if name == "assigned" or any(each[name] for each in samples)]
+    return {each["sample"]: {SAMPLE_FATES[name][0]: each[name] for name in seen} for each in samples}
+
+
+def offsets_in_words(sample: Sample) -> str:
+    """The most frequent offsets in words: at most 8 per mate, with 1 % of the assigned reads or more."""
+    said = [_of_mate(sample, 1) or "none"]
+    if of_mates2 := _of_mate(sample, 2):
+        said.append(of_mates2)
+    return "; second mates: ".join(said)
+
+
+def starts_in_words(sample: Sample) -> str:
+    """The same offsets as a part of a sentence; "" if there are none."""
+    of_mates1, of_mates2 = (_of_mate(sample, mate, _start) for mate in (1, 2))
+    said = [of_mates1, of_mates2 and f"in second mates {of_mates2}"]
+    return "; ".join(filter(None, said))
+
+
+def _offset(place: Mapping[str, Any]) -> str:
+    return f"{place['offset']}{' reverse' if place['strand'] == '-' else ''}"
+
+
+def _start(place: Mapping[str, Any]) -> str:
+    strand = " on the reverse strand" if place["strand"] == "-" else ""
+    return f"after {n_of(place['offset'], 'base')}{strand}"
+
+
+def _of_mate(sample: Sample, mate: int, words: Callable[[Mapping[str, Any]], str] = _offset) -> str:
+    places = [place for place in sample["offsets"] if place["mate"] == mate]
+    shares = [(place, 100 * place["reads"] / max(sample["assigned"], 1)) for place in places[:8]]
+    return ", ".join(f"{words(place)} ({share:.0f} %)" for place, share in shares if share >= 1)
+
+
+def sample_sections(facts: Mapping[str, Any]) -> list[str]:
+    """Return the sections of the page, as HTML."""
+    samples, unit = facts["samples"], facts["samples"][0]["unit"]
+    library, units = facts["library"], f"{unit}s"
+    parts = [
+        f"<h2>{units.capitalize()} per sample</h2>",
+        f"<p>{escape(library['path'])}; {n_of(library['guides'], 'guide')}, "
+        f"{n_of(len(samples), 'sample')}</p>",
+        _samples(samples, units), _fates_of_samples(samples),
+        f"<h2>{units.capitalize()} per guide</h2>", _guides(samples, units),
+        f"<p>90/10 skew: {units} of the guide at the 90th percentile divided by those of the guide at the "
+        "10th; none if that is 0. Gini: the Gini index of log(count + 1), as in MAGeCK.</p>",
+        f"<h2>{units.capitalize()} by rank of guide</h2>", _ranks(facts, units),
+    ]  # fmt: skip
+    if len(samples) > 1:
+        parts.append("<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>")
+        names = [each["sample"] for each in samples]
+        parts.append(matrix(names, facts["correlation"]))
+    few = [each for each in samples if each["assigned_share"] < _ENOUGH]
+    rows = [
+        [name_cell(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
+        for each in few
+        for bases, n in above_chance(each)[:_LISTED]
+    ]
+    if rows:
+        parts += [
+            "<h2>Most frequent unassigned sequences at the start of each file</h2>",
+            "<p>Without those that random bases, or errors in a more frequent sequence, explain.</p>",
+            table(("sample", "sequence", units), rows),
+        ]
+    return parts
+
+
+def above_chance(sample: Sample) -> list[tuple[str, int]]:
+    """(sequence, reads) of the top unassigned sequences of a sample that are not there by chance.
+
+    Among as many random sequences, one would be as frequent with a probability below 1 % (Poisson); and no
+    other differs in one base and has _ERRORS times as many reads.
+    """
+    found: list[tuple[str, int]] = []
+    for bases, n in (row.values() for row in sample["top_unassigned"]):
+        kinds = 4.0 ** len(bases)
+        mean = sample["unassigned"] / kinds
+        if n <= max(1, mean):
+            continue
+        tail = kinds * math.exp(n * math.log(mean) - mean - math.lgamma(n + 1)) / (1 - mean / (n + 1))
+        errors = (sum(map(operator.ne, bases, other)) == 1 for other, more in found if more >= _ERRORS * n)
+        if tail < 0.01 and not any(errors):
+            found.append((bases, n))
+    return found
+
+
+def _samples(samples: Sequence[Sample], units: str) -> str:
+    """Return a table of outcomes of reads by sample; columns of zeros are left out."""
+    fates = sample_fates(samples)
+    _, *others = fates[samples[0]["sample"]]
+    rows = []
+    for each in samples:
+        _, *numbers = fates[each["sample"]].values()
+        row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
+        rows.append([name_cell(each["sample"]), *cells("", *row)[1:], _words_cell(offsets_in_words(each))])
+    return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
+
+
+def _fates_of_samples(samples: Sequence[Sample]) -> str:
+    fates, colours = sample_fates(samples), dict(SAMPLE_FATES.values())
+    rows = {
+        each["sample"]: (
+            [n / max(each["reads"], 1) for n in fates[each["sample"]].values()],
+            f"{100 * each['assigned_share']:.1f} % assigned",
+        )
+        for each in samples
+    }
+    seen = list(fates[samples[0]["sample"]])
+    return bars(rows, [colours[what] for what in seen], seen)
+
+
+def _guides(samples: Sequence[Sample], units: str) -> str:
+    """Return a table of the reads per guide by sample."""
+    low = f"under {LOW} {units}"
+    head = ("sample", "guides", f"without {units}", low, "mean", "median", "90/10 skew", "Gini")
+    rows = []
+    for each in samples:
+        numbers = [each[name] for name in ("guides", "zero_guides", "low_guides")]
+        numbers += [f"{each[name]:,.1f}" for name in ("mean_reads", "median_reads")]
+        numbers += ["none" if each["skew"] is None else f"{each['skew']:.2f}", f"{each['gini']:.3f}"]
+        rows.append([name_cell(each["sample"]), *cells("", *numbers)[1:]])
+    return table(head, rows)
+
+
+def _ranks(facts: Mapping[str, Any], units: str) -> str:
+    """Curves of reads by rank of guide, from the most frequent on, with a logarithmic axis."""
+    n = facts["library"]["guides"]
+    most = 1.03 * math.log10(max([9, *(reads for rows in facts["ranks"] for _, reads in rows)]) + 1)
+    curves = {
+        each["sample"]: [((rank - 1) / max(n - 1, 1), math.log10(reads + 1) / most) for rank, reads in rows]
+        for each, rows in zip(facts["samples"], facts["ranks"], strict=True)
+    }
+    x_ticks = [(i / 4, f"{max(1, round(i * n / 4)):,}") for i in range(5)]
+    y_ticks = [(math.log10(10**i + 1) / most, f"{10**i:,}") for i in range(int(most) + 1)]
+    y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
+    labels = "rank of guide", f"{units} (log scale)"
+    return curves_figure(curves, (x_ticks, y_ticks), labels, f"{units} by rank of guide")
+
+
+def _words_cell(text: str) -> str:
+    return f'<td class="words">{escape(text)}</td>'
+
+
+# The frame, the tables and the bars of self-contained HTML pages.
+
+_STYLE = """
+body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
+  max-width: 62em; padding: 0 1em; overflow-wrap: break-word }
+h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
+table { border-collapse: collapse; font-size: 13px; margin-bottom: 1em } div { overflow-x: auto }
+caption { text-align: left; padding: 3px 10px; color: #555 }
+svg { width: 100%; max-width: 600px; height: auto }
+th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
+th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
+td.name { white-space: normal; min-width: 6.5em; position: sticky; left: 0; background: #fff }
+td.bar { width: 220px; min-width: 7em; text-align: left; font-size: 0 } td.bar i { height: 14px }
+.bars { width: 100%; max-width: 56em } .bars td.bar { width: 60% }
+.bars td.name { min-width: min(16em, 30vw) } .bars td:last-child { text-align: left }
+i { display: inline-block; background: #4477aa }
+.key { margin-right: 1.5em; white-space: nowrap; font-size: 13px }
+.key i { width: 12px; height: 12px }
+th.words, td.words { text-align: left } td.words { white-space: normal; overflow-wrap: anywhere }
+"""
+_MATRIX_ROWS = 16  # rows of a matrix with numbers
+_ALIGNED = '<td class="(words|letters|name)">'
+
+
+def html_page(title: str, parts: list[str]) -> bytes:
+    """Make a page of ``parts``, HTML; all but headings and paragraphs are wrapped in a div."""
+    lines = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
+        *(part if part.startswith("<h") or part.startswith("<p") else f"<div>{part}</div>" for part in parts),
+        "</body>\n</html>\n",
+    ]
+    return "\n".join(lines).encode()
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; rows of cells in HTML; heads of words are aligned with them."""
+    rows = list(rows)
+    classes = [' class="words"' if re.match(_ALIGNED, cell) else "" for cell in rows[0]] if rows else []
+    heads = [f"<th{kind}>{cell}</th>" for cell, kind in zip_longest(head, classes, fillvalue="")]
+    lines = ["<table>", f"<tr>{''.join(heads)}</tr>"]
+    lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
+    return "\n".join([*lines, "</table>"])
+
+
+def cells(*words: object, kind: str = "") -> list[str]:
+    """Cells of a table row; ``kind``: attributes of all cells but the first."""
+    first, *rest = map(_shown, words)
+    return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
+
+
+def breakable(name: str) -> str:
+    """Return a name as HTML that a narrow window breaks only after punctuation."""
+    return "<wbr>".join(map(escape, filter(None, re.findall(r"[^\W_]*[\W_]*", name))))
+
+
+def name_cell(name: str) -> str:
+    """A cell with a name, which stays in view if its table is wider than the window."""
+    return f'<td class="name">{breakable(name)}</td>'
+
+
+def bars(
+    rows: Mapping[str, tuple[Sequence[float], str]], colours: Sequence[str] = ("",),
+    kinds: Sequence[str] = (), caption: str = "",
+) -> str:  # fmt: skip
+    """Bars {name: (parts of the full width, from 0 to 1, words)}, with a legend of the ``kinds`` of parts."""
+    fills = [f"background: {colour}" if colour else "" for colour in colours]
+    keys = [
+        f'<span class="key"><i style="{fill}"></i> {escape(kind)}</span>'
+        for kind, fill in zip(kinds, fills, strict=False)
+    ]
+    lines = [*keys, '<table class="bars">', f"<caption>{escape(caption)}</caption>" if caption else ""]
+    for name, (parts, words) in rows.items():
+        bar = "".join(
+            f'<i style="width: {100 * x:.2f}%; {fill}"></i>' for x, fill in zip(parts, fills, strict=True)
+        )
+        lines.append(f'<tr>{name_cell(name)}<td class="bar">{bar}</td><td>{escape(words)}</td></tr>')
+    return "\n".join([*filter(None, lines), "</table>"])
+
+
+def amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
+    """Bars {name: (number, words)}, scaled to the largest."""
+    most = max((number for number, _ in rows.values()), default=0) or 1
+    return bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
+
+
+def shares(rows: Mapping[str, int]) -> str:
+    """Bars {name: number}, each with its number and percentage of the sum."""
+    n = sum(rows.values())
+    return amounts({name: (own, f"{own:,} ({100 * own / n:.1f} %)") for name, own in rows.items()})
+
+
+def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
+    """A square matrix of numbers from -1 to 1; cells near 1 are darker, and have numbers if they are few."""
+    rows = []
+    for i, name in enumerate(names):
+        row = [name_cell(f"{i + 1}: {name}")]
+        for number in map(float, numbers[i]):
+            share = max(0.0, number)
+            red, green, blue = (round(255 - share**3 * (255 - low)) for low in (0x33, 0x66, 0xAA))
+            style = f"background: rgb({red},{green},{blue}); color: {'#fff' if share > 0.88 else '#222'}"
+            row.append(f'<td style="{style}">{f"{number:.2f}" if len(names) <= _MATRIX_ROWS else ""}</td>')
+        rows.append(row)
+    return table(["", *map(str, range(1, len(names) + 1))], rows)
+
+
+def _shown(value: object) -> str:
+    """Return a number or text as HTML."""
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
+
+
+# Figures as SVG: curves and histograms, narrow enough to be read on a telephone.
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
+_LEFT, _WIDE, _RIGHT, _TOP, _BOTTOM, _ROW = 84, 340, 28, 16, 268, 20  # units of the drawing, about pixels
+_LONGEST = 52  # characters of a name that are shown
+_LABELS = 6  # at most, of the columns of a histogram
+
+Points = Iterable[tuple[float, float]]
+Ticks = Iterable[tuple[float, str]]
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
+    """Return a text element."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
+
+
+def _figure(
+    parts: list[str], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str, n_rows: int = 0
+) -> str:
+    """``parts`` between labelled axes; ``ticks``: [(x from 0 to 1, words)], [(y from 0 to 1, words)].
+
+    ``n_rows``: lines of text below.
+    """
+    width, height = _LEFT + _WIDE + _RIGHT, _BOTTOM + 48 + _ROW * n_rows
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        'font-family="sans-serif" font-size="12">',
+        f"<title>{escape(title)}</title>",
+    ]
+    lines += [text(_LEFT + x * _WIDE, _BOTTOM + 16, words, "middle") for x, words in ticks[0]]
+    for y, words in ticks[1]:
+        lines.append(f'<path d="M{_LEFT} {_y(y):.1f}h{_WIDE}" stroke="#e5e5e5"/>')
+        lines.append(text(_LEFT - 6, _y(y) + 4, words, "end"))
+    lines += [*parts, f'<path d="M{_LEFT} {_TOP}V{_BOTTOM}H{_LEFT + _WIDE}" fill="none" stroke="#333"/>']
+    lines.append(text(_LEFT + _WIDE / 2, _BOTTOM + 36, labels[0], "middle"))
+    middle = (_BOTTOM + _TOP) / 2
+    lines.append(text(14, middle, labels[1], "middle", f' transform="rotate(-90 14 {middle})"'))
+    return "\n".join([*lines, "</svg>"])
+
+
+def _y(share: float) -> float:
+    return _BOTTOM - share * (_BOTTOM - _TOP)
+
+
+def curves_figure(
+    curves: Mapping[str, Points], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str
+) -> str:
+    """Curves {name: points (x, y) from 0 to 1}, their names below; ``ticks``, ``labels``: of the axes."""
+    parts = []
+    for i, (name, points) in enumerate(curves.items()):
+        colour, dash = COLOURS[i % len(COLOURS)], ("", "6 3", "2 2")[i // len(COLOURS) % 3]
+        style = f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}" fill="none"'
+        path = " ".join(f"{_LEFT + x * _WIDE:.1f},{_y(y):.1f}" for x, y in points)
+        at = _BOTTOM + 58 + _ROW * i
+        parts += [f'<polyline points="{path}" {style}/>', f'<path d="M16 {at - 4}h24" {style}/>']
+        parts.append(text(48, at, name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"))
+    return _figure(parts, ticks, labels, title, len(curves))
+
+
+def _step(most: int) -> int:
+    """Return the step between ticks: 1, 2 or 5 times a power of ten, at most five of them up to ``most``."""
+    ten = 10 ** (len(str(most)) - 1)
+    return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
+
+
+def histogram_figure(
+    columns: Sequence[int], scale: tuple[int, int], labels: tuple[str, str], title: str
+) -> str:
+    """Return a histogram; ``scale``: (start of the first column, width of each); ``labels``: of the axes."""
+    most, wide = max(columns) or 1, _WIDE / len(columns)
+    broad = min(wide - 1, 40)
+    parts = [
+        f'<rect x="{_LEFT + i * wide:.1f}" y="{_y(n / most):.1f}" width="{max(1.0, broad):.1f}" '
+        f'height="{_BOTTOM - _y(n / most):.1f}" fill="{COLOURS[0]}"/>'
+        for i, n in enumerate(columns)
+    ]
+    x_ticks = [
+        ((i * wide + broad / 2) / _WIDE, f"{scale[0] + i * scale[1]:,}")
+        for i in range(0, len(columns), -(-len(columns) // _LABELS))
+    ]
+    y_ticks = [(n / most, f"{n:,}") for n in range(0, most + 1, _step(most))]
+    return _figure(parts, (x_ticks, y_ticks), labels, title)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiler.functions import by_type, compiled, inlined
 from ..errors import UnsupportedError
-from ..index.arrays import part_span
+from ..index.disk import part_span
 from ..index.reference import Blocks, blocks_by_group, groups_of, place_of
 from ..machines.jobs import Pool, cuts, runs
 from .hits import text_position

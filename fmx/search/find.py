@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of, shown
-from ..index.arrays import part_span
+from ..index.disk import part_span
 from ..input import reads
 from ..input.reads import ReadBatch
 from ..machines.jobs import runs
@@ -151,7 +151,7 @@ class ReadFinder:
         if short.size:
             r, start = short[0], batch.name_start[short[0]]
             name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
-            from ..index.layouts import too_short  # only for errors
+            from ..index.sparse import too_short  # only for errors
 
             remedy = (
                 f"'fmx search --min-length {least}' leaves shorter reads unmapped; " if noun == "read" else ""

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
-from ..index.arrays import part_span
 from ..index.contracts import position_of, prefetch_position
+from ..index.disk import part_span
 from ..index.positions import FullSA, SampledSA
 from ..index.reference import Blocks, find_block, text_key
 from ..input import sets

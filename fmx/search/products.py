@@ -13,15 +13,15 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..index.arrays import part_span
+from ..index.disk import part_span
 from ..index.reference import PackedLetters, place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..machines.pipeline import run_ordered
 from ..machines.progress import RunCounts
-from ..report.facts import JobOutput
-from ..system.files import PLACE
+from ..report import JobOutput
+from ..system import PLACE
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -15,10 +15,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
-from ..index.layouts import bucket_bits
 from ..index.reference import text_key
-from ..index.sparse.minimizers import ROOM, smallest_kmers
-from ..index.sparse.table import bucket_of, canonical, position_in
+from ..index.sparse import ROOM, bucket_bits, bucket_of, canonical, position_in, smallest_kmers
 from .hits import Locator, all_keys, first_key
 from .queries.sparse import (
     FEW,

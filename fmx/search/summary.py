@@ -307,7 +307,7 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
 def search_facts(
     summary: "PairSummary | Summary", tally: "Tally | None", screen: "Screen | None", by_group: bool = False
 ) -> dict:
-    """Return facts (report/facts.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
+    """Return facts (report/__init__.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
     if isinstance(summary, Summary):
         found["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)

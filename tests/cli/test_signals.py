@@ -88,7 +88,7 @@ def test_an_interrupt_at_any_time(n_signals, n_runs, home):
 
 PREPARE = """
 import ctypes, os, signal, sys, time
-from fmx.system import process
+from fmx import system
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)
 """
@@ -122,13 +122,13 @@ def work():
     [(IN_A_CALLBACK, 130), (AS_ANOTHER_ERROR, 130), (AS_SIGNALS_ARE_CAUGHT, 130)],
 )
 def test_an_interrupt_is_not_lost_in_a_library(work, code):
-    program = PREPARE + work + "process.run(work)"
+    program = PREPARE + work + "system.run_with_signals(work)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=300)
     assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
 
 
 def test_what_was_printed_appears_although_the_process_ends_at_once():
-    program = "from fmx.system import process; process.run(lambda: print('last', end='') or 3)"
+    program = "from fmx import system; system.run_with_signals(lambda: print('last', end='') or 3)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=300)
     assert (done.returncode, done.stderr, done.stdout) == (3, b"", b"last")
 

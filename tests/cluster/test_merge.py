@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xxhash
 
-from fmx.codecs.readers import BGZF_END
+from fmx.codecs import BGZF_END
 from fmx.errors import OutputError
 from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
 from fmx.jobs.merge import check_additional, in_order, manifests, merge, whole
@@ -18,7 +18,7 @@ from fmx.jobs.shard import ShardRun
 from fmx.mem.matching import MemSummary
 from fmx.output import CONTAINERS, PLAIN, Container, as_fields
 from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
-from fmx.report.facts import Report
+from fmx.report import Report
 
 RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
 LARGE = b"0123456789" * 300_001  # read in three pieces

@@ -9,16 +9,14 @@ from conftest import SIMULATED
 from synthetic import Repeat, make_codes
 
 from fmx.index import layouts
-from fmx.index.building.suffix_array import suffix_array
-from fmx.index.building.suffix_array.radix import sort_suffixes
 from fmx.index.positions import sample
-from fmx.index.prefix_table import default_length, make_prefix_table
-from fmx.index.seed_table import default_length as default_seed_length
-from fmx.index.seed_table import first_rows
+from fmx.index.suffix_array import sort_by_radix, suffix_array
+from fmx.index.tables import first_rows, make_prefix_table, prefix_length
+from fmx.index.tables import seed_length as default_seed_length
 from fmx.input.dna import pack_text
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.jobs import ONE_CORE, Cores
-from fmx.system.process import available_cores
+from fmx.system import available_cores
 
 COFI_KS = (3,) if SIMULATED else (2, 3, 5, 11)
 EVERY = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
@@ -65,7 +63,7 @@ def arrays_of(backend, codes, sa, names) -> dict:
     n, ends = codes.size, np.flatnonzero(backend.to_host(codes) == 0)
     found = {
         "text": pack_text(codes, backend),
-        "prefix table": make_prefix_table(backend, codes, sa, default_length(n)).pairs,
+        "prefix table": make_prefix_table(backend, codes, sa, prefix_length(n)).pairs,
         "seed table": first_rows(backend, codes, sa, default_seed_length(n)),
     }
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -85,7 +83,7 @@ def test_every_array_is_the_one_of_the_cpu(name, passes, device):
     names = EVERY if name in RANDOM and passes == 1 else FEW
     memory = gpu.memory if passes == 1 else STANDING * codes.size + SORTED * codes.size // passes
     expected_sa, there = suffix_array(codes), gpu.take(codes)
-    sa, _ = sort_suffixes(gpu, there, memory)
+    sa, _ = sort_by_radix(gpu, there, memory)
     np.testing.assert_array_equal(gpu.to_host(sa), expected_sa)
     found = arrays_of(gpu, there, sa, names)
     for array, values in arrays_of(cores, codes, expected_sa, names).items():

@@ -12,7 +12,7 @@ from texts import random_letters
 
 from fmx.codecs import bgzf, deflate_gpu
 from fmx.codecs.bgzf import BGZF_END
-from fmx.codecs.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
+from fmx.codecs.inflate import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import KernelReport
 from fmx.machines.gpu_session import GpuSession

@@ -14,8 +14,8 @@ import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
 
+from fmx import codecs as readers
 from fmx import workflow
-from fmx.codecs import readers
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.reference import Groups
@@ -25,7 +25,7 @@ from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.progress import Clock, Progress
 from fmx.output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
-from fmx.report.facts import Report
+from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import SelectionPolicy
 from fmx.search.mapper import Mapper

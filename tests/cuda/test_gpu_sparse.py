@@ -17,12 +17,12 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
-from fmx.index.building.build import build_into
-from fmx.index.disk.writer import MemoryIndex
+from fmx.index.build import build_into
 from fmx.index.fm_index import take
-from fmx.index.layouts import SparseName
 from fmx.index.plan import IndexOptions
-from fmx.index.sparse.building_gpu import check_memory
+from fmx.index.sparse import SparseName
+from fmx.index.sparse_gpu import check_memory
+from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

@@ -11,7 +11,7 @@ import pytest
 
 from fmx.guides.stats import gini, letters_of, skew
 from fmx.guides.table import keys_of
-from fmx.report.samples import above_chance
+from fmx.report.page import above_chance
 
 LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
 READS = {"ACGTACGT": 5, "ACGTACGC": 2, "GGGGTTTA": 3, "TTTTAAAA": 4, "TTTTACAA": 2, "NNNNNNNN": 1, "ACG": 1}

@@ -6,8 +6,8 @@ from kept import compiled
 from texts import TEXTS
 
 from fmx.index import layouts
-from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import address, extend, occ, preceding, share, units
+from fmx.index.suffix_array import suffix_array
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from fmx.compiler.functions import inlined
 from fmx.compiler.primitives import prefetch
-from fmx.index.bits import write_counters
-from fmx.index.building.bwt import NONE
+from fmx.index.bwt import NONE
 from fmx.index.contracts import address, fill, preceding, prefetch_extend, share, units
-from fmx.index.layouts.entries import family_of_entries
+from fmx.index.layouts.entries import family_of_entries, write_counters
 
 D = 32
 

@@ -10,8 +10,7 @@ from texts import random_letters
 
 from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled
-from fmx.index import layouts
-from fmx.index.disk import verify
+from fmx.index import consistency, layouts
 
 NAME = "plain-k1-d32"
 CONTIGS = [
@@ -71,5 +70,5 @@ def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
     for name, n_columns in ((NAME, 4), (layouts.DEFAULT, 16)):
         layout, counts = cases.load(index, name).layout, np.zeros((2, n_columns), np.int64)
         kept.clear()
-        assert Compiled(verify._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
+        assert Compiled(consistency._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
         assert len(kept) == (name != NAME)

@@ -10,7 +10,9 @@ from test_reference import codes
 from texts import TEXTS
 
 from fmx.index import fasta
-from fmx.index.building.suffix_array import buckets, in_bucket, make_suffix_array, suffix_array
+from fmx.index import suffix_array as buckets
+from fmx.index import suffix_array as in_bucket
+from fmx.index.suffix_array import make_suffix_array, suffix_array
 from fmx.machines.jobs import Cores
 
 MANY = 8  # threads by which any share of the rows may be tied

@@ -8,12 +8,12 @@ from texts import random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import MAX_ROWS, MAX_UNITS, OFFSET_BITS, ROW, SYMBOL_BITS, address, lookup, units
-from fmx.index.prefix_table import MIN_LENGTH, PrefixTable
+from fmx.index.suffix_array import suffix_array
+from fmx.index.tables import MIN_PREFIX, PrefixTable
 from fmx.search.queries.exact import Exact
 
-PREFIX = PrefixTable(None, MIN_LENGTH)
+PREFIX = PrefixTable(None, MIN_PREFIX)
 
 
 class Forgetful(NamedTuple):
@@ -30,9 +30,9 @@ def example(name):
 
 
 def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
-    assert Exact(PREFIX, Forgetful(None, MIN_LENGTH + 1)).layout.k == MIN_LENGTH + 1
-    with pytest.raises(UnsupportedError, match=f"Forgetful steps over {MIN_LENGTH + 2} symbols .*lookup"):
-        Exact(PREFIX, Forgetful(None, MIN_LENGTH + 2))
+    assert Exact(PREFIX, Forgetful(None, MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
+    with pytest.raises(UnsupportedError, match=f"Forgetful steps over {MIN_PREFIX + 2} symbols .*lookup"):
+        Exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
 
 
 def test_a_lookup_that_is_not_there_has_no_answer():

@@ -10,9 +10,8 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import UnsupportedError
-from fmx.index import fasta, fm_index
+from fmx.index import disk, fasta, fm_index
 from fmx.index import reference as contigs
-from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
 
 ONE, TWO = numbered([random_letters(90, 1), "ACGNNTT"]), [("x", "GATTACA"), ("c9", random_letters(40, 2))]
@@ -72,7 +71,7 @@ def test_groups_of_a_table_may_come_later(home, command):
     assert "later.fmx: added 2 groups" in result.err
     assert groups_of("later.fmx") == expected
     assert arrays(home / "now.fmx") == arrays(home / "later.fmx")
-    assert store.read_meta("later.fmx")["format"] == 2
+    assert disk.read_meta("later.fmx")["format"] == 2
     result = command("index", "--add", "later.fmx", "--groups", "groups.tsv")
     assert "later.fmx already has groups: build it again with --groups groups.tsv" in result.err
 

@@ -12,7 +12,7 @@ from hostile import edit, put, say
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.index import arrays
+from fmx.index import disk
 
 CONTIGS = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
 READS = cases.fastq([(f"r{i}", CONTIGS[0][1][7 * i : 7 * i + 40]) for i in range(50)])
@@ -292,7 +292,7 @@ def test_the_indexes_are_good(copies, run):
         for way in [*ways(path), ("inspect", "--verify", path)]:
             done = run(*way)
             assert (done.returncode, done.stderr) == (0, ""), way
-    assert arrays.part_sizes(json.loads((copies / "joined.fmx" / "meta.json").read_text())) == [701, N - 701]
+    assert disk.part_sizes(json.loads((copies / "joined.fmx" / "meta.json").read_text())) == [701, N - 701]
 
 
 def test_json_that_is_nested_too_deeply(copies, run):

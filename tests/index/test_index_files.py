@@ -15,13 +15,11 @@ import numpy as np
 import pytest
 from texts import numbered, random_letters
 
-from fmx import workflow
+from fmx import system, workflow
 from fmx.cli import main
 from fmx.errors import IndexFileError, OutputError
-from fmx.index import fm_index
-from fmx.index.disk import store
-from fmx.index.disk import writer as index_writer
-from fmx.system import files
+from fmx.index import disk, fm_index
+from fmx.index import writer as index_writer
 
 ONE = cases.fasta(numbered([random_letters(500, "one")]))
 TWO = cases.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
@@ -45,15 +43,15 @@ def n_text(path="ref.fmx"):
 @pytest.mark.parametrize("read", [n_text, lambda: fm_index.load("ref.fmx").reference.n_text])
 @pytest.mark.parametrize("step", ["read_any_meta", "read_array"])
 def test_an_index_replaced_as_it_is_opened_is_opened_as_it_is_then(read, step, home, monkeypatch):
-    seldom = getattr(store, step)
+    seldom = getattr(disk, step)
 
     def replaced_meanwhile(*arguments):
         found = seldom(*arguments)
-        monkeypatch.setattr(store, step, seldom)
+        monkeypatch.setattr(disk, step, seldom)
         workflow.build_index("two.fa", "ref.fmx")
         return found
 
-    monkeypatch.setattr(store, step, replaced_meanwhile)
+    monkeypatch.setattr(disk, step, replaced_meanwhile)
     assert read() == len("ACGTNNACC") + 600 + 1
 
 
@@ -157,9 +155,9 @@ def work(step, how, way, job):
             return function(*arguments, **named)
         return stopping
     if way == "aside":
-        files.exchange = lambda *names: False
-    for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "exchange"),
-                         (files.shutil, "rmtree")]:
+        system.exchange = lambda *names: False
+    for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (system, "exchange"),
+                         (system.shutil, "rmtree")]:
         setattr(module, name, counted(getattr(module, name)))
     pathlib.Path.replace = lambda self, other: os.replace(self, other)
     if job == "build":
@@ -202,14 +200,14 @@ def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, ends_at
         is_done = ends_at(step, how, way, "build")
         if way == "aside" and not (home / "ref.fmx").exists():
             assert how == "kill"
-            files.sweep(home / "ref.fmx")  # what the next build begins with
+            system.sweep(home / "ref.fmx")  # what the next build begins with
         states.append(n_text())
         if is_done:
             break
     assert step > 5
     assert set(states) == {501, 610}
     assert states == sorted(states)
-    files.sweep(home / "ref.fmx")
+    system.sweep(home / "ref.fmx")
     assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
 
 
@@ -344,14 +342,14 @@ def test_a_reference_without_a_name(home, command):
 
 def test_too_many_open_files_are_told_as_such(home):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    meta, taken = store.read_meta("ref.fmx"), []
+    meta, taken = disk.read_meta("ref.fmx"), []
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
         with contextlib.suppress(OSError):
             while True:
                 taken.append(os.open("/dev/null", os.O_RDONLY))
-        for ask in (lambda: store.read_meta("ref.fmx"), lambda: fm_index.load("ref.fmx"),
-                    lambda: store.read_array("ref.fmx", meta, "sa_positions")):  # fmt: skip
+        for ask in (lambda: disk.read_meta("ref.fmx"), lambda: fm_index.load("ref.fmx"),
+                    lambda: disk.read_array("ref.fmx", meta, "sa_positions")):  # fmt: skip
             with pytest.raises(IndexFileError, match="Too many open files") as caught:
                 ask()
             assert "build the index again" not in str(caught.value)
@@ -389,7 +387,7 @@ def test_lack_of_address_space_is_told_as_such(home, monkeypatch):
     def mapped(*_, **__):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(store.np, "memmap", mapped)
+    monkeypatch.setattr(disk.np, "memmap", mapped)
     with pytest.raises(IndexFileError, match="cannot read: Cannot allocate memory"):
         fm_index.load("ref.fmx")
 
@@ -408,7 +406,7 @@ def test_tables_are_bounded_by_the_text(text, folder, command):
 
 
 def test_the_bound_grows_with_the_text():
-    from fmx.index.seed_table import longest_strings
+    from fmx.index.tables import longest_strings
 
     assert [longest_strings(n) for n in (2, 4**9 - 1, 4**10 - 1, 4**10, 3 * 10**7, 2**32 - 2)] == [
         10, 10, 10, 11, 13, 16,
@@ -449,4 +447,4 @@ def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tm
         assert file.read_bytes() == (tmp_path / "x.npy").read_bytes()
     entry, flat = opened.arrays["part0/x"], array.reshape(-1)
     assert (entry["dtype"], entry["shape"], entry["bytes"]) == ("uint16", list(shape), array.nbytes)
-    assert entry["checksums"] == [store.checksum(flat[i : i + 10]) for i in range(0, max(flat.size, 1), 10)]
+    assert entry["checksums"] == [disk.checksum(flat[i : i + 10]) for i in range(0, max(flat.size, 1), 10)]

@@ -21,10 +21,10 @@ from texts import TEXTS
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import lookup, neighbour, position_of
 from fmx.index.positions import sample
-from fmx.index.prefix_table import build_prefix_table
+from fmx.index.suffix_array import suffix_array
+from fmx.index.tables import build_prefix_table
 from fmx.machines.jobs import Cores
 from fmx.search.engines import cpu
 from fmx.search.queries.exact import Exact

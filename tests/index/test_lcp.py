@@ -14,10 +14,10 @@ from texts import TEXTS, numbered
 from fmx import workflow
 from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index.arrays import part_span
-from fmx.index.building.bwt import invert, lcp_at, lcp_below
-from fmx.index.building.suffix_array import LCP, build_lcp, suffix_array
+from fmx.index.bwt import invert, lcp_at, lcp_below
+from fmx.index.disk import part_span
 from fmx.index.fm_index import load, load_lcp
+from fmx.index.suffix_array import LCP, build_lcp, suffix_array
 from fmx.machines.jobs import Cores
 
 LONG = numbered(["ACGTTGCA" * 60, "ACGTTGCA" * 60 + "C", "A" * 700 + "N" + "A" * 255, "A" * 256])

@@ -15,8 +15,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 import fmx
 from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index import arrays, fm_index, plan
-from fmx.index.disk import store
+from fmx.index import disk, fm_index, plan
 from fmx.index.fasta import read_fasta
 from fmx.index.reference import cut, part_of
 from fmx.output.search_output import RecordOutput, SearchOutput
@@ -69,7 +68,7 @@ def outputs(path, reads, command, folder, *options) -> dict:
 def test_awkward_references_in_parts(name, folder, command):
     contigs = TEXTS[name]
     one, several = build_both(folder, contigs, LAYOUTS[0], 1, part_size_of(contigs))
-    assert len(arrays.part_sizes(store.read_meta(several))) > 1
+    assert len(disk.part_sizes(disk.read_meta(several))) > 1
     (folder / "reads.fa").write_bytes(
         b"".join(b">r%d\n%s\n" % (i, read.encode()) for i, read in enumerate(reads_of(contigs)))
     )
@@ -83,7 +82,7 @@ def test_awkward_references_in_parts(name, folder, command):
 def test_every_way_to_search_parts(layout, sa_rate, folder, command):
     built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
     one, several = build_both(folder, REPEATS, built, sa_rate, 600)
-    assert len(arrays.part_sizes(store.read_meta(several))) == 4
+    assert len(disk.part_sizes(disk.read_meta(several))) == 4
     (folder / "reads.fq").write_bytes(cases.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
@@ -200,7 +199,7 @@ def test_a_plan_for_parts_is_what_they_take(folder):
             "r.fmx",
             workflow.IndexOptions(["auto"], max_memory=max_memory, part_size=30_001),
         )
-        meta = store.read_meta("r.fmx")
+        meta = disk.read_meta("r.fmx")
         assert [meta["sparse"] if chosen.method == "sparse" else meta["layouts"][0]] == [chosen.layout]
         assert meta["parts"] == [30_001, 20_001]
         way, _ = plan.choose_way(meta, max_memory)

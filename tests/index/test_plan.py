@@ -8,8 +8,7 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.errors import UnsupportedError
-from fmx.index import fm_index, plan
-from fmx.index.disk import store
+from fmx.index import disk, fm_index, plan
 from fmx.machines.progress import Progress
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
@@ -48,7 +47,7 @@ def holds(chosen, meta):
 def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, method, tmp_path):
     chosen = plan.plan_index([50_002], max_memory)
     path = cases.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
-    meta = store.read_meta(path)
+    meta = disk.read_meta(path)
     assert chosen.method == method
     assert holds(chosen, meta)
     way, _ = plan.choose_way(meta, max_memory)
@@ -89,7 +88,7 @@ def test_a_large_reference_is_indexed_and_searched_without_options(folder, comma
         "fmx: chose --layout sparse-k21-w16, because the reference has more than 1,000 bases"
     )
     assert line.endswith("no IUPAC codes or primer pairs; for these, use --layout bvsfm-k2-d96")
-    assert store.read_meta("r.fmx")["layouts"] == []
+    assert disk.read_meta("r.fmx")["layouts"] == []
     assert b"q\t%s\t100\t150\t+" % CONTIGS[0][0].encode() in command("locate", "-x", "r.fmx", "q.fa").out
     assert b"\tNH:i:1\t" in command("search", "-x", "r.fmx", "q.fa", "--mismatches", "1").out
     for arguments, remedy in (

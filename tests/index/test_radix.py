@@ -9,9 +9,8 @@ from test_reference import codes
 from texts import TEXTS
 
 from fmx.errors import DeviceError
-from fmx.index import fasta, layouts, positions, prefix_table
-from fmx.index.building.suffix_array import suffix_array
-from fmx.index.building.suffix_array.radix import sort_suffixes
+from fmx.index import fasta, layouts, positions, tables
+from fmx.index.suffix_array import sort_by_radix, suffix_array
 from fmx.input import dna
 from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
@@ -36,7 +35,7 @@ def memory_for(n, passes):
 
 def check(text, passes=1) -> int:
     """Compare with divsufsort; the number of rounds."""
-    sa, n_rounds = sort_suffixes(MACHINE, text, memory_for(text.size, passes))
+    sa, n_rounds = sort_by_radix(MACHINE, text, memory_for(text.size, passes))
     np.testing.assert_array_equal(sa, suffix_array(text))
     assert sa.dtype == np.uint32
     return n_rounds
@@ -97,9 +96,9 @@ def test_the_suffix_array_of_genomes(name, data):
 def test_too_little_memory_is_an_error_that_says_so():
     text = np.ones(5000, np.uint8)
     with pytest.raises(DeviceError, match=r"5000 symbols needs .* raise --gpu-memory"):
-        sort_suffixes(MACHINE, text, 17 * 5000)
+        sort_by_radix(MACHINE, text, 17 * 5000)
     with pytest.raises(DeviceError, match=r"suffixes begin alike, but .* raise --gpu-memory"):
-        sort_suffixes(MACHINE, text, memory_for(5000, 2))
+        sort_by_radix(MACHINE, text, memory_for(5000, 2))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -109,10 +108,8 @@ def test_tables_found_by_search_are_those_counted(name):
     _, text = fasta.read_fasta(cases.fasta(TEXTS[name]))
     sa = suffix_array(text)
     for q in (4, 5):
-        counted = prefix_table.build_prefix_table(text, q)
-        np.testing.assert_array_equal(
-            prefix_table.make_prefix_table(MACHINE, text, sa, q).pairs, counted.pairs
-        )
+        counted = tables.build_prefix_table(text, q)
+        np.testing.assert_array_equal(tables.make_prefix_table(MACHINE, text, sa, q).pairs, counted.pairs)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -10,10 +10,9 @@ import pytest
 from texts import TEXTS
 
 from fmx.errors import UnsupportedError
-from fmx.index import fasta, prefix_table, reference, seed_table
-from fmx.index.building import bwt
-from fmx.index.building.suffix_array import suffix_array
+from fmx.index import bwt, fasta, reference, tables
 from fmx.index.positions import sample
+from fmx.index.suffix_array import suffix_array
 from fmx.input import dna
 from fmx.machines.jobs import Cores
 from fmx.search.mapping import Pairing
@@ -68,7 +67,7 @@ def test_tables_hold_the_rows_of_every_string(name):
     text = naive.text_of(TEXTS[name])
     suffixes = sorted(text[i:] for i in range(len(text)))
     for q in (4, 5):
-        table = prefix_table.build_prefix_table(codes(text), q)
+        table = tables.build_prefix_table(codes(text), q)
         pair = 0
         for length in range(q + 1):
             for letters in naive.kmers(length):
@@ -81,7 +80,7 @@ def test_tables_hold_the_rows_of_every_string(name):
     wanted = [naive_first(suffixes, letters) for letters in naive.kmers(4)] + [len(text)]
     for n_threads in (1, 2, 5):
         sa = suffix_array(codes(text))
-        assert seed_table.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
+        assert tables.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
 
 
 def naive_first(suffixes, letters) -> int:
@@ -128,8 +127,8 @@ def test_tables_do_not_depend_on_threads(p_separator):
     for s in (1, 2, 4, 6):
         wanted = [naive_first(suffixes, letters) for letters in naive.kmers(s)] + [text.size]
         for n_threads in (1, 3):
-            assert seed_table.first_rows(Cores(n_threads), text, sa, s).tolist() == wanted
-    one, three = (prefix_table.build_prefix_table(text, 4, n_threads).pairs for n_threads in (1, 3))
+            assert tables.first_rows(Cores(n_threads), text, sa, s).tolist() == wanted
+    one, three = (tables.build_prefix_table(text, 4, n_threads).pairs for n_threads in (1, 3))
     assert one.tolist() == three.tolist()
 
 

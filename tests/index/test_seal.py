@@ -11,12 +11,10 @@ import cases
 import pytest
 from texts import random_letters
 
-from fmx import workflow
+from fmx import system, workflow
 from fmx.compiler import private
 from fmx.errors import IndexFileError
-from fmx.index import fm_index
-from fmx.index.disk import store
-from fmx.system import files
+from fmx.index import disk, fm_index
 
 ARRAY = "sa_positions.npy"
 OF_VERIFY, OF_BACKWARD = (
@@ -29,7 +27,7 @@ OF_VERIFY, OF_BACKWARD = (
 def opened(tmp_path, index_of, code_in, monkeypatch):
     """A function that opens (path, ...) and gives the names of the arrays that were checked."""
     checked: list = []
-    seldom = store.check_arrays
+    seldom = disk.check_arrays
 
     def check(path, meta, arrays, n_threads):
         checked.extend(arrays)
@@ -41,7 +39,7 @@ def opened(tmp_path, index_of, code_in, monkeypatch):
         return set(checked)
 
     now = time.time_ns
-    monkeypatch.setattr(store, "check_arrays", check)
+    monkeypatch.setattr(disk, "check_arrays", check)
     monkeypatch.setattr(time, "time_ns", lambda: now() + 60 * 10**9)  # files are old
     code_in(tmp_path / "seals")
     return opened
@@ -113,10 +111,10 @@ def test_a_replaced_file_and_a_copied_index_are_checked(sealed, opened, tmp_path
 
 
 def test_a_seal_is_of_one_meta(sealed, opened):
-    meta = json.loads((sealed / store.META).read_text())
+    meta = json.loads((sealed / disk.META).read_text())
     meta["fmx_version"] = "0.0.1"
-    meta["checksum"] = store.meta_checksum(meta)
-    (sealed / store.META).write_text(json.dumps(meta))
+    meta["checksum"] = disk.meta_checksum(meta)
+    (sealed / disk.META).write_text(json.dumps(meta))
     assert opened(sealed) >= OF_VERIFY
 
 
@@ -130,9 +128,9 @@ def test_verify_checks_whatever_the_seal_says(sealed, opened, command):
     rewrite(sealed / ARRAY, flip)
     os.utime(sealed / ARRAY, ns=(0, 0))
     with open(sealed / ARRAY) as file:
-        held = {"sa_positions": store.state_of(file.fileno())}
-    meta = store.read_meta(sealed)
-    store.keep_seal(sealed, meta, {**store.read_seal(sealed, meta), **held}, time.time_ns() + 10**9)  # a lie
+        held = {"sa_positions": disk.state_of(file.fileno())}
+    meta = disk.read_meta(sealed)
+    disk.keep_seal(sealed, meta, {**disk.read_seal(sealed, meta), **held}, time.time_ns() + 10**9)  # a lie
     (sealed.parent / "r.fa").write_text(">r\nACGT\n")
     assert opened(sealed) == set()
     for line in (["search", "-x"], ["locate", "-x"], ["mem", "-x"]):
@@ -141,7 +139,7 @@ def test_verify_checks_whatever_the_seal_says(sealed, opened, command):
 
 
 def test_a_verified_index_is_sealed(path, opened):
-    store.read_checked(path, store.read_meta(path), OF_VERIFY | OF_BACKWARD, verify=True)
+    disk.read_checked(path, disk.read_meta(path), OF_VERIFY | OF_BACKWARD, verify=True)
     assert not opened(path) & (OF_VERIFY | OF_BACKWARD)
 
 
@@ -152,14 +150,14 @@ def test_files_that_just_changed_are_not_sealed(path, opened, monkeypatch):
 
 
 def test_a_file_that_changes_while_it_is_checked_is_not_sealed(path, opened, monkeypatch):
-    check = store.check_arrays
+    check = disk.check_arrays
 
     def changing(*arguments):
         check(*arguments)
         rewrite(path / ARRAY, flip)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(store, "check_arrays", changing)
+        meanwhile.setattr(disk, "check_arrays", changing)
         opened(path)
     with pytest.raises(IndexFileError, match=f"{ARRAY}: damaged"):
         opened(path)
@@ -209,16 +207,16 @@ def test_many_may_open_and_seal_at_once(path, opened):
 
 
 def test_a_file_system_that_may_hide_changes_has_no_seals(path, opened, monkeypatch):
-    monkeypatch.setattr(store, "tells_changes", lambda file: False)
+    monkeypatch.setattr(disk, "tells_changes", lambda file: False)
     assert opened(path) == opened(path) >= OF_VERIFY
 
 
 def test_file_systems_are_told_apart(path):
     with open(path / ARRAY) as file, open("/proc/self/stat") as other:
-        assert files.tells_changes(file.fileno())
-        assert not files.tells_changes(other.fileno())
+        assert system.tells_changes(file.fileno())
+        assert not system.tells_changes(other.fileno())
         with pytest.raises(OSError, match="Bad file descriptor"):
-            files.tells_changes(-1)
+            system.tells_changes(-1)
 
 
 def test_parts_are_sealed(tmp_path, opened):

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from fmx.index.disk.store import META
-from fmx.index.disk.writer import IndexWriter, MemoryIndex
+from fmx.index.disk import META
+from fmx.index.writer import IndexWriter, MemoryIndex
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])

@@ -10,11 +10,10 @@ from texts import TEXTS, numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import UnsupportedError
-from fmx.index.disk import store
+from fmx.index import disk
 from fmx.index.fasta import read_fasta
-from fmx.index.layouts import SparseName, bucket_bits, parse_sparse
-from fmx.index.sparse.building import build_sparse
-from fmx.index.sparse.table import DEPTH, FEW, REACH
+from fmx.index.sparse import DEPTH, FEW, REACH, SparseName, bucket_bits, parse_sparse
+from fmx.index.sparse_build import build_sparse
 from fmx.input.dna import pack_text
 from fmx.machines.jobs import ONE_CORE
 
@@ -150,7 +149,7 @@ def test_parts_and_groups(tmp_path):
     (tmp_path / "groups.tsv").write_text("c0\tx\nc1\ty\nc2\ty\n")
     options = workflow.IndexOptions(["sparse-k7-w4"], part_size=420, groups=tmp_path / "groups.tsv")
     workflow.build_index(cases.fasta(contigs), tmp_path / "ref.fmx", options)
-    meta = store.read_meta(tmp_path / "ref.fmx")
+    meta = disk.read_meta(tmp_path / "ref.fmx")
     assert (meta["format"], meta["n_groups"], meta["parts"]) == (3, 2, [301, 251 + 161])
     assert {name for name in meta["arrays"] if "sparse" in name} == {
         f"part{i}/sparse-k7-w4.{field}" for i in (0, 1) for field in ("rows", "starts")
@@ -205,7 +204,7 @@ def test_what_is_advised_for_an_addition_helps(added, names, rate, tmp_path):
 
 def rows_by_jobs(contigs, k, w):
     """(the rows and starts that a GPU's jobs make of sampled positions, done by a core; the table)."""
-    from fmx.index.sparse.building_gpu import Text, rows_of
+    from fmx.index.sparse_gpu import Text, rows_of
 
     reference, text = read_fasta(cases.fasta(contigs))
     words, name = pack_text(text), SparseName(k, w)

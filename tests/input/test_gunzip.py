@@ -13,8 +13,7 @@ from hypothesis import given
 from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
-from fmx.codecs import inflate, parallel_gzip
-from fmx.codecs.readers import GzipStream
+from fmx.codecs import GzipStream, inflate, parallel_gzip
 from fmx.errors import InputError
 from fmx.input.spans import plan
 from fmx.input.streams import Source

@@ -8,9 +8,8 @@ import numpy as np
 import protocols
 import pytest
 
-from fmx.codecs import parallel_gzip
+from fmx.codecs import GzipStream, PlainRange, parallel_gzip
 from fmx.codecs.bgzf import BGZF_END, MAGIC
-from fmx.codecs.readers import GzipStream, PlainRange
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
 from fmx.input.pair_spans import Balance, PairSpan, Rest
@@ -19,7 +18,7 @@ from fmx.input.spans import Before, Span, StreamRest, blocks_of
 from fmx.input.streams import Source
 from fmx.input.wrapped import WrappedFastq
 from fmx.machines.jobs import settled
-from fmx.system.files import RegularFile
+from fmx.system import RegularFile
 
 DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))
 

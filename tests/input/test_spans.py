@@ -22,7 +22,7 @@ from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import run_ordered
 from fmx.search.mapping import MapOptions
-from fmx.system.files import RegularFile
+from fmx.system import RegularFile
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
 WHOLE = 1 << 23

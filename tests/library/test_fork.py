@@ -49,29 +49,29 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
     import threading
     from types import SimpleNamespace
 
-    from fmx.index.building.suffix_array import buckets
+    from fmx.index import suffix_array
 
     asked = []
     pytest.importorskip("pydivsufsort")
     openmp = SimpleNamespace(omp_set_num_threads=lambda n: asked.append((n, threading.current_thread())))
-    monkeypatch.setattr(buckets, "libdivsufsort", openmp)
+    monkeypatch.setattr(suffix_array, "libdivsufsort", openmp)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     text = np.array([1, 2, 1, 3], np.uint8)
     for n_threads in (3, 1024):  # OpenMP ends the process where it cannot start a thread
-        assert buckets.suffix_array(text, n_threads=n_threads).tolist() == [0, 2, 1, 3]
-    assert buckets.suffix_array(text).tolist() == [0, 2, 1, 3]
+        assert suffix_array.suffix_array(text, n_threads=n_threads).tolist() == [0, 2, 1, 3]
+    assert suffix_array.suffix_array(text).tolist() == [0, 2, 1, 3]
     assert [n for n, _ in asked] == [3, 4]
     assert threading.current_thread() not in [thread for _, thread in asked]
 
 
 def test_a_sorter_without_memory_says_so(monkeypatch):
-    from fmx.index.building.suffix_array import buckets
+    from fmx.index import suffix_array
 
     pytest.importorskip("pydivsufsort")
 
     def refuse(text, force64):
         raise Exception("libdivsufsort error", -2)
 
-    monkeypatch.setattr(buckets.pydivsufsort, "divsufsort", refuse)
+    monkeypatch.setattr(suffix_array.pydivsufsort, "divsufsort", refuse)
     with pytest.raises(MemoryError, match="suffixes"):
-        buckets.suffix_array(np.array([1, 2], np.uint8))
+        suffix_array.suffix_array(np.array([1, 2], np.uint8))

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from fmx import system as resources
 from fmx.index import plan
-from fmx.system import process as resources
 
 GB = 10**9
 NO_LIMIT_V1 = "9223372036854771712"

@@ -14,7 +14,7 @@ from texts import numbered, random_letters
 
 from fmx.compiler import object_cache
 from fmx.machines.progress import Wall
-from fmx.system.process import started
+from fmx.system import started
 
 UNIT = random_letters(3000, "wall")
 

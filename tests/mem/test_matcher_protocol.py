@@ -6,9 +6,9 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.index import fm_index
+from fmx.mem import Matcher
 from fmx.mem.matching import ALGORITHMS, JoinedMatchers, MemOptions, make_matcher
 from fmx.mem.mummergpu_gpu import GpuMummer
-from fmx.mem.strands import Matcher
 
 LETTERS = random_letters(600, "matchers")
 

@@ -18,9 +18,9 @@ from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline as machines_pipeline
-from fmx.mem import matching, pipeline, seeds
+from fmx.mem import Matches, matching, seeds, take
+from fmx.mem import matching as pipeline
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
-from fmx.mem.strands import Matches, take
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]

@@ -9,10 +9,10 @@ from mems import expect_rows, rows
 from test_mem import UNIQUE, broken, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
-from fmx.index.building.build import build_into
-from fmx.index.disk.writer import MemoryIndex
+from fmx.index.build import build_into
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
+from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

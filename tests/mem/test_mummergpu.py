@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
 
 from fmx.errors import DeviceError
-from fmx.mem import mummergpu, mummergpu_gpu
+from fmx.mem import mummergpu, mummergpu_gpu, word_ends
 from fmx.mem.mummergpu import N_SUBQUERIES, LongestMatches, make_jobs
-from fmx.mem.strands import word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
 QUERIES = st.lists(st.text("ACG", min_size=1, max_size=30), max_size=4)

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from fmx.system import files
-from fmx.system.files import DraftFile, DraftFolder
+from fmx import system
+from fmx.system import DraftFile, DraftFolder
 
 OWNER = """
 import sys, time
-from fmx.system.files import DraftFile, DraftFolder
+from fmx.system import DraftFile, DraftFolder
 with (DraftFolder if sys.argv[2] == "folder" else DraftFile)(sys.argv[1]) as draft:
     print(draft.path, flush=True)
     time.sleep(600)
@@ -86,22 +86,22 @@ def test_the_draft_of_a_killed_owner_is_swept_and_that_of_a_living_one_is_not(tm
     assert len(hidden(tmp_path)) == 1
     alive.send_signal(signal.SIGKILL)
     alive.wait()
-    files.sweep(tmp_path / "x")
+    system.sweep(tmp_path / "x")
     assert hidden(tmp_path) == []
 
 
 @KINDS
 def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(tmp_path, kind, monkeypatch):
     """As soon as it exists, and just before it is locked."""
-    swept, lock = [], files.lock
+    swept, lock = [], system.lock
 
     def late(descriptor):
         if len(swept) < 2:
             swept.extend(hidden(tmp_path))
-            files.sweep(tmp_path / "x")
+            system.sweep(tmp_path / "x")
         return lock(descriptor)
 
-    monkeypatch.setattr(files, "lock", late)
+    monkeypatch.setattr(system, "lock", late)
     with MAKERS[kind](tmp_path / "x") as draft:
         assert len(swept) == 2
         assert hidden(tmp_path) == [draft.path.name] != swept[1:]
@@ -117,10 +117,10 @@ def test_only_drafts_of_the_same_name_are_swept(tmp_path):
     os.symlink("elsewhere", tmp_path / ".x.aaaaaaaaaaaaaaaa.partial")
     os.mkfifo(tmp_path / ".x.bbbbbbbbbbbbbbbb.partial")
     before = sorted(os.listdir(tmp_path))
-    files.sweep(tmp_path / "x")
+    system.sweep(tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == before
     (tmp_path / kept[0]).write_text("")
-    files.sweep(tmp_path / "x")
+    system.sweep(tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -131,7 +131,7 @@ def test_nothing_is_swept_where_locks_do_not_exist(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    monkeypatch.setattr(system.fcntl, "flock", refuse)
     with DraftFile(tmp_path / "x") as draft:
         assert make(draft) == "new"
     assert stale.exists()
@@ -148,7 +148,7 @@ def test_any_name_has_drafts(tmp_path, kind, name):
     assert os.listdir(os.fsencode(tmp_path)) == [name]
     stale = tmp_path / os.fsdecode(draft.path.name)
     stale.write_text("")
-    files.sweep(final)
+    system.sweep(final)
     assert os.listdir(os.fsencode(tmp_path)) == [name]
 
 
@@ -172,7 +172,7 @@ def test_an_interrupt_while_a_draft_is_made_leaves_nothing(tmp_path, kind):
         events = itertools.count()
 
         def interrupt(frame, event, _):
-            here = frame.f_code.co_filename == files.__file__ and event in ("call", "c_return")
+            here = frame.f_code.co_filename == system.__file__ and event in ("call", "c_return")
             if here and next(events) == at:
                 raise KeyboardInterrupt
 
@@ -197,15 +197,15 @@ import contextlib, itertools, os, signal, sys
 from fmx.index.disk import writer
 from fmx.jobs import shard
 from fmx.output.search_output import SearchOutput
-from fmx.system import files, process
+from fmx.system import system, process
 signal.signal(signal.SIGINT, signal.default_int_handler)
 opened = {
-    "file": lambda: files.DraftFile("x"),
-    "folder": lambda: files.DraftFolder("x"),
+    "file": lambda: system.DraftFile("x"),
+    "folder": lambda: system.DraftFolder("x"),
     "index": lambda: writer.IndexWriter("x"),
     "shard": lambda: shard.ShardRun(1, 2, ".").opened(SearchOutput()),
 }[sys.argv[1]]()
-watched = [module.__file__ for module in (contextlib, files, shard, writer)]
+watched = [module.__file__ for module in (contextlib, system, shard, writer)]
 def work():
     events = itertools.count()
     def count(frame, event, _):
@@ -273,10 +273,10 @@ def test_an_old_folder_set_aside_by_a_dead_owner_goes_back(tmp_path):
     aside = tmp_path / ".x.0123456789abcdef.replaced"
     aside.mkdir()
     (aside / "a").write_text("old")
-    files.sweep(tmp_path / "x")
+    system.sweep(tmp_path / "x")
     assert (tmp_path / "x" / "a").read_text() == "old"
     aside.mkdir()
-    files.sweep(tmp_path / "x")
+    system.sweep(tmp_path / "x")
     assert os.listdir(tmp_path) == ["x"]
 
 
@@ -284,8 +284,8 @@ def test_names_are_exchanged_at_once(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).write_text("")
-    if not files.exchange(tmp_path / "one", tmp_path / "other"):
+    if not system.exchange(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange names")
     assert os.listdir(tmp_path / "one") == ["other"]
     with pytest.raises(FileNotFoundError):
-        files.exchange(tmp_path / "one", tmp_path / "none")
+        system.exchange(tmp_path / "one", tmp_path / "none")

@@ -12,8 +12,8 @@ import cases
 import pytest
 from runs import MAIN, feed_until, started, wait_until
 
+from fmx import system
 from fmx.input import streams
-from fmx.system import files
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
@@ -223,7 +223,7 @@ def test_no_output_appears_before_all_are_complete(last, indexed, command, monke
             raise OSError(errno.ENOSPC, "No space left on device")
 
     before = contents(indexed)
-    monkeypatch.setattr(files.DraftFile, "complete", fail)
+    monkeypatch.setattr(system.DraftFile, "complete", fail)
     others = ["--counts", "c.tsv", "--al", "al.fq", "--un", "un.gz", "--report", "r.json"]
     result = command("search", "-q", "q.fq", "-o", "out.sam", *others)
     assert (result.code, result.err) == (1, f"fmx: error: {last}: cannot write: No space left on device\n")

@@ -9,7 +9,7 @@ import pytest
 from output_of import without_program
 from runs import MAIN
 
-from fmx.system import files
+from fmx import system
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
@@ -125,7 +125,7 @@ def test_a_checkpoint_is_a_regular_file(indexed, command):
 
 def test_a_checkpoint_serves_one_run_at_a_time(indexed, command):
     with open("kept", "wb") as held:
-        files.lock(held.fileno())
+        system.lock(held.fileno())
         result = command("pairwise", "-q", "q.fa", "-o", "out", "--checkpoint", "kept")
     assert (result.code, sorted(contents(indexed))) == (1, ["g.csv", "kept", "p.txt", "q.fa", "q.fq"])
     assert "kept: in use by another run" in result.err

@@ -18,9 +18,8 @@ from texts import numbered, random_letters
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs import IndexChoice
 from fmx.jobs.mem import MemJob
-from fmx.mem.matching import MemOptions
-from fmx.mem.pipeline import MemOutput
-from fmx.report.facts import Report
+from fmx.mem.matching import MemOptions, MemOutput
+from fmx.report import Report
 from fmx.report.page import html
 
 UNIT = random_letters(300, "report")

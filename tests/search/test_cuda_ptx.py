@@ -14,10 +14,9 @@ from ptx import check_lean, code_of, instructions, versions
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.contracts import on_device, units
-from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
-from fmx.index.seed_table import SeedTable
-from fmx.index.sparse.table import SparseTable
+from fmx.index.sparse import SparseTable
+from fmx.index.tables import PrefixTable, SeedTable
 from fmx.input.reads import Patterns
 from fmx.search.engines import CUDA, cuda
 from fmx.search.hits import Intervals

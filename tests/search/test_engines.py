@@ -12,7 +12,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.prefix_table import MIN_LENGTH
+from fmx.index.tables import MIN_PREFIX
 from fmx.input import reads
 from fmx.search.engines import cpu
 from fmx.search.find import make_query
@@ -90,11 +90,11 @@ class Steps(NamedTuple):
 
 
 def test_a_layout_of_long_steps_must_look_up_strings():
-    assert Exact(None, Steps(MIN_LENGTH + 1)).layout.k == MIN_LENGTH + 1
+    assert Exact(None, Steps(MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
     with pytest.raises(
         UnsupportedError, match=r"^Steps steps over 6 symbols and cannot find shorter strings"
     ):
-        Exact(None, Steps(MIN_LENGTH + 2))
+        Exact(None, Steps(MIN_PREFIX + 2))
 
 
 def test_every_query_engine_and_layout_is_reached(index_of):

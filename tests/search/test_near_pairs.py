@@ -14,10 +14,10 @@ from search.test_pairs import questions, records
 from several import part_size_of
 from texts import numbered, random_letters
 
-from fmx.index.building.build import build_into
-from fmx.index.disk.writer import MemoryIndex
+from fmx.index.build import build_into
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
+from fmx.index.writer import MemoryIndex
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.search.hits import Near

@@ -11,9 +11,9 @@ from texts import numbered
 import fmx
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.index.building.build import IndexOptions, build_into
-from fmx.index.disk.writer import MemoryIndex
+from fmx.index.build import IndexOptions, build_into
 from fmx.index.fm_index import take
+from fmx.index.writer import MemoryIndex
 from fmx.input.chunks import literal_fasta
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

@@ -8,7 +8,7 @@ from ptx import check_lean, code_of
 from fmx.index.contracts import on_device
 from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
-from fmx.index.sparse.table import SparseTable
+from fmx.index.sparse import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv

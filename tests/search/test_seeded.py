@@ -12,9 +12,8 @@ from packed import pack
 from texts import random_letters
 
 from fmx.index.contracts import find, on_device
-from fmx.index.prefix_table import build_prefix_table
 from fmx.index.reference import make_blocks
-from fmx.index.seed_table import SeedTable, first_rows
+from fmx.index.tables import SeedTable, build_prefix_table, first_rows
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE

@@ -17,11 +17,11 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.compiler.functions import compiled
-from fmx.index.building.build import build_into
-from fmx.index.disk.writer import MemoryIndex
+from fmx.index.build import build_into
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
-from fmx.index.sparse.table import bucket_of, canonical
+from fmx.index.sparse import bucket_of, canonical
+from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE, pack
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...errors import shown
-from ...report.facts import KINDS, Report
+from ...report import KINDS, Report
 from .. import options
 from ..outputs import about, reporting
 

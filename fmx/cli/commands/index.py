@@ -88,7 +88,7 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs import index as jobs
     from ...jobs.run import run
     from ...machines.progress import Progress
-    from ...system.process import give_back_large
+    from ...system import give_back_large
     from ..dispatch import check_clashes
 
     names = tuple(layout_names.split(",")) if layout_names else ()

@@ -70,7 +70,7 @@ def _way(way: str) -> str:
     """Return the name of a search method."""
     if way == "verify":
         return "seed and verify"
-    from ...index.layouts import parse_sparse
+    from ...index.sparse import parse_sparse
 
     sparse = parse_sparse(way)
     return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"

@@ -6,7 +6,7 @@ import click
 
 from ... import limits
 from ...output import kinds_of
-from ...report.facts import KINDS
+from ...report import KINDS
 from .. import options
 from ..outputs import report_of, reporting
 
@@ -66,8 +66,7 @@ def command(args: SimpleNamespace) -> None:
     from ...index.fm_index import WHOLE
     from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob
-    from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
-    from ...mem.pipeline import MemOutput
+    from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions, MemOutput
     from ..dispatch import Sharing, run_jobs
 
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...output import kinds_of
-from ...report.facts import KINDS, SUFFIXES
-from ...report.facts import kind_of as kind_of_report
+from ...report import KINDS, SUFFIXES
+from ...report import kind_of as kind_of_report
 from .. import options
 from ..outputs import endings, report_of, reporting
 from .count import TABLES

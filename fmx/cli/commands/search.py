@@ -13,8 +13,8 @@ from ... import limits
 from ...errors import InputError, n_of
 from ...machines.places import is_large, wake
 from ...output import kinds_of
-from ...report.facts import KINDS
-from ...system.process import keep_freed
+from ...report import KINDS
+from ...system import keep_freed
 from .. import options
 from ..outputs import report_of, reporting
 
@@ -65,8 +65,8 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
         return path  # reported with the other inputs
     if not os.path.isfile(path):
         raise InputError(name, "", "samtools cannot read a FASTA from a pipe: give a file")
+    from ...codecs import kind_of
     from ...codecs.bgzf import LONGEST, block_length
-    from ...codecs.readers import kind_of
     from ...input.chunks import IS_BAM, no_fasta
     from ...input.streams import Source
 

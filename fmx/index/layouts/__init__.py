@@ -8,17 +8,33 @@ A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has n
 
 import re
 from collections import UserDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
-from ..arrays import ArraySpec
 from ..contracts import units
 
-if TYPE_CHECKING:
-    from ..sparse.table import SparseTable
+
+class ArraySpec(NamedTuple):
+    """The form required of an array.
+
+    ``shape``: None in it means any length; ``at_most``: largest value; ``ascends``: values never decrease;
+    ``holds``: for small arrays, a function that checks the whole array for what compiled code relies on.
+    """
+
+    dtype: str
+    shape: tuple
+    at_most: int | None = None
+    ascends: bool = False
+    holds: Callable | None = None
+
+    def takes(self, shape: Sequence) -> bool:
+        """Return whether an array may have this shape."""
+        return len(shape) == len(self.shape) and all(
+            required in (None, n) for required, n in zip(self.shape, shape, strict=True)
+        )
 
 
 class _Registry(UserDict):
@@ -127,81 +143,3 @@ class Family:
     types: dict
     fits: Callable = lambda k, n: True
     walks_forward: bool = False
-
-
-# The sparse suffix array, which --layout names as well.
-
-MAX_K, MAX_W = 31, 64
-
-
-class SparseName(NamedTuple):
-    """A parsed name, sparse-kK-wW."""
-
-    k: int = 21
-    w: int = 16
-
-    def __str__(self) -> str:
-        return f"sparse-k{self.k}-w{self.w}"
-
-    @property
-    def shortest(self) -> int:
-        """Bases of the shortest reads that can be mapped."""
-        return self.k + self.w - 1
-
-    def forms(self, n_text: int, n_rows: int | None = None) -> dict:
-        """Return the ArraySpec of each array of a part of n_text symbols, by its name in an index.
-
-        ``n_rows``: the number in meta.json, None if it has none.
-        """
-        last_row = max(n_text - 1 - self.k, 0) << 32 | 2**32 - 1
-        n_starts = (1 << bucket_bits(n_text, self.w)) + 1
-        return {
-            f"{self}.rows": ArraySpec("uint64", (n_rows,), last_row),
-            f"{self}.starts": ArraySpec(
-                "uint32", (n_starts,), ascends=True, holds=lambda starts: starts[-1] == n_rows
-            ),
-        }
-
-    def bytes_per_symbol(self, n_text: int) -> float:
-        """Return the bytes per symbol in a random text of n_text symbols."""
-        return 16 / (self.w + 1) + 4 * ((1 << bucket_bits(n_text, self.w)) + 1) / n_text
-
-    def table(self, arrays: dict) -> "SparseTable":
-        """Return the SparseTable of an index, from its arrays by their names."""
-        from ..sparse.table import SparseTable  # only for an index that has one
-
-        return SparseTable(arrays[f"{self}.rows"], arrays[f"{self}.starts"], self.k, self.w)
-
-
-def parse_sparse(name: str) -> SparseName | None:
-    """Parse the name of a sparse suffix array, where k and w may be omitted; return None for another name.
-
-    Raises UnsupportedError if k or w is out of range.
-    """
-    match = re.fullmatch(r"sparse(?:-k(\d+))?(?:-w(\d+))?", name)
-    if match is None:
-        return None
-    k, w = (int(number or usual) for number, usual in zip(match.groups(), SparseName(), strict=True))
-    if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
-        raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
-    return SparseName(k, w)
-
-
-def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
-    """Return the error for ``what`` with fewer bases than the ``least`` that a sparse suffix array finds."""
-    return UnsupportedError(
-        f"{what}, but this index finds only sequences of {least} bases or more: {remedy}to find shorter "
-        f"ones, build another index with 'fmx index --layout {DEFAULT} REFERENCE.fa'"
-    )
-
-
-def sparse_named(name: str) -> SparseName:
-    """Parse the name of a sparse suffix array, which must be one."""
-    sparse = parse_sparse(name)
-    assert sparse is not None
-    return sparse
-
-
-def bucket_bits(n_text: int, w: int) -> int:
-    """Return b for 2^b buckets: one to two rows per bucket, if 2 in w + 1 positions are sampled."""
-    return max((2 * n_text // (w + 1)).bit_length() - 1, 1)

@@ -25,10 +25,9 @@ import numpy as np
 
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
-from .. import bits
-from ..bits import write_counters
 from ..contracts import NONE, ROW, address, fill, occ, preceding, prefetch_extend, share, units
-from .entries import family_of_entries, missing_between, or_none
+from . import entries as bits
+from .entries import family_of_entries, missing_between, or_none, write_counters
 
 # ``entries`` uint64, two words per unit; ``missing`` uint32, the rows without k-symbol (entries.py).
 TYPES = {

@@ -13,10 +13,9 @@ import numpy as np
 
 from ...compiler.functions import static_type
 from ...compiler.primitives import at, popcount, prefetch, quotient
-from .. import bits
-from ..bits import low_bits
 from ..contracts import NONE, address, fill, preceding, prefetch_extend, share, units
-from .entries import family_of_entries
+from . import entries as bits
+from .entries import family_of_entries, low_bits
 
 # One type per d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words
 # per entry.

@@ -28,10 +28,9 @@ from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, Array, Backend, do
 from .. import contracts
-from ..arrays import ArraySpec
-from ..building.bwt import invert
-from ..seed_table import first_rows
-from . import Family
+from ..bwt import invert
+from ..tables import first_rows
+from . import ArraySpec, Family
 
 HOLE = 2**32 - 16
 

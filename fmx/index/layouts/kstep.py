@@ -1,7 +1,7 @@
 """The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
 Rows are cut into runs of d.  An entry has the counts before its run, 4^k counters of 4 bytes with C[c]
-included, then the 2k bit planes of the run (index/bits.py); in units of 16 bytes, for k = 1, d = 192:
+included, then the 2k bit planes of the run (entries.py); in units of 16 bytes, for k = 1, d = 192:
 
     unit 0                    unit 1                        unit 2            unit 3
     | A | C | G | T |         | plane 0, plane 1: 0-63 |    | 64-127 |        | 128-191 |
@@ -17,11 +17,10 @@ import numpy as np
 
 from ...compiler.functions import static_type
 from ...compiler.primitives import at, prefetch, quotient
-from .. import bits
-from ..bits import write_counters
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
 from . import Family
-from .entries import family_of_entries, missing_between, or_none
+from . import entries as bits
+from .entries import family_of_entries, missing_between, or_none, write_counters
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes

@@ -22,7 +22,7 @@ from ...errors import OutputError, UnsupportedError, installed
 from ...index.reference import contig_of, position_of_key
 from ...input import alignments
 from ...input.streams import STANDARD, OutputFile
-from ...system.files import DraftFolder
+from ...system import DraftFolder
 from .. import PLAIN, Container, Opening, SamHeader, put
 from ..hits import HitWriter
 from ..records import (

@@ -41,8 +41,8 @@ from ...compiler.warp import (
 )
 from ...index.contracts import on_device, own_launch
 from ...index.reference import text_key
-from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
-from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical, is_near, position_in
+from ...index.sparse import FEW, SparseTable, bucket_of, canonical, is_near, position_in
+from ...index.sparse_gpu import N_STEPS, make_steps, smallest_kmer
 from ...machines import gpu
 from ..hits import all_keys, first_key
 from ..queries.sparse import (
@@ -372,7 +372,7 @@ _WARPS = 1 << 16  # warps that take reads in turn
 
 
 class SparseOnDevice(NamedTuple):
-    """A Sparse with the ``steps`` of its hashes (index/sparse/minimizers_gpu.py)."""
+    """A Sparse with the ``steps`` of its hashes (index/sparse_gpu.py)."""
 
     table: SparseTable
     words: Any

@@ -26,7 +26,7 @@ from ...index.contracts import (
     prefetch_symbol,
     start,
 )
-from ...index.prefix_table import MIN_LENGTH, PrefixTable, pair_index, prefetch_pair
+from ...index.tables import MIN_PREFIX, PrefixTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
 PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or the state; the k-symbol of the current step
@@ -44,7 +44,7 @@ class Exact(_Fields):
     __slots__ = ()
 
     def __new__(cls, prefix: PrefixTable, layout: Any) -> "Exact":
-        if layout.k > MIN_LENGTH + 1 and not lookup.knows(layout):
+        if layout.k > MIN_PREFIX + 1 and not lookup.knows(layout):
             raise UnsupportedError(
                 f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
                 "file must register contracts.lookup"

@@ -1,4 +1,4 @@
-"""Exact occurrence of a read, on both strands, by a sparse suffix array (index/sparse/table.py).
+"""Exact occurrence of a read, on both strands, by a sparse suffix array (index/sparse.py).
 
 The smallest canonical k-mer of a window of w k-mers is sampled wherever the read occurs, on either strand;
 its bucket holds the rows. Few rows are compared one by one, first by the symbols in the row, then by the
@@ -15,12 +15,12 @@ import numpy as np
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from
 from ...index.reference import Blocks, block_end
-from ...index.sparse.table import (
+from ...index.sparse import (
+    AT_ONCE,
     DEPTH,
     FEW,
     LEFT,
     REACH,
-    WORD,
     SparseTable,
     is_near,
     left_key,
@@ -132,12 +132,12 @@ def order_of(query, patterns, r, anchor, row):
     first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
     left = n_left(query, length, anchor.place, anchor.strand)
     right = min(length - left, np.int64(DEPTH))
-    for depth in range(0, right, WORD):
+    for depth in range(0, right, AT_ONCE):
         ours = packed_key(patterns.words, first, left + depth, right - depth, False)
         n = ours & 63
         theirs = text_key(query.words, query.blocks, row, k, depth)
         reach = min(theirs & 63, n)
-        theirs = (theirs >> (6 + 2 * (WORD - n))) << (6 + 2 * (WORD - n)) | reach
+        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
         if ours != theirs:
             return -1 if theirs < ours else 1
     return 0

@@ -17,9 +17,8 @@ import numpy as np
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, find, on_device
-from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
 from ...index.reference import Blocks, block_end
-from ...index.seed_table import SeedTable
+from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
 # LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row. FIRST: the

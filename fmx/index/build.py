@@ -7,31 +7,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._version import __version__
-from ...errors import UnsupportedError
-from ...input.dna import pack_text, unpack_text
-from ...machines.jobs import Array, Backend, Cores, start
-from ...machines.places import CPU, Device, choose_place
-from ...machines.progress import Progress
-from ..arrays import part_arrays, part_sizes, part_span
-from ..disk.check import GROUPED, SPARSE
-from ..disk.store import FORMAT, read_checked
-from ..disk.writer import Add, IndexExtender, IndexSink, IndexWriter, adders
-from ..fasta import read_fasta, read_groups
-from ..fm_index import group_arrays, load, load_reference, reference_arrays
-from ..layouts import DEFAULT, LayoutName, SparseName
-from ..plan import IndexOptions, named
-from ..positions import sample
-from ..prefix_table import make_prefix_table
-from ..reference import Groups, Reference, cut, names_in, part_of
-from ..seed_table import first_rows
-from ..sparse.building import build_sparse
+from .._version import __version__
+from ..errors import UnsupportedError
+from ..input.dna import pack_text, unpack_text
+from ..machines.jobs import Array, Backend, Cores, start
+from ..machines.places import CPU, Device, choose_place
+from ..machines.progress import Progress
 from .bwt import invert
+from .disk import FORMAT, GROUPED, SPARSE, part_arrays, part_sizes, part_span, read_checked
+from .fasta import read_fasta, read_groups
+from .fm_index import group_arrays, load, load_reference, reference_arrays
+from .layouts import DEFAULT, LayoutName
+from .plan import IndexOptions, named
+from .positions import sample
+from .reference import Groups, Reference, cut, names_in, part_of
+from .sparse import SparseName
+from .sparse_build import build_sparse
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
+from .tables import first_rows, make_prefix_table
+from .writer import Add, IndexExtender, IndexSink, IndexWriter, adders
 
 if TYPE_CHECKING:
-    from ...input import ReadPath
-    from ...machines.gpu_session import GpuSession
+    from ..input import ReadPath
+    from ..machines.gpu_session import GpuSession
 
 
 def build_index(
@@ -129,12 +127,12 @@ def choose_backend(
     """
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Backend:
-        from ...machines.gpu_jobs import Gpu
+        from ..machines.gpu_jobs import Gpu
 
         if n_text or not sparse:
             plan_passes(n_text, sessions[0].memory)
         if sparse:
-            from ..sparse.building_gpu import check_memory
+            from .sparse_gpu import check_memory
 
             check_memory(*sparse, sessions[0].memory)
         return Gpu(sessions[0])
@@ -151,9 +149,9 @@ def _add_sparse(
         if isinstance(backend, Cores):
             table = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
         else:
-            from ..sparse import building_gpu
+            from . import sparse_gpu
 
-            table = building_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
+            table = sparse_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
         add(f"{name}.rows", table.rows, backend)
         add(f"{name}.starts", table.starts, backend)
 

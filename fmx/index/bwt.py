@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
-from ...compiler.primitives import at, prefetch
-from ...compiler.sorting import last_until
-from ...machines.jobs import ONE_CORE, Array, Backend, do, run_all, spans
-from ..contracts import NONE, fill
-from ..seed_table import first_rows
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, prefetch
+from ..compiler.sorting import last_until
+from ..machines.jobs import ONE_CORE, Array, Backend, do, run_all, spans
+from .contracts import NONE, fill
+from .tables import first_rows
 
 MAX_K = 3  # 4^3 codes and NONE fit in a byte
 

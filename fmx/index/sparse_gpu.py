@@ -2,7 +2,7 @@
 
 sample    a bit for each position, by blocks of threads that share the hashes of a stretch
 buckets   the sampled positions, sorted by the buckets of their k-mers; their rows
-order     rows of large buckets: sorted by WORD symbols of the text; rows that are equal, by the next ones
+order     rows of large buckets: sorted by AT_ONCE symbols of the text; rows that are equal, by the next ones
 """
 
 from collections.abc import Callable
@@ -10,23 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.functions import inlined
-from ...compiler.primitives import at
-from ...compiler.warp import UINT32, ballot, cuda, kernel, sync_block, thread_in_block, thread_index
-from ...input.dna import symbols
-from ...machines import gpu
-from ...machines.gpu import memory_beside
-from ...machines.jobs import Array, choose, do
-from ..layouts import MAX_W, bucket_bits
-from ..reference import find_block
-from .building import Text
-from .minimizers_gpu import N_STEPS, in_turn, make_steps, next_hashes
-from .table import DEPTH, FEW, WORD, SparseTable, bucket_of, canonical, row_of, text_key
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
+from ..compiler.warp import UINT32, ballot, cuda, device, kernel, sync_block, thread_in_block, thread_index
+from ..input.dna import symbols
+from ..machines import gpu
+from ..machines.gpu import memory_beside
+from ..machines.jobs import Array, choose, do
+from .reference import find_block
+from .sparse import (
+    AT_ONCE,
+    BASES,
+    DEPTH,
+    FEW,
+    MAX_W,
+    SparseTable,
+    bucket_bits,
+    bucket_of,
+    canonical,
+    row_of,
+    text_key,
+)
+from .sparse_build import Text
 
 if TYPE_CHECKING:
-    from ...machines.jobs import Backend
-    from ..layouts import SparseName
-    from ..reference import Blocks
+    from ..machines.jobs import Backend
+    from .reference import Blocks
+    from .sparse import SparseName
 
 _N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
 _BYTES = 32  # for each row while sorting by buckets; later, rows of large buckets take 40
@@ -179,7 +189,7 @@ def PutRows(job, stretch, start, stop):
 def _is_alike(alike, i, j):
     """Return whether i and j are in one group, read the same, and their blocks go on."""
     key = at(alike.read, i)
-    goes_on = np.int64(key & np.uint64(63)) == WORD
+    goes_on = np.int64(key & np.uint64(63)) == AT_ONCE
     return goes_on and key == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
 
 
@@ -258,14 +268,14 @@ def rows_of(backend: "Backend", text: Text, positions: Array) -> tuple[Any, Any]
 
 def _order(backend: "Backend", text: Text, rows: Array, slots: Array, groups: Array) -> None:
     """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, first rows."""
-    for depth in range(0, DEPTH, WORD):
+    for depth in range(0, DEPTH, AT_ONCE):
         n = slots.size
         if n == 0:
             return
         read, order = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
         spare, spare_order = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
         backend.run(ReadText(text, rows, slots, np.int64(depth), read, order), n)
-        read, order = backend.sort_pairs(read, order, spare, spare_order, 2 * WORD + 6)
+        read, order = backend.sort_pairs(read, order, spare, spare_order, 2 * AT_ONCE + 6)
         of_order, spare, spare_order = (backend.empty(n, kind) for kind in (np.uint64, np.uint64, np.uint32))
         backend.run(Take(groups, order, of_order), n)
         groups, order = backend.sort_pairs(of_order, order, spare, spare_order, int(rows.size).bit_length())
@@ -279,3 +289,149 @@ def _order(backend: "Backend", text: Text, rows: Array, slots: Array, groups: Ar
         to_slots, to_groups = backend.empty(chosen.size, np.uint32), backend.empty(chosen.size, np.uint64)
         backend.run(Narrow(alike, slots, chosen, to_slots, to_groups), chosen.size)
         slots, groups = to_slots, to_groups
+
+
+# Hashes of k-mers, equal to those of minimizers.py, by a thread of a GPU, base by base.
+#
+# The hash of the next k-mer is the last one, rotated, and changed by the base that enters and the base that
+# leaves.  A table of 16 numbers has the change for each pair of bases, for both strands at once.  In shared
+# memory, each number is in separate banks.
+
+N_STEPS = 16
+
+
+def make_steps(k: int) -> np.ndarray:
+    """Return the steps of k-mers, uint64[N_STEPS + 1]: how hashes change if base e enters and g leaves.
+
+    The step is at e | g << 2, with the forward strand in the high half; the last element has the hashes of k
+    times A.  In the functions below, ``room`` is this table in shared memory.
+    """
+    steps, begin = np.empty(N_STEPS + 1, np.uint64), 0
+    for bases in range(N_STEPS):
+        enters, leaves = bases & 3, bases >> 2
+        forward = BASES[enters] ^ _rotated(BASES[leaves], k)
+        reverse = _rotated(BASES[3 - enters], k - 1) ^ _rotated(BASES[3 - leaves], 31)
+        steps[bases] = forward << 32 | reverse
+    for i in range(k):
+        begin ^= _rotated(BASES[0], i) << 32 | _rotated(BASES[3], i)
+    steps[N_STEPS] = begin
+    return steps
+
+
+def _rotated(x: int, n: int) -> int:
+    n %= 32
+    return (x << n | x >> (32 - n)) & 0xFFFFFFFF
+
+
+@device
+def next_hashes(room, forward, reverse, bases):
+    """Advance both hashes by one base."""
+    step = at(room, bases)
+    forward = np.uint32(np.uint32(forward << np.uint32(1)) | np.uint32(forward >> np.uint32(31)))
+    reverse = np.uint32(np.uint32(reverse << np.uint32(31)) | np.uint32(reverse >> np.uint32(1)))
+    return np.uint32(forward ^ np.uint32(step >> np.uint64(32))), np.uint32(reverse ^ np.uint32(step))
+
+
+@device
+def _next_two(room, forward, reverse, bases, shift):
+    """Advance both hashes by two bases, which are ``shift`` bits up in ``bases`` (in_turn)."""
+    forward, reverse = next_hashes(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
+    return next_hashes(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
+
+
+@device
+def _try_two(room, state, bases, shift, place):
+    """Advance by two bases and compare each k-mer: (forward, reverse, smallest, its place)."""
+    forward, reverse, best, best_place = state
+    for_first, for_second = bases
+    forward, reverse = next_hashes(room, forward, reverse, (for_first >> shift) & np.uint32(15))
+    best, best_place = _better(forward, reverse, place, best, best_place)
+    forward, reverse = next_hashes(room, forward, reverse, (for_second >> shift) & np.uint32(15))
+    best, best_place = _better(forward, reverse, np.int32(place + 1), best, best_place)
+    return forward, reverse, best, best_place
+
+
+@device
+def _better(forward, reverse, place, best, best_place):
+    """Return (the smaller one of a k-mer's hash and the best one so far, its place)."""
+    kmer = np.int32(np.uint32(forward + reverse))
+    if kmer < best:
+        return kmer, place
+    return best, best_place
+
+
+@device
+def in_turn(enters, leaves):
+    """Return the 16 bases that enter and leave, by steps: (of the first of each two, of the second)."""
+    low, high = np.uint32(0x33333333), np.uint32(0xCCCCCCCC)
+    first = np.uint32(np.uint32(np.uint32(enters >> np.uint32(2)) & low) | np.uint32(leaves & high))
+    second = np.uint32(np.uint32(enters & low) | np.uint32(np.uint32(leaves << np.uint32(2)) & high))
+    return first, second
+
+
+@device
+def _half(words, first, i):
+    """Return the 16 symbols from 16i on of the packed string at word ``first``."""
+    return np.uint32(at(words, first + (i >> 1)) >> np.uint64(0 if i & 1 else 32))
+
+
+@device
+def _begin(k, steps, room, words, first, half):
+    """Return the hashes (forward, reverse) of an A and k - 1 symbols of a string, from 16 * ``half`` on."""
+    word = np.uint64(_half(words, first, half)) << np.uint64(32) | np.uint64(_half(words, first, half + 1))
+    n, i = k - 1, np.int64(0)
+    forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
+    if n >= 16:
+        bases = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(28))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(24))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(20))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(16))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(12))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(8))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(4))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(0))
+        word, i = word << np.uint64(32), np.int64(16)
+    while i < n:
+        forward, reverse = next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))
+        word, i = word << np.uint64(2), i + 1
+    return forward, reverse
+
+
+@device
+def smallest_kmer(k, steps, room, words, first, begin, n):
+    """Return where the first smallest of n k-mers of a string begins, from symbol 16 * ``begin`` on."""
+    last = np.uint32(0)
+    ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
+    forward, reverse = _begin(k, steps, room, words, first, begin)
+    state = forward, reverse, np.int32(2**31 - 1), np.int32(0)
+    next_half = _half(words, first, begin + ahead)
+    # 16 k-mers per round: the bases that enter and leave, then two steps at a time.
+    for i in range((n + 15) >> 4):
+        half, enters = _half(words, first, begin + i), np.uint64(next_half) << np.uint64(32)
+        next_half = _half(words, first, begin + i + 1 + ahead)
+        enters = np.uint32(((enters | np.uint64(next_half)) << shift) >> np.uint64(32))
+        leaves = np.uint32(np.uint32(last << np.uint32(30)) | np.uint32(half >> np.uint32(2)))
+        last, place, bases = half, np.int32(16 * i), in_turn(enters, leaves)
+        if 16 * i + 16 <= n:
+            best_place, state = state[3], (state[0], state[1], state[2], np.int32(-1))
+            state = _try_two(room, state, bases, np.uint32(28), np.int32(0))
+            state = _try_two(room, state, bases, np.uint32(24), np.int32(2))
+            state = _try_two(room, state, bases, np.uint32(20), np.int32(4))
+            state = _try_two(room, state, bases, np.uint32(16), np.int32(6))
+            state = _try_two(room, state, bases, np.uint32(12), np.int32(8))
+            state = _try_two(room, state, bases, np.uint32(8), np.int32(10))
+            state = _try_two(room, state, bases, np.uint32(4), np.int32(12))
+            state = _try_two(room, state, bases, np.uint32(0), np.int32(14))
+            best_place = np.int32(place + state[3]) if state[3] >= 0 else best_place
+            state = state[0], state[1], state[2], best_place
+        else:
+            # The last round has fewer k-mers.
+            forward, reverse, best, best_place = state
+            for j in range(n - 16 * i):
+                pair = bases[1] if j & 1 else bases[0]
+                pair = (pair >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
+                forward, reverse = next_hashes(room, forward, reverse, pair)
+                best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
+            state = forward, reverse, best, best_place
+    return np.int64(state[3])

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.functions import compiled
-from ...machines.jobs import Array, run_all, spans
-from ..building.bwt import LARGE, LCP
-from ..contracts import first_wrong, goes_on, neighbour, position_of, units
-from ..layouts import parse_name, sparse_named
-from ..positions import SampledSA, is_kept, marks_hold
-from ..reference import Reference
-from ..sparse.building import build_sparse
+from ..compiler.functions import compiled
+from ..machines.jobs import Array, run_all, spans
+from .bwt import LARGE, LCP
+from .contracts import first_wrong, goes_on, neighbour, position_of, units
+from .layouts import parse_name
+from .positions import SampledSA, is_kept, marks_hold
+from .reference import Reference
+from .sparse import sparse_named
+from .sparse_build import build_sparse
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows checked together

@@ -15,12 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import IndexFileError, OutputError, cannot_write
-from ...machines.jobs import ONE_CORE, Array, Backend, start
-from ...machines.progress import Progress
-from ...system.files import DraftFolder, sync_names, sync_tree
-from .check import is_array
-from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
+from ..errors import IndexFileError, OutputError, cannot_write
+from ..machines.jobs import ONE_CORE, Array, Backend, start
+from ..machines.progress import Progress
+from ..system import DraftFolder, sync_names, sync_tree
+from .disk import FORMAT, META, PIECE, checksum, is_array, meta_checksum, read_any_meta, read_meta
 
 Add = Callable[..., None]  # ``add`` of an IndexSink, or for the arrays of a part
 _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an addition of a killed run

@@ -14,14 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
-from ...compiler.primitives import at, low_bits, prefetch, trailing_zeros
-from ...compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place, sort_few
-from ...machines.jobs import Array, Cores, do, run_all
-from ..layouts import SparseName, bucket_bits
-from ..reference import Blocks, find_block
-from .minimizers import ROOM, SPAN, find_minimizers, hash_kmers, minimizers
-from .table import DEPTH, FEW, WORD, SparseTable, bucket_of, canonical, position_in, row_of, text_key
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, low_bits, prefetch, trailing_zeros
+from ..compiler.sorting import N_DIGITS, differing, digit_of, lay_out_digits, next_place, sort_few
+from ..machines.jobs import Array, Cores, do, run_all
+from .reference import Blocks, find_block
+from .sparse import (
+    AT_ONCE,
+    DEPTH,
+    FEW,
+    ROOM,
+    SPAN,
+    SparseName,
+    SparseTable,
+    bucket_bits,
+    bucket_of,
+    canonical,
+    find_minimizers,
+    hash_kmers,
+    minimizers,
+    position_in,
+    row_of,
+    text_key,
+)
 
 PART_BITS = 16
 
@@ -168,7 +183,7 @@ def _to_buckets(spare, low, first, rows, starts):
     return most
 
 
-# The rows of a large bucket in text order, by WORD symbols of all rows that are still equal at a time.
+# The rows of a large bucket in text order, by AT_ONCE symbols of all rows that are still equal at a time.
 
 _SMALL = 64  # rows that are sorted by insertion
 _AHEAD = 8
@@ -204,7 +219,7 @@ def _order_buckets(text, rows, starts, stop, buffers):
                 if end - i > 1:
                     n_alike += _order_run(text, rows[first : first + n], i, end, depth, buffers)
                 i = end
-            depth = depth + WORD if n_alike > 0 else DEPTH
+            depth = depth + AT_ONCE if n_alike > 0 else DEPTH
 
 
 @inlined
@@ -221,7 +236,7 @@ def _order_run(text, rows, start, stop, depth, buffers):
         end = i + 1
         while end < stop and keys[end] == keys[i]:
             end += 1
-        if keys[i] & 63 < WORD:  # their blocks have ended
+        if keys[i] & 63 < AT_ONCE:  # their blocks have ended
             for j in range(i, end):
                 ends[j] = j + 1
         else:

@@ -1,1 +1,0 @@
-"""Building an index."""

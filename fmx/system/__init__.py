@@ -1,1 +1,0 @@
-"""Services of the operating system: signals, standard streams, and files that appear complete."""
