@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..input.streams import STANDARD
 from ..machines.pipeline import Emit, add_up, run_ordered
 from ..machines.progress import Clock, Progress
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
-from .table import MANY, NONE, GuideTable
+from .table import MANY, NONE
 from .targets import (
     EITHER,
     EVERY,
@@ -72,7 +72,10 @@ class SampleFile:
         return self._lock.locked()
 
     def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
-        """Return (itself, the Reads of its next span; empty at the end).  Raises InputError."""
+        """Return (itself, the Reads of its next span; empty at the end).  Raises InputError.
+
+        In the first span with reads, ``find`` finds where the guides are.
+        """
         with self._lock:
             span = None if self.is_over else next(self._spans, None)
             self.is_over = span is None
@@ -82,18 +85,14 @@ class SampleFile:
                 for i, end in span.ends() if self.paths[1:] else [(0, span.end)]:
                     self._share.note((self.sample, self.file, i), end)
             if self.where is None:
-                return self, self._first(span, find)
+                try:
+                    if parts := reads_of(span):
+                        self.where = find(list(map(named, self.paths)), parts[0].batches)
+                except BaseException:
+                    self.is_over = True  # other threads stop reading this file
+                    raise
+                return self, parts
         return self, reads_of(span)
-
-    def _first(self, span: "SpanLike", find: Find) -> list[Reads]:
-        """Return the Reads of the first span with reads; finds where the guides are."""
-        try:
-            if found := reads_of(span):
-                self.where = find(list(map(named, self.paths)), found[0].batches)
-        except BaseException:
-            self.is_over = True  # other threads stop reading this file
-            raise
-        return found
 
     def close(self) -> None:
         """Close the file, unless a thread is still reading it, as after an interrupt."""
@@ -113,11 +112,11 @@ def reads_of(span: "SpanLike") -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, pair_spans.PairSpan):
         pairs = span.read(is_sam=False)
-        found = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
+        parts = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
     else:
         chunk = span.read()
-        found = [Reads((parse(chunk),), chunk.number)]
-    return [reads for reads in found if reads.batches[0].length.size]
+        parts = [Reads((parse(chunk),), chunk.number)]
+    return [reads for reads in parts if reads.batches[0].length.size]
 
 
 def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
@@ -156,23 +155,6 @@ OTHER_STRAND = {
 }
 
 
-def choose(table: GuideTable, hits: np.ndarray, n_reads: int) -> list:
-    """Return the (offset, is it reverse) where guides are, the most frequent first.
-
-    ``hits`` int64[2, OFFSETS]: guides in the first n_reads of a file, by strand and offset.
-    """
-    keys = np.add.reduceat((table.guides >= 0).astype(np.int64), table.first)
-    by_chance = n_reads * float((keys / 4.0**table.lengths).sum())
-    least = max(LEAST * hits.sum(), CHANCE * by_chance, 1)
-    places = [
-        (-int(hits[strand, offset]), offset, bool(strand))
-        for strand in range(2)
-        for offset in range(OFFSETS - 1)
-        if hits[strand, offset] >= least
-    ]
-    return [(offset, reverse) for _, offset, reverse in sorted(places)]
-
-
 # Counts of guides per sample: spans go through one queue, and their counts are added up.
 
 FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
@@ -187,17 +169,6 @@ class CountOptions:
     mismatches: int = 0
     quality: int = 0
     n_threads: int = 1
-
-
-class CountSpan(Protocol):
-    """A unit of work of a Counter: the next span of a file, or a span of a shard.
-
-    To add one, implement this and name its source in tests/guides/test_count_inputs.py.
-    """
-
-    def read(self, find: Find) -> tuple[SampleFile, list[Reads]]:
-        """Return (its file, its Reads, possibly none).  Raises InputError."""
-        ...
 
 
 class Counter:
@@ -218,17 +189,20 @@ class Counter:
         """How guides of mates are combined; None for single reads."""
         return self.targets.pairs.kind if self.targets.pairs else None
 
-    def work(self, emit: Emit, span: CountSpan, clock: Clock) -> tuple[int, GuideTally] | None:
-        """Return (number of the sample, GuideTally) of a span; None if it has no reads."""
+    def work(self, emit: Emit, span: Any, clock: Clock) -> tuple[int, GuideTally] | None:
+        """Return (number of the sample, GuideTally) of a span; None if it has no reads.
+
+        ``span``: a SampleFile, whose next span is read, or a ShardSpan (pipeline.py).
+        """
         with clock.timed("read"):
-            file, found = span.read(self.find)
-        if not (found and file.where):
+            file, parts = span.read(self.find)
+        if not (parts and file.where):
             return None
         with clock.timed("count"):
-            seen = TallySum(self.targets.n_rows)
-            for reads in found:
-                seen.add(self.count(reads.batches, file.where, file.file, reads.number))
-            return file.sample, seen.tally()
+            total = TallySum(self.targets.n_rows)
+            for reads in parts:
+                total.add(self.count(reads.batches, file.where, file.file, reads.number))
+            return file.sample, total.tally()
 
     def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
         """The GuideTally of a batch of reads, or of batches of mates; ``number``: that of the first read."""
@@ -243,9 +217,9 @@ class Counter:
             join(tuple(assigned), pairs, guide, off, keys)
             if pairs.kind == EVERY:
                 tally = tally._replace(pairs=unique_pairs(keys[guide >= 0]))
-        kept = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
-        places = (kept + ((file << 32) + number)).astype(np.uint64)
-        tally = tally._replace(left=np.stack([assigned[0].left[kept], places]))
+        left = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
+        places = (left + ((file << 32) + number)).astype(np.uint64)
+        tally = tally._replace(left=np.stack([assigned[0].left[left], places]))
         add_counts(guide, off, tally)
         for mate, each in enumerate(assigned):
             add_hits(guide, each, mate, tally.hits)
@@ -300,20 +274,29 @@ class Counter:
         strands = self.options.looked[mate].strands
         if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
             return OTHER_STRAND[strands]
-        return (
-            SEVERAL
-            if 2 * np.count_nonzero(self._found(mate, batch, n, strands).guide == MANY) >= n
-            else NOT_FOUND
-        )
+        n_several = np.count_nonzero(self._assigned(mate, batch, n, strands).guide == MANY)
+        return SEVERAL if 2 * n_several >= n else NOT_FOUND
 
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
-        """Return (offset, is it reverse) of the guides on ``strands`` in the first n reads."""
-        found = self._found(mate, batch, n, strands)
-        hits = GuideTally.of_nothing(0).hits
-        add_hits(found.guide, found, 0, hits)
-        return choose(self.targets.guides[mate].table, hits[:2], n)
+        """Return the (offset, is it reverse) of guides on ``strands`` in the first n reads of a ``mate``.
 
-    def _found(self, mate: int, batch: ReadBatch, n: int, strands: int) -> Assignments:
+        The most frequent first; without those that are there by chance.
+        """
+        assigned, table = self._assigned(mate, batch, n, strands), self.targets.guides[mate].table
+        hits = GuideTally.of_nothing(0).hits
+        add_hits(assigned.guide, assigned, 0, hits)
+        keys = np.add.reduceat((table.guides >= 0).astype(np.int64), table.first)
+        by_chance = n * float((keys / 4.0**table.lengths).sum())
+        least = max(LEAST * hits[:2].sum(), CHANCE * by_chance, 1)
+        places = [
+            (-int(hits[strand, offset]), offset, bool(strand))
+            for strand in range(2)
+            for offset in range(OFFSETS - 1)
+            if hits[strand, offset] >= least
+        ]
+        return [(offset, reverse) for _, offset, reverse in sorted(places)]
+
+    def _assigned(self, mate: int, batch: ReadBatch, n: int, strands: int) -> Assignments:
         """Assign guides anywhere on ``strands`` to the first n reads of files of a ``mate``."""
         return assign(Rules(self.targets.guides[mate].table, scanned(strands), 0, WORST), batch, n, 0)
 
@@ -322,22 +305,18 @@ class SampleTallies:
     """Sums of the tallies of ``n_samples`` samples, with ``n_rows`` guides or pairs each."""
 
     def __init__(self, n_samples: int, n_rows: int) -> None:
-        self.reads, self._sums = 0, [TallySum(n_rows) for _ in range(n_samples)]
+        self.reads, self.sums = 0, [TallySum(n_rows) for _ in range(n_samples)]
 
     def add(self, part: tuple[int, GuideTally] | None) -> None:
         """Add a result of Counter.work."""
         if part is not None:
             number, tally = part
-            self._sums[number].add(tally)
+            self.sums[number].add(tally)
             self.reads += tally.reads
-
-    def tallies(self) -> list[GuideTally]:
-        """Return the tally of each sample, in order."""
-        return [each.tally() for each in self._sums]
 
 
 def count_samples(
-    counter: Counter, items: Iterable[CountSpan], n_samples: int, progress: Progress, clock: Clock
+    counter: Counter, items: Iterable[Any], n_samples: int, progress: Progress, clock: Clock
 ) -> list[GuideTally]:
     """Count ``items``; return a GuideTally for each of ``n_samples`` samples, in order."""
     unit = "pair" if counter.targets.pairs else "read"
@@ -345,7 +324,7 @@ def count_samples(
     def say(total: SampleTallies, seconds: float) -> str:
         return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
 
-    parts = run_ordered(
-        items, [partial(Counter.work, counter, clock=clock)] * counter.options.n_threads, None
-    )
-    return add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say).tallies()
+    work = partial(Counter.work, counter, clock=clock)
+    parts = run_ordered(items, [work] * counter.options.n_threads, None)
+    total = add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say)
+    return [each.tally() for each in total.sums]

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..input.dna import IUPAC
 from ..input.tables import find_columns, read_rows, read_text
 from .table import MOST_SPELLINGS, spellings
 
-ASKED = {  # by --columns
+COLUMN_KEYS = {  # by --columns
     "id": "id", "sequence": "sequence", "sequence1": "sequence", "sequence2": "second", "gene": "gene",
 }  # fmt: skip
 _KNOWN = {  # names without case, spaces and punctuation; if several columns match, the earlier name wins
@@ -62,38 +63,38 @@ class LibraryColumns:
     note: str
 
 
-def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
+def columns_of(path: str, rows: list, columns: tuple = ()) -> LibraryColumns:
     """Return the LibraryColumns of a table; ``rows`` from read_rows.
 
-    ``asked``: pairs of a key of ASKED and the name or number of its column.
+    ``columns``: pairs of a key of COLUMN_KEYS and the name or number of its column.
     Raises InputError if it is unclear which column has the sequences.
     """
     where, names = f"line {rows[0][0]}", rows[0][1]
-    found, is_header = _asked(path, where, names, asked)
-    known, taken, is_said = find_columns(names, _KNOWN), set(found.values()), "sequence" in found
-    likely = [found["sequence"]] if is_said else _likely(rows, taken)
-    if not asked and len(names) == 1 and not known and (not likely or " " in names[0]):
+    numbers, is_header = _by_option(path, where, names, columns)
+    known, used, is_chosen = find_columns(names, _KNOWN), set(numbers.values()), "sequence" in numbers
+    likely = [numbers["sequence"]] if is_chosen else _likely(rows, used)
+    if not columns and len(names) == 1 and not known and (not likely or " " in names[0]):
         raise InputError(path, where, "only one column: separate id, sequence and gene by tabs or commas")
     first = [names[i] for i in likely] or names[:2]
     if not is_header and not _is_like(0, *names) and not (likely and _is_like(1, *first)):
         is_header = bool(known) or not _is_like(2, *first)
     if is_header:
-        if "sequence" in dict(asked):  # of single guides
+        if "sequence" in dict(columns):  # of single guides
             known.pop("second", None)
-        found = {name: i for name, i in known.items() if i not in taken} | found
-        if "id" not in found and "" in names[:1] and 0 not in found.values():
-            found["id"] = 0  # R writes row names without a header
-    certain = dict(found)
-    if "sequence" not in found:
-        found["sequence"] = _by_content(path, where, names, likely, (found, is_header))
-    if found.get("id") == found["sequence"]:
-        del found["id"]
-    elif not is_said and (found != certain or len(names) == 2):
-        found = _others(rows[is_header:], len(names), found) | found
-    is_guess = found != certain and (is_header or found["sequence"] != 1)
-    second, name, gene = map(found.get, ("second", "id", "gene"))
-    note = _note(names, found, is_header, is_guess)
-    return LibraryColumns(found["sequence"], second, name, gene, is_header, note)
+        numbers = {name: i for name, i in known.items() if i not in used} | numbers
+        if "id" not in numbers and "" in names[:1] and 0 not in numbers.values():
+            numbers["id"] = 0  # R writes row names without a header
+    certain = dict(numbers)
+    if "sequence" not in numbers:
+        numbers["sequence"] = _by_content(path, where, names, likely, (numbers, is_header))
+    if numbers.get("id") == numbers["sequence"]:
+        del numbers["id"]
+    elif not is_chosen and (numbers != certain or len(names) == 2):
+        numbers = _others(rows[is_header:], len(names), numbers) | numbers
+    is_guess = numbers != certain and (is_header or numbers["sequence"] != 1)
+    second, name, gene = map(numbers.get, ("second", "id", "gene"))
+    note = _note(names, numbers, is_header, is_guess)
+    return LibraryColumns(numbers["sequence"], second, name, gene, is_header, note)
 
 
 def _is_like(content: int, *cells: str) -> bool:
@@ -114,37 +115,35 @@ def _likely(rows: Sequence[tuple[int, list[str]]], taken: Iterable[int]) -> list
     return []
 
 
-def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, str], ...]) -> tuple:
-    """Return ({name: column} of the requested columns, whether one was found by name in the first line)."""
-    found, is_header = {}, False
-    for name, wanted in asked:
+def _by_option(path: str, where: str, names: Sequence[str], columns: tuple[tuple[str, str], ...]) -> tuple:
+    """Return ({name: column} of the requested columns, whether one was named as in the first line)."""
+    numbers, is_header = {}, False
+    for name, column in columns:
         plain = [cell.lower() for cell in names]
-        if wanted.lower() in plain:
-            found[ASKED[name]], is_header = plain.index(wanted.lower()), True
-        elif re.fullmatch("[0-9]{1,6}", wanted) and 1 <= int(wanted) <= len(names):
-            found[ASKED[name]] = int(wanted) - 1
-        elif re.fullmatch("[0-9]+", wanted):
-            has = n_of(len(names), "column")
-            raise InputError(
-                path, where, f"there is no column {brief(wanted, 60)} (--columns {name}=...), only {has}"
-            )
+        if column.lower() in plain:
+            numbers[COLUMN_KEYS[name]], is_header = plain.index(column.lower()), True
+        elif re.fullmatch("[0-9]{1,6}", column) and 1 <= int(column) <= len(names):
+            numbers[COLUMN_KEYS[name]] = int(column) - 1
+        elif re.fullmatch("[0-9]+", column):
+            what = f"there is no column {brief(column, 60)} (--columns {name}=...), only "
+            raise InputError(path, where, what + n_of(len(names), "column"))
         else:
-            called = f"no column is called {brief(wanted, 60)!r} (--columns {name}=...)"
-            raise InputError(path, where, f"{called}; the columns are {_listed(names)}")
-    return found, is_header
+            what = f"no column is called {brief(column, 60)!r} (--columns {name}=...); the columns are "
+            raise InputError(path, where, what + _listed(names))
+    return numbers, is_header
 
 
 def _by_content(
     path: str, where: str, names: Sequence[str], likely: list[int], so_far: tuple[dict, bool]
 ) -> int:
     """Return which of the ``likely`` columns has the sequences.  Raises InputError if that is unclear."""
-    found, is_header = so_far
+    numbers, is_header = so_far
     if is_header:
-        likely = [i for i in likely if i not in (found.get("gene"), found.get("second"))]
-        likely = [found["id"]] if found.get("id") in likely else likely
+        likely = [i for i in likely if i not in (numbers.get("gene"), numbers.get("second"))]
+        likely = [numbers["id"]] if numbers.get("id") in likely else likely
     else:
         likely = [i for i in likely if i < len(_IN_ORDER)] or likely
-        likely = likely or ([] if found else [min(1, len(names) - 1)])
+        likely = likely or ([] if numbers else [min(1, len(names) - 1)])
     if len(likely) != 1:
         what = (
             f"cannot tell which of the columns {_listed(names)} has the sequences of guides: name it, as in "
@@ -153,40 +152,36 @@ def _by_content(
     return likely[0]
 
 
-def _others(rows: Sequence[tuple[int, list[str]]], n: int, found: Mapping[str, int]) -> dict[str, int]:
-    """Return the columns of ids and genes, by order or by content, of ``n``; ``found``: known columns."""
+def _others(rows: Sequence[tuple[int, list[str]]], n: int, numbers: Mapping[str, int]) -> dict[str, int]:
+    """Return the columns of ids and genes, by order or by content, of ``n``; ``numbers``: known columns."""
     in_order = dict(zip(_IN_ORDER, range(n), strict=False))
-    if all(in_order.get(name) == i for name, i in found.items()):
+    if all(in_order.get(name) == i for name, i in numbers.items()):
         return in_order
-    rest = [i for i in range(n) if i not in found.values() and n <= len(_IN_ORDER)]
-    ids = [i for i in rest if "id" not in found and len({row[i] for _, row in rows}) == len(rows)]
+    rest = [i for i in range(n) if i not in numbers.values() and n <= len(_IN_ORDER)]
+    ids = [i for i in rest if "id" not in numbers and len({row[i] for _, row in rows}) == len(rows)]
     genes = [i for i in rest if i not in ids[:1]]
     return {name: each[0] for name, each in (("id", ids), ("gene", genes)) if each}
 
 
-def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool, is_guess: bool) -> str:
+def _note(names: Sequence[str], numbers: Mapping[str, int], is_header: bool, is_guess: bool) -> str:
     """Return which columns are used for what, if guessed, some are unused or guides have no ids; else ""."""
-    unused = [i for i in range(len(names)) if i not in found.values()]
-    if not unused and "id" in found and not is_guess:
+    unused = [i for i in range(len(names)) if i not in numbers.values()]
+    if not unused and "id" in numbers and not is_guess:
         return ""
-    words = {"id": "ids", "sequence": "sequences", "second": "second sequences", "gene": "genes"}
-    label = [brief(name, 60) for name in names] if is_header else [str(i + 1) for i in range(len(names))]
-    said = [
-        f"{what} from column {label[found[name]]!r}"
-        if is_header
-        else f"{what} from column {label[found[name]]}"
-        for name, what in words.items()
-        if name in found
-    ]
-    if "id" not in found:
-        said.append("guides are named by their sequence")
-    if "gene" not in found and len(names) > 1:
-        said.append("no gene column found")
+    nouns = {"id": "ids", "sequence": "sequences", "second": "second sequences", "gene": "genes"}
+    label = [brief(name, 60) if is_header else str(i + 1) for i, name in enumerate(names)]
+    shown_label = [repr(name) for name in label] if is_header else label
+    columns = [(what, shown_label[numbers[name]]) for name, what in nouns.items() if name in numbers]
+    words = [f"{what} from column {column}" for what, column in columns]
+    if "id" not in numbers:
+        words.append("guides are named by their sequence")
+    if "gene" not in numbers and len(names) > 1:
+        words.append("no gene column found")
     if unused:
-        said.append(f"not used: {_listed([label[i] for i in unused])}")
+        words.append(f"not used: {_listed([label[i] for i in unused])}")
     if is_guess:
-        said.append("to change, use --columns")
-    return "; ".join(said)
+        words.append("to change, use --columns")
+    return "; ".join(words)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -200,7 +195,6 @@ def _listed(names: Sequence[str]) -> str:
 LARGE = 1 << 28  # bytes; libraries are smaller
 WITH_PAM = 23  # bases of a Cas9 guide with its PAM
 LONGEST, SHORTEST = 32, 4  # bases of a guide: 32 fit into a word; shorter ones occur everywhere
-_LETTERS = IUPAC.decode()
 
 
 @dataclass(frozen=True)
@@ -220,39 +214,42 @@ class Library:
         return len(self.ids)
 
     def unique(self) -> "tuple[Library, list[tuple[str, str]]]":
-        """Return (the library without duplicate sequences, [(id left out, id that is kept)])."""
+        """Return (the library without duplicate sequences, [(id left out, id of the same sequence)]).
+
+        Equal ids have their genes.
+        """
         first: dict = {}
-        kept, left = [], []
+        rows, left = [], []
         for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
-            if sequence in first:
-                left.append(self._told_apart(i, first[sequence]))
+            j = first.setdefault(sequence, i)
+            if i == j:
+                rows.append(i)
+            elif self.ids[i] != self.ids[j]:
+                left.append((self.ids[i], self.ids[j]))
             else:
-                first[sequence] = i
-                kept.append(i)
+                left.append((f"{self.ids[i]} of {self.genes[i]}", f"{self.ids[j]} of {self.genes[j]}"))
         columns = (self.ids, self.genes, self.sequences, self.seconds)
-        return Library(self.path, *([column[i] for i in kept] if column else [] for column in columns)), left
+        return Library(self.path, *([column[i] for i in rows] if column else [] for column in columns)), left
 
-    def _told_apart(self, i: int, j: int) -> tuple:
-        """Return the ids of two guides, with their genes if the ids are equal."""
-        one, two = self.ids[i], self.ids[j]
-        return (one, two) if one != two else (f"{one} of {self.genes[i]}", f"{two} of {self.genes[j]}")
+    def gene_names(self) -> set:
+        """Return the genes, without those that are ids of guides."""
+        return {gene for gene, name in zip(self.genes, self.ids, strict=True) if gene != name}
 
 
-def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None = None) -> Library:
+def read_library(path: str, columns: tuple = (), say: Callable[[str], None] | None = None) -> Library:
     """Read the guides of a file; a guide without an id is named by its sequence.
 
-    ``asked``: requested columns, as for columns_of; ``say`` receives notes on how a table was read.
-    Raises InputError, which names the line or record.
+    ``columns``: as for columns_of; ``say`` receives notes on how a table was read.  Raises InputError, which
+    names the line or record.
     """
     text = read_text(path)
     if text.startswith("@"):
         begins_library(path, ord("@"))
-    if text.lstrip().startswith(">"):
-        if asked:
-            raise InputError(path, "", "FASTA has no columns: leave out --columns")
-        rows = _fasta(text)
-    else:
-        rows = _table(path, text, asked, say)
+    rows = _rows_of_fasta(text)
+    if not text.lstrip().startswith(">"):
+        rows = _rows_of_table(path, text, columns, say)
+    elif columns:
+        raise InputError(path, "", "FASTA has no columns: leave out --columns")
     library, lines = Library(str(path), [], [], [], []), {}  # type: tuple[Library, dict]
     for where, name, gene, *sequences in rows:
         sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
@@ -260,8 +257,8 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
         is_named, name = name is not None, spelled if name is None else name
         if "-" in spelled:
             sequences = [re.sub(f"{_SUFFIX}$", "", sequence) for sequence in sequences]
-        for sequence in sequences:
-            _check(path, where, name, sequence)
+        if problem := next(filter(None, (_problem(name, sequence) for sequence in sequences)), ""):
+            raise InputError(path, where, problem)
         if not gene.isprintable():
             raise InputError(path, where, f"the gene {shown(gene)} contains unprintable characters")
         if is_named and name in lines:
@@ -280,6 +277,27 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
     return library
 
 
+def _problem(name: str, sequence: str) -> str:
+    """Return what is wrong with the id or the sequence of a guide, or ""."""
+    if not name:
+        return "guide without an id"
+    if not name.isprintable():
+        return f"the id {shown(name)} contains unprintable characters"
+    codes = sequence.strip("ACGT")
+    if other := codes.strip(IUPAC.decode()):
+        return f"the sequence of {name} contains {shown(other[0])!r}, which is not a base"
+    if not SHORTEST <= len(sequence) <= LONGEST:
+        size = n_of(len(sequence), "base")
+        what = f"the sequence of {name} has {size}; a guide has {SHORTEST} to {LONGEST}"
+        advice = (
+            ": give longer ones as FASTA to fmx index, and count with fmx search --length N --counts FILE"
+        )
+        return what + advice * (len(sequence) > LONGEST)
+    if codes and spellings(sequence) is None:
+        return f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"
+    return ""
+
+
 def begins_library(path: str, byte: int) -> None:
     """Raise InputError if a file that begins with this byte contains reads."""
     if byte == ord("@"):
@@ -290,48 +308,23 @@ def begins_reads(path: str, byte: int) -> None:
     """Raise InputError if a file that begins with this byte is neither FASTQ nor FASTA, or is a library."""
     try:
         begins_fastq(path, byte)
-    except InputError as error:
-        if os.path.getsize(path) < LARGE and _is_library(path):
-            raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from error
+    except InputError:
+        is_library = False
+        with suppress(InputError):
+            is_library = os.path.getsize(path) < LARGE and _is_like(1, *read_library(path).sequences)
+        if is_library:
+            raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from None
         raise
 
 
-def _is_library(path: str) -> bool:
-    try:
-        return _is_like(1, *read_library(path).sequences)  # not only words of IUPAC codes
-    except InputError:
-        return False
-
-
-def _check(path: str, where: str, name: str, sequence: str) -> None:
-    if not name:
-        raise InputError(path, where, "guide without an id")
-    if not name.isprintable():
-        raise InputError(path, where, f"the id {shown(name)} contains unprintable characters")
-    codes = sequence.strip("ACGT")
-    if other := codes.strip(_LETTERS):
-        raise InputError(
-            path, where, f"the sequence of {name} contains {shown(other[0])!r}, which is not a base"
-        )
-    if not SHORTEST <= len(sequence) <= LONGEST:
-        has = n_of(len(sequence), "base")
-        what = f"the sequence of {name} has {has}; a guide has {SHORTEST} to {LONGEST}"
-        if len(sequence) > LONGEST:
-            what += (
-                ": give longer ones as FASTA to fmx index, and count with fmx search --length N --counts FILE"
-            )
-        raise InputError(path, where, what)
-    if codes and spellings(sequence) is None:
-        what = f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"
-        raise InputError(path, where, what)
-
-
-def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None) -> Iterator[tuple]:
+def _rows_of_table(
+    path: str, text: str, options: tuple, say: Callable[[str], None] | None
+) -> Iterator[tuple]:
     """Yield (where, id or None, gene, sequence, second sequence if any) of the lines of a table."""
     rows = read_rows(path, text, _KNOWN)
     if not rows:
         return
-    columns = columns_of(path, rows, asked)
+    columns = columns_of(path, rows, options)
     if columns.note and say:
         say(f"{path}: {columns.note}")
     several = [columns.sequence] if columns.second is None else [columns.sequence, columns.second]
@@ -341,7 +334,7 @@ def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None
         yield f"line {number}", name, gene, *[cells[i] for i in several]
 
 
-def _fasta(text: str) -> Iterator[Any]:
+def _rows_of_fasta(text: str) -> Iterator[Any]:
     """Yield (where, id, gene, sequence) of FASTA: a header's first word is the id, the second the gene."""
     for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
         header, _, sequence = record.partition("\n")

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from .counting import (
     spans_of,
 )
 from .library import Library
-from .outputs import CountOutput, CountResult
+from .results import CountOutput, CountResult
 from .samples import Sample, lanes_of
-from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
+from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
 
 if TYPE_CHECKING:
     from ..input import SpanLike
@@ -46,8 +46,7 @@ class _CountTotals(RunCounts):
     def sentence(self, _: object = None) -> str:
         """Return the summary in one line."""
         n, things = self.seen()
-        share = f"{100 * self.assigned / max(n, 1):.2f} %"
-        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({share})"
+        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"
 
 
 @dataclass(frozen=True)
@@ -70,74 +69,62 @@ class PairCountSummary(_CountTotals):
     things = "pairs"
 
 
-def counted(seen: CountResult) -> CountSummary | PairCountSummary:
-    """Return the summary of a result."""
-    n, assigned = (sum(getattr(each, name) for each in seen.found) for name in ("reads", "assigned"))
-    return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
-
-
 class ShardInputs:
     """Spans of a ``shard`` (jobs.shard.ShardRun) of samples, as input of a Counter.
 
     Reads are numbered from 1 in each file of the shard, as the number of reads before the shard is unknown.
-    Each file is opened once more to find where guides are in its first reads.
+    Each file is opened once more to find where guides are in its first reads.  ``n_reads``: of each file of
+    each sample in the shard, complete once all are read.
     """
 
     def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
-        self._files = files_of(samples)
-        self._n_files, self._seen = [len(sample.first) for sample in samples], []  # type: tuple[list, list]
-        self._counter = counter
+        self._files, self._counter = files_of(samples), counter
+        self.n_reads = [[0] * len(sample.first) for sample in samples]
         self._opened: dict[int, SampleFile] = {}
         first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
         paths: ReadFiles = PairedFiles(first, *second) if second else first
         self._plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
+        self._lock = Lock()
 
     def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():
             if number not in self._opened:
-                self._opened[number] = self._open(number)
-            yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self._seen)
+                sample, i, paths = self._files[number]
+                with closing(SampleFile(sample, i, paths, 1)) as file:
+                    while file.where is None and not file.is_over:
+                        file.read(self._counter.find)
+                self._opened[number] = file
+            yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self)
 
-    def n_reads(self) -> list:
-        """Return the number of reads of each file of each sample in the shard; complete once all are read."""
-        found = [[0] * n for n in self._n_files]
-        for sample, file, n in self._seen:
-            found[sample][file] += n
-        return found
-
-    def _open(self, number: int) -> SampleFile:
-        """Open a file, or two of mates, and find where guides are in its first reads."""
-        with closing(SampleFile(*self._files[number], 1)) as file:
-            while file.where is None and not file.is_over:
-                file.read(self._counter.find)
-        return file
+    def note(self, file: SampleFile, n: int) -> None:
+        """Count n more reads of a file."""
+        with self._lock:
+            self.n_reads[file.sample][file.file] += n
 
 
-@dataclass(frozen=True)
-class ShardSpan:
-    """A span of a file; ``first``: number of the shard's first read in it; ``seen``: collects read counts."""
+class ShardSpan(NamedTuple):
+    """A span of a file of ShardInputs; ``first``: number of the shard's first read in the file."""
 
     file: SampleFile
     span: "SpanLike"
     first: int
-    seen: list
+    inputs: ShardInputs
 
     def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
         """Return (its file, its Reads).  Raises InputError."""
-        found = reads_of(self.span)
-        n = sum(reads.batches[0].length.size for reads in found)
-        self.seen.append((self.file.sample, self.file.file, n))
-        return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in found]
+        parts = reads_of(self.span)
+        self.inputs.note(self.file, sum(reads.batches[0].length.size for reads in parts))
+        return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
 
 
-def pack(seen: CountResult, n_reads: list) -> bytes:
+def pack(result: CountResult, n_reads: list) -> bytes:
     """Return the counts of a shard as bytes; ``n_reads`` from ShardInputs."""
     about = {
-        "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
-        "left_length": seen.left_length, "n_reads": n_reads,
+        "library": asdict(result.library), "samples": [asdict(sample) for sample in result.samples],
+        "left_length": result.left_length, "n_reads": n_reads,
     }  # fmt: skip
     arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
-    for i, tally in enumerate(seen.found):
+    for i, tally in enumerate(result.tallies):
         arrays |= {f"{name}{i}": array for name, array in tally._asdict().items()}
     into = io.BytesIO()
     np.savez_compressed(into, **arrays)
@@ -154,12 +141,12 @@ def unpack(pieces: Iterator) -> CountResult:
     for piece in pieces:
         with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
-            found = [
+            tallies = [
                 GuideTally(*(arrays[f"{name}{i}"] for name in GuideTally._fields))
                 for i in range(len(about["samples"]))
             ]
-        names |= zip(pair_keys(found).tolist(), about["library"]["ids"], strict=False)
-        for i, tally in enumerate(found):
+        names |= zip(pair_keys(tallies).tolist(), about["library"]["ids"], strict=False)
+        for i, tally in enumerate(tallies):
             if i == len(sums):
                 sums.append(TallySum(tally.counts.size))
                 before.append([0] * len(about["n_reads"][i]))
@@ -184,41 +171,58 @@ ENOUGH = 100  # reads per guide, on average
 def count(
     counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count guides in samples and write the ``output``; ``counter``: made for these samples; ``run``: where
-    it is written."""
-    wall, measurement = progress.wall, _measurement(output, progress)
-    with run.opened(output) as outputs:
-        with wall.spending("counting"):
-            seen = count_all(counter, samples, progress, measurement.clock)
-        wall.turn_to("writing")
-        outputs.write(seen.table(output.kind))
-        outputs.finish(
-            None, facts=(lambda: measurement.facts(PLACES, seen, seen.details())) if output.report else None
-        )
-    tell_samples(seen, progress, counter.options)
-    return counted(seen)
+    """Count guides in samples, and write the ``output``, or store the counts of a shard.
 
-
-def _measurement(output: CountOutput, progress: Progress) -> Measurement:
-    """Return a Measurement that starts now."""
+    ``counter``: made for these samples; ``run``: the part of the samples to read, and where to write.
+    """
     measurement = Measurement(output.report or Report((), {}))
     measurement.begin(progress.wall)
-    return measurement
+    with run.opened(output) as outputs:
+        inputs = None if run.is_whole else ShardInputs(samples, run, counter)
+        with progress.wall.spending("counting"):
+            result = count_all(counter, samples, progress, measurement.clock, inputs)
+        progress.wall.turn_to("writing")
+        outputs.write(pack(result, inputs.n_reads) if inputs else result.table(output.kind))
+        n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
+        summary = (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
+
+        def facts() -> dict:
+            return measurement.facts(PLACES, result, {} if inputs else result.details())
+
+        outputs.finish(summary if inputs else None, facts=facts if output.report else None)
+    if inputs:
+        if not n:
+            progress.warn(run.why_empty(summary.things))
+        progress.say(f"{run}: {n_of(n, samples[0].unit)}, {assigned:,} assigned")
+    else:
+        say_samples(result, progress, counter.options)
+    return summary
 
 
 def count_all(
-    counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None
-) -> CountResult:
-    """Count the guides of a Counter in samples; ``clock`` measures the time."""
-    share = InputShare([path for sample in samples for path in sample.paths])
-    progress.follow(share)
-    spans = spans_of(samples, counter.options.n_threads, share)
-    return _seen(counter, samples, count_samples(counter, spans, len(samples), progress, clock or Clock()))
+    counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None,
+    inputs: ShardInputs | None = None,
+) -> CountResult:  # fmt: skip
+    """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time."""
+    items: Iterable[Any] | None = inputs
+    if items is None:
+        share = InputShare([path for sample in samples for path in sample.paths])
+        progress.follow(share)
+        items = spans_of(samples, counter.options.n_threads, share)
+    tallies, targets = (
+        count_samples(counter, items, len(samples), progress, clock or Clock()),
+        counter.targets,
+    )
+    if targets.library:
+        library, counts = targets.library, np.array([tally.counts for tally in tallies])
+    else:
+        library, counts = targets.rows_of(pair_keys(tallies)), counts_of_pairs(tallies)
+    return CountResult(library, list(samples), tallies, counts, int(targets.guides[0].table.lengths[0]))
 
 
-def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -> None:
+def say_samples(result: CountResult, progress: Progress, options: CountOptions) -> None:
     """Print a line for each sample, and warnings and hints."""
-    stats = seen.stats
+    stats = result.stats
     for each in stats:
         if not each.reads:
             progress.warn(f"no reads in {', '.join(map(named, each.files))}")
@@ -229,7 +233,7 @@ def tell_samples(seen: CountResult, progress: Progress, options: CountOptions) -
                 f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
                 f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
             )
-    is_planned = bool(seen.library.sequences)  # rows are not the pairs of guides that were seen
+    is_planned = bool(result.library.sequences)  # rows are not the pairs of guides that occur
     if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
         means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
         progress.say(
@@ -258,105 +262,49 @@ def _named_samples(stats: list) -> str:
 
 
 def _what_to_try(options: CountOptions) -> str:
-    given = {"--offset": "offsets", "--after": "after", "--before": "before"}
-    if places := [
-        option for option, name in given.items() if any(getattr(each, name) for each in options.looked)
-    ]:
+    fields = {"--offset": "offsets", "--after": "after", "--before": "before"}
+    windows = options.looked
+    if places := [option for option, name in fields.items() if any(getattr(x, name) for x in windows)]:
         it = "them" if places[1:] else "it"
         return f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads;"
-    more = {"--anywhere": options.looked[0].anywhere, "--mismatches 1": options.mismatches}
-    left = " and ".join(option for option, given in more.items() if not given)
+    more = {"--anywhere": windows[0].anywhere, "--mismatches 1": options.mismatches}
+    left = " and ".join(option for option, value in more.items() if not value)
     return ": is it the right library?" + (f" Try {left};" if left else "")
-
-
-def count_shard(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
-) -> CountSummary | PairCountSummary:
-    """Count in a ``shard`` of the files of samples, and store the counts in it."""
-    measurement = _measurement(output, progress)
-    with shard.opened(output) as outputs:
-        inputs = ShardInputs(samples, shard, counter)
-        with progress.wall.spending("counting"):
-            found = count_samples(counter, inputs, len(samples), progress, measurement.clock)
-        seen = _seen(counter, samples, found)
-        outputs.write(pack(seen, inputs.n_reads()))
-        summary = counted(seen)
-        outputs.finish(summary, facts=partial(measurement.facts, PLACES, seen) if output.report else None)
-    n, things = summary.seen()
-    if not n:
-        progress.warn(shard.why_empty(things))
-    progress.say(f"{shard}: {n_of(n, samples[0].unit)}, {summary.assigned:,} assigned")
-    return summary
 
 
 def make_counter(
     libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> Counter:
-    """Return the Counter for one library, or two for mates; reports what is odd about library and samples."""
+    """Return the Counter for one library, or two for mates; reports what is odd about library and samples.
+
+    Duplicate sequences of a library are left out.
+    """
     if lanes := lanes_of(samples):
         progress.warn(
             f"samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
             "separated by commas"
         )
-    libraries = [_without_doubles(library, progress) for library in libraries]
-    targets = make_targets(libraries, bool(samples[0].second))
-    _tell_neighbours(targets, options, progress)
-    _tell_strands(targets, options, progress)
-    return Counter(targets, options, samples, progress.warn)
-
-
-def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) -> CountResult:
-    library, counts = _rows_of(counter.targets, found)
-    left_length = int(counter.targets.guides[0].table.lengths[0])
-    return CountResult(library, list(samples), found, counts, left_length)
-
-
-def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
-    """Return (Library of the rows, counts int64[n_samples, n_rows]) from the tally of each sample."""
-    if targets.library:
-        return targets.library, np.array([tally.counts for tally in found])
-    return targets.rows_of(pair_keys(found)), counts_of_pairs(found)
-
-
-def _without_doubles(library: Library, progress: Progress) -> Library:
-    """Return the library without duplicate sequences, which are reported, and genes that vanish with them."""
-    genes, (library, left) = _genes(library), library.unique()
-    if left:
-        have = n_of(len(left), "guide has", "guides have")
-        named = _some(f"{one}, same as {other}" for one, other in left)
-        progress.say(f"{library.path}: {have} the same sequence as an earlier guide: left out ({named})")
-    if lost := sorted(genes - _genes(library)):
-        what = n_of(len(lost), "gene has", "genes have")
-        progress.warn(f"{library.path}: {what} no guide left: {_some(lost)}")
-    return library
-
-
-def _genes(library: Library) -> set:
-    """Return the genes, without those that are ids of guides."""
-    return {gene for gene, name in zip(library.genes, library.ids, strict=True) if gene != name}
-
-
-def _some(words: Iterable[str]) -> str:
-    """Return the first words, comma-separated, and how many more there are."""
-    first, n = list(words), 10
-    return ", ".join(first[:n]) + (f" and {len(first) - n:,} more" if first[n:] else "")
-
-
-def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:
-    """Report how many guides have one mismatch to another guide."""
+    unique = []
+    for library in libraries:
+        fewer, left = library.unique()
+        unique.append(fewer)
+        if left:
+            have = n_of(len(left), "guide has", "guides have")
+            pairs = _some(f"{one}, same as {other}" for one, other in left)
+            progress.say(f"{library.path}: {have} the same sequence as an earlier guide: left out ({pairs})")
+        if lost := sorted(library.gene_names() - fewer.gene_names()):
+            what = n_of(len(lost), "gene has", "genes have")
+            progress.warn(f"{library.path}: {what} no guide left: {_some(lost)}")
+    targets = make_targets(unique, bool(samples[0].second))
     for guides in dict.fromkeys(targets.guides):
-        n_close, example = guides.neighbours()
-        if n_close:
-            named = f" (such as {example[0]} and {example[1]})" if example else ""
+        n, example = guides.neighbours()
+        if n:
+            such = f" (such as {example[0]} and {example[1]})" if example else ""
             what = "; reads that match both are ambiguous" if options.mismatches else ""
-            are = n_of(n_close, "guide differs", "guides differ")
-            progress.say(f"{guides.path}: {are} from another guide in only one base{named}{what}")
-
-
-def _tell_strands(targets: Targets, options: CountOptions, progress: Progress) -> None:
-    """Warn of guides that are reverse complements of each other if both strands are searched."""
-    looked = zip(targets.guides, options.looked, strict=True)
-    both = [guides for guides, each in looked if each.strands == FORWARD | REVERSE and not each.is_flanked]
+            are = n_of(n, "guide differs", "guides differ")
+            progress.say(f"{guides.path}: {are} from another guide in only one base{such}{what}")
+    windows = zip(targets.guides, options.looked, strict=True)
+    both = [guides for guides, each in windows if each.strands == FORWARD | REVERSE and not each.is_flanked]
     for guides in dict.fromkeys(both):
         n, example = guides.reverse_complements()
         if example:
@@ -365,3 +313,10 @@ def _tell_strands(targets: Targets, options: CountOptions, progress: Progress) -
                 f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched"
                 "; give --forward-only or --reverse-only"
             )
+    return Counter(targets, options, samples, progress.warn)
+
+
+def _some(words: Iterable[str]) -> str:
+    """Return the first words, comma-separated, and how many more there are."""
+    first, n = list(words), 10
+    return ", ".join(first[:n]) + (f" and {len(first) - n:,} more" if first[n:] else "")

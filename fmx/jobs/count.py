@@ -11,8 +11,8 @@ from ..guides import pipeline
 from ..guides.assign import GuideWindow
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
-from ..guides.outputs import CountOutput
 from ..guides.pipeline import CountSummary, PairCountSummary
+from ..guides.results import CountOutput
 from ..guides.samples import Sample, ScreenDesign
 from ..machines.progress import Progress
 from ..output.run import Run
@@ -47,8 +47,7 @@ class CountJob(Job):
         return context.cache.shared("counter", partial(self._counter, context))
 
     def execute(self, opened: None, prepared: Counter, context: Context) -> CountSummary | PairCountSummary:
-        work = pipeline.count if context.run.is_whole else pipeline.count_shard
-        return work(prepared, self.samples, self.output, context.run, context.progress)
+        return pipeline.count(prepared, self.samples, self.output, context.run, context.progress)
 
     def say(self, opened: None, summary: CountSummary | PairCountSummary, context: Context) -> None:
         if context.run.is_whole:  # a shard prints its own summary
@@ -95,5 +94,5 @@ def add_up(
             outputs.finish(None, facts=lambda: facts_of(folder, merged, report, wall) | result.details())
     counting = CountOptions(**merged[0].run["options"]["counting"])
     looked = tuple(GuideWindow(**each) for each in merged[0].run["options"]["counting"]["looked"])
-    pipeline.tell_samples(result, progress, replace(counting, looked=looked))
+    pipeline.say_samples(result, progress, replace(counting, looked=looked))
     return merged

@@ -9,11 +9,10 @@ import numpy as np
 from ..errors import quoted
 from ..guides.assign import GuideWindow
 from ..guides.counting import CountOptions
-from ..guides.library import ASKED, read_library
-from ..guides.outputs import CountResult
+from ..guides.library import COLUMN_KEYS, read_library
 from ..guides.pipeline import count_all, make_counter
+from ..guides.results import CountResult, SampleStats
 from ..guides.samples import Sample, samples_of
-from ..guides.stats import SampleStats
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands
@@ -155,14 +154,14 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    must = f"columns must be a dict from {', '.join(ASKED)} to names of columns, not {quoted(columns)}"
+    must = f"columns must be a dict from {', '.join(COLUMN_KEYS)} to names of columns, not {quoted(columns)}"
     if columns is None:
         return ()
     if not isinstance(columns, Mapping):
         raise TypeError(must)
-    if not all(key in ASKED and isinstance(name, str) and name for key, name in columns.items()):
+    if not all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in columns.items()):
         raise ValueError(must)
-    if len({ASKED[key] for key in columns}) < len(columns):
+    if len({COLUMN_KEYS[key] for key in columns}) < len(columns):
         raise ValueError(f"columns must name each column once, not {quoted(columns)}")
     return tuple(columns.items())
 

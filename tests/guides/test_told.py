@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fmx.guides.stats import gini, letters_of, skew
+from fmx.guides.results import gini, letters_of, skew
 from fmx.guides.table import keys_of
 from fmx.report.page import above_chance
 

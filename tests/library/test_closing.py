@@ -11,7 +11,7 @@ import fmx
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
-ASKED = {
+COLUMN_KEYS = {
     "search": lambda index: index.search(READS),
     "search_chunks": lambda index: index.search_chunks(READS),
     "search_pairs": lambda index: index.search_pairs(READS, READS),
@@ -47,7 +47,7 @@ def test_files_are_given_back(index_of):
 
 
 @pytest.mark.parametrize("made", ["opened", "in memory"])
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", COLUMN_KEYS)
 def test_a_closed_index_says_so(name, made, index_of):
     index = fmx.open(index_of(CONTIGS), threads=1) if made == "opened" else fmx.from_sequences(dict(CONTIGS))
     assert repr(index).endswith("bases>")
@@ -55,7 +55,7 @@ def test_a_closed_index_says_so(name, made, index_of):
     index.close()
     assert repr(index).endswith("bases, closed>")
     with pytest.raises(ValueError, match=r"^the index is closed: open it again"):
-        ASKED[name](index)
+        COLUMN_KEYS[name](index)
 
 
 def test_memory_is_given_back():

@@ -38,15 +38,19 @@ class LibraryColumnNames(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
-        from ...guides.library import ASKED
+        from ...guides.library import COLUMN_KEYS
 
         pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
-        if not all(len(pair) == 2 and pair[0] in ASKED and pair[1] for pair in pairs):
-            if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in ASKED]:
-                self.fail(f"{wrong[0]!r} in {value!r} is not one of the keys {', '.join(ASKED)}", param, ctx)
+        if not all(len(pair) == 2 and pair[0] in COLUMN_KEYS and pair[1] for pair in pairs):
+            if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in COLUMN_KEYS]:
+                self.fail(
+                    f"{wrong[0]!r} in {value!r} is not one of the keys {', '.join(COLUMN_KEYS)}",
+                    param,
+                    ctx,
+                )
             what = f"{value!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
-            self.fail(f"{what}; the keys are {', '.join(ASKED)}", param, ctx)
-        if len({ASKED[key] for key, _ in pairs}) < len(pairs):
+            self.fail(f"{what}; the keys are {', '.join(COLUMN_KEYS)}", param, ctx)
+        if len({COLUMN_KEYS[key] for key, _ in pairs}) < len(pairs):
             self.fail(f"{value!r} names a column twice", param, ctx)
         return pairs
 
@@ -139,7 +143,7 @@ def command(args: SimpleNamespace) -> None:
     from ...guides.assign import GuideWindow
     from ...guides.counting import CountOptions
     from ...guides.library import begins_library, begins_reads
-    from ...guides.outputs import CountOutput
+    from ...guides.results import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...input.chunks import repeated
     from ...jobs import Resources

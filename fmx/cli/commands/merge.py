@@ -49,7 +49,7 @@ def command(args: SimpleNamespace) -> None:
     fmx merge hits.d -o hits.bam
     fmx merge hits.d -o hits.bam --counts counts.tsv
     """
-    from ...guides.outputs import CountOutput
+    from ...guides.results import CountOutput
     from ...jobs import say_shards
     from ...jobs.count import add_up
     from ...jobs.merge import check_additional, manifests, merge
