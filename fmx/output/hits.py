@@ -8,8 +8,20 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..input.reads import ReadBatch
-from .read_records import ALL, Pairs, Side, SingleReads, n_of, put_records, room_of
-from .records import COMMENTS, FIRST, SECOND, Buffers, widest
+from .records import (
+    ALL,
+    COMMENTS,
+    FIRST,
+    SECOND,
+    Buffers,
+    Pairs,
+    Side,
+    SingleReads,
+    n_of,
+    put_records,
+    room_of,
+    widest,
+)
 
 if TYPE_CHECKING:
     from ..input.mates import Mates

@@ -1,4 +1,4 @@
-"""Formats hits of reads and of pairs on a GPU, with the functions of read_records.py.
+"""Formats hits of reads and of pairs on a GPU, with the functions of records.py.
 
 measure   upper bound of the bytes of the records of each item, a read or a pair, then prefix sums
 write     its records by one thread, with room between items; their bytes, then prefix sums
@@ -14,8 +14,22 @@ from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
-from .read_records import ALL, Pairs, Side, SingleReads, mate_of, n_mates, n_of, put_records, room_of
-from .records import FIRST, SECOND, gap_byte, gap_of, with_gaps
+from .records import (
+    ALL,
+    FIRST,
+    SECOND,
+    Pairs,
+    Side,
+    SingleReads,
+    gap_byte,
+    gap_of,
+    mate_of,
+    n_mates,
+    n_of,
+    put_records,
+    room_of,
+    with_gaps,
+)
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch

@@ -59,7 +59,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
 
 
 # Compiled functions of fmx that no command of entry_points.py calls from Python.
-CALLED_BY_OTHERS = {"align.bounds", "output.read_records._put"}
+CALLED_BY_OTHERS = {"align.bounds", "output.records._put"}
 RARE = {
     "input.chunks.is_mac",  # before an error
     "input.comments._add_comments", "input.comments._next_unusual",  # -C

@@ -12,8 +12,7 @@ from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
 from fmx.output import FORMATS, kinds_of, module_of
 from fmx.output.hits import BatchWriter, HitWriter, join_writers
-from fmx.output.read_records import SingleReads, put_records
-from fmx.output.records import Buffers, gap_byte, gap_of, with_gaps
+from fmx.output.records import Buffers, SingleReads, gap_byte, gap_of, put_records, with_gaps
 from fmx.output.search_output import RecordOutput
 from fmx.search import FormatsHits
 from fmx.search.hits import Hits

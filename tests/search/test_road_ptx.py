@@ -12,7 +12,7 @@ from fmx.index.sparse import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv
-from fmx.output.read_records import SingleReads
+from fmx.output.records import SingleReads
 from fmx.search.hits import Hits, SARows
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
