@@ -140,8 +140,7 @@ def test_an_index_of_another_format_can_be_built_again(home):
 # Reads lines "STEP kill|fail exchange|aside build|add", and answers whether a child that ends there was done.
 KILLED = """
 import os, pathlib, signal, sys
-from fmx import workflow
-from fmx.system import files
+from fmx import system, workflow
 def work(step, how, way, job):
     count = 0
     def counted(function):
