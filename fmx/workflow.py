@@ -22,8 +22,7 @@ from .index.fm_index import verify as verify_index
 from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse import parse_sparse
-from .input import ReadFiles, ReadPath, paths_of
-from .input.read_range import InputRange, InputShare, wanted_range
+from .input import InputRange, InputShare, ReadFiles, ReadPath, chosen_records, paths_of
 from .machines.places import CPU, Device, is_large
 from .machines.progress import Measurement, Progress
 from .output import PLAIN, module_of
@@ -143,21 +142,19 @@ def write_hits(
     size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
     with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
         share = InputShare(paths_of(paths) if run.is_whole else ())
-        inputs = InputRange(paths, size, n_threads, wanted_range(options.skip, options.first))
+        inputs = InputRange(paths, size, n_threads, chosen_records(options.skip, options.first), share)
+        progress.follow(share)
         if options.collapse:
             from .search.collapse import collect
 
             def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
                 spans = Run().plan(inputs._replace(n_threads=options.n_threads))
-                progress.follow(share)
-                return collect(share.of(spans), options, progress)
+                return collect(spans, options, progress)
 
             collection = run.shared("distinct", distinct)
             source = collection.spans(size, progress, *run.share_of(collection.n))
         else:
             source = run.plan(inputs)
-            source = share.of_pairs(source) if options.pairing else share.of(source)
-            progress.follow(share)
         sink = wall.written(outputs)
         with wall.spending("mapping"):
             summary = map_spans(

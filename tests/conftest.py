@@ -35,7 +35,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
-from fmx.input import chunks, cuts  # noqa: E402
+from fmx.input import chunks, shards  # noqa: E402
 from fmx.system import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
@@ -220,7 +220,7 @@ def chunks_of(monkeypatch):
 @pytest.fixture
 def cut_sizes(monkeypatch):
     """A function: files are cut for shards by these CutSizes from now on, as small files need."""
-    return lambda *given, **named: monkeypatch.setattr(cuts, "CUT_SIZES", cuts.CutSizes(*given, **named))
+    return lambda *given, **named: monkeypatch.setattr(shards, "CUT_SIZES", shards.CutSizes(*given, **named))
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..errors import InputError, n_of, shown
-from ..input import PairedFiles, pair_spans, spans
-from ..input.read_range import InputShare, in_turn
+from ..input import InputShare, PairedFiles, spans
+from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import Emit, add_up, run_ordered
@@ -57,14 +58,11 @@ class SampleFile:
     def __init__(
         self, sample: int, file: int, paths: tuple, n_threads: int, share: InputShare | None = None
     ) -> None:
-        self.sample, self.file, self.paths, self._share = sample, file, paths, share
+        self.sample, self.file, self.paths = sample, file, paths
         self.where: tuple | None = None
         self.is_over, self._lock = False, threading.Lock()
-        self._spans: Any = (
-            pair_spans.plan(PairedFiles(paths[:1], paths[1:]), n_threads=n_threads)
-            if paths[1:]
-            else spans.plan(paths, n_threads=n_threads)
-        )
+        files = PairedFiles(paths[:1], paths[1:]) if paths[1:] else paths
+        self._spans = spans.plan(files, n_threads=n_threads, share=share)
 
     @property
     def is_busy(self) -> bool:
@@ -81,9 +79,6 @@ class SampleFile:
             self.is_over = span is None
             if span is None:
                 return self, []
-            if self._share:
-                for i, end in span.ends() if self.paths[1:] else [(0, span.end)]:
-                    self._share.note((self.sample, self.file, i), end)
             if self.where is None:
                 try:
                     if parts := reads_of(span):
@@ -110,7 +105,7 @@ def named(path: str) -> str:
 
 def reads_of(span: "SpanLike") -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
-    if isinstance(span, pair_spans.PairSpan):
+    if isinstance(span, PairSpan):
         pairs = span.read(is_sam=False)
         parts = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
     else:
@@ -129,10 +124,28 @@ def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
 def spans_of(
     samples: "Sequence[Sample]", n_threads: int, share: InputShare
 ) -> Generator[SampleFile, None, None]:
-    """Yield the files of samples for n_threads workers, each at least as often as it has spans."""
+    """Yield the files of samples, n_threads of them at a time, each repeatedly until it is over.
+
+    Files that are not busy come first: a file that can only be read in order keeps one worker busy, several
+    keep all of them busy.
+    """
     files = files_of(samples)
-    each = max(1, n_threads // len(files))
-    return in_turn((SampleFile(*one, each, share) for one in files), n_threads)
+    n_readers = max(1, n_threads // len(files))
+    left = (SampleFile(*one, n_readers, share) for one in files)
+    opened = list(islice(left, n_threads))
+    try:
+        while opened:
+            file = next((each for each in opened if not each.is_busy), opened[0])
+            opened.remove(file)
+            if file.is_over:
+                file.close()
+                opened += islice(left, 1)
+            else:
+                opened.append(file)
+                yield file
+    finally:
+        for file in opened:
+            file.close()
 
 
 # Offsets and strands of the guides of a file, found in its first reads.

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from ..input import PairedFiles, ReadFiles
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
-from ..input.read_range import InputRange, InputShare
 from ..input.reads import FORWARD, REVERSE
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..report import Report

@@ -19,12 +19,12 @@ from ..compiler.functions import compiled
 from ..compiler.primitives import at, find_byte
 from ..compiler.sorting import lower_bound
 from ..errors import InputError, escaped, shown
+from ..input import InputShare
 from ..input.chunks import CHUNK_SIZE, CR, IS_BAM, NEWLINE, about_cr, no_fasta, refuse_archive, skip_blank
 from ..input.dna import CODE, LOOKED_AT, other_than_dna
-from ..input.read_range import InputShare
+from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
-from ..input.whole_files import read_whole
 from ..machines import jobs
 from ..machines.jobs import Array, run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
@@ -243,7 +243,7 @@ def read_fasta(
                 done(share())
 
             sequences = read_letters(source, n_threads, tell, size)
-        share.end(number)
+        share.note(number, source.size)
         done(share())
         if strange := other_than_dna(sequences.letters[:LOOKED_AT]):
             warn(f"{source.path}: {strange} No read can match at these characters")

@@ -1,7 +1,7 @@
-"""Input: streams, chunks of records, reads, packed bases."""
+"""Input: streams, spans and chunks of records, reads, packed bases; here what names the inputs of a run."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
@@ -44,21 +44,63 @@ class PairedFiles(NamedTuple):
     first: tuple[ReadPath, ...]
     second: tuple[ReadPath, ...] = ()
 
-    @property
-    def paths(self) -> tuple[ReadPath, ...]:
-        """All files."""
-        return (*self.first, *self.second)
-
-    def together(self) -> Iterator[tuple[tuple[int, ReadPath], ...]]:
-        """For each file, or two files of mates: a tuple of (its number among all, its path)."""
-        numbered = list(enumerate(self.paths))
-        n = len(self.first)
-        return zip(*(numbered[i : i + n] for i in range(0, len(numbered), n)), strict=True)
-
 
 ReadFiles = Sequence[ReadPath] | PairedFiles
 
 
 def paths_of(files: ReadFiles) -> Sequence[ReadPath]:
     """Return the paths of all files."""
-    return files.paths if isinstance(files, PairedFiles) else files
+    return (*files.first, *files.second) if isinstance(files, PairedFiles) else files
+
+
+def together(files: ReadFiles) -> list[tuple[ReadPath, ...]]:
+    """Return the paths of files that are read together: one, or two of mates."""
+    if isinstance(files, PairedFiles) and files.second:
+        return list(zip(files.first, files.second, strict=True))
+    return [(path,) for path in paths_of(files)]
+
+
+# A range of the reads or pairs of all inputs, by --skip and --first, and the fraction that has been read.
+
+ALL = range(1 << 62)  # numbers, from 0, of all records
+
+
+def chosen_records(skip: int, n: int | None) -> range:
+    """Return the numbers, from 0, of ``n`` (None: all) records after the first ``skip``."""
+    return range(skip, ALL.stop if n is None else skip + n)
+
+
+def records_after(records: range, n: int) -> range:
+    """Return the numbers of the same records, if the first n are not counted."""
+    return range(max(0, records.start - n), max(0, records.stop - n))
+
+
+class InputShare:
+    """The fraction of the files ``paths`` that has been read: call it for a number; None if unknown."""
+
+    def __init__(self, paths: Sequence[ReadPath]) -> None:
+        is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
+        self._total = sum(map(os.path.getsize, paths)) if is_known else 0
+        self._ends: dict[Hashable, int] = {}
+
+    def note(self, file: Hashable, end: int) -> None:
+        """Note that a file was taken up to byte ``end``."""
+        self._ends[file] = end
+
+    def __call__(self) -> float | None:
+        done = sum(self._ends.values())
+        return min(1.0, done / self._total) if done and self._total else None
+
+
+class InputRange(NamedTuple):
+    """The ``records`` of ``files``, reads or pairs, by their numbers from 0.
+
+    ``size``: bytes of the spans that they are read in; ``n_threads``: how many threads read them; ``share``
+    notes how much was read.
+    """
+
+    files: ReadFiles
+    size: int
+    n_threads: int = 1
+    records: range = ALL
+    share: InputShare | None = None

@@ -31,8 +31,8 @@ class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
     ``number``: of the first record in its file, from 1; ``n_bound``: number of records by newlines, more than
-    there are only if one is damaged; ``end``: byte of the file up to which it was read, if known; ``there``:
-    its bytes on a GPU that has inflated them (reads_gpu.py); ``data`` then lacks the middle.
+    there are only if one is damaged; ``there``: its bytes on a GPU that has inflated them (reads_gpu.py);
+    ``data`` then lacks the middle.
     """
 
     path: str
@@ -40,15 +40,11 @@ class Chunk:
     is_fastq: bool
     number: int
     n_bound: int
-    end: int = 0
     there: Any = None
 
     def read(self, hold: object = None) -> "Chunk":
         """Return itself, like a Span of a stream that has been read."""
         return self
-
-    def leave(self) -> None:
-        """Do nothing: no span waits for a chunk."""
 
     def whole(self) -> "Chunk":
         """Return the chunk with all of its ``data`` in host memory."""

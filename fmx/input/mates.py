@@ -1,16 +1,29 @@
-"""Mates, the two reads of a pair, and checks of their names."""
+"""Mates, the two reads of a pair: records of the same number in two files, or successive ones in one file.
 
-from typing import NamedTuple
+Each file is cut into spans (spans.py).  A PairSpan is the next span of both files.  The thread that takes it
+reads both, receives from the previous one the records without mates so far, and passes on those that remain.
+If one file has longer records, its spans are taken more often, so that few records wait:
+
+    R1       | 1 2 3 4 | 5 6 7 8 |        |
+    R2       | 1 2 3     | 4 5 6 | 7 8    |
+    pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..errors import InputError, brief
-from .chunks import are_mates
-from .reads import ReadBatch
+from ..errors import InputError, StalledError, brief
+from ..machines.jobs import settle, settled, when_settled
+from .chunks import Chunk, are_mates
+from .reads import ReadBatch, check_sam, parse
+from .spans import NOT_READ, SpanBuffer
 from .streams import collating
-
-# Mates are the two reads of a pair: record r of two files, or two successive records of one file.
-#
-# Both have the same name, except for /1 and /2 (or .1 and .2, _1 and _2), which are not part of it.
 
 
 class Origin(NamedTuple):
@@ -28,10 +41,206 @@ class Mates(NamedTuple):
     origins: tuple
 
 
-def check_names(mates: Mates, step: int) -> None:
-    """Raise InputError unless mates have the same name, except for /1 and /2, which are removed.
+class PairChunks(NamedTuple):
+    """``n`` whole pairs that are not parsed: Chunks with mates 1 and with mates 2, in order.
 
-    ``step``: records from one mate to the next in a file.
+    If a file has both mates of each pair in turn (``in_turn``), they are all in ``one``.
+    """
+
+    one: list[Chunk]
+    two: list[Chunk]
+    n: int
+    in_turn: bool
+
+
+class Balance:
+    """Decides which of two files to read next, by the reads in spans and the number of planned spans."""
+
+    def __init__(self) -> None:
+        self._reads, self._read, self._planned = [0, 0], [0, 0], [0, 0]
+
+    def note(self, i: int, n: int) -> None:
+        """Record that a span of file i had n reads."""
+        self._reads[i] += n
+        self._read[i] += 1
+
+    def next_files(self, is_over: Sequence[bool]) -> list[bool]:
+        """Return whether the next item has a span of each file; true for at least one that is not over."""
+        if any(is_over):  # read the rest of the other file, however far ahead it is
+            return [not over for over in is_over]
+        a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
+        ahead = [self._reads[i] + (self._planned[i] - self._read[i]) * a_span[i] for i in (0, 1)]
+        files = [ahead[i] - ahead[1 - i] <= a_span[i] for i in (0, 1)]
+        self._planned = [n + more for n, more in zip(self._planned, files, strict=True)]
+        return files
+
+
+class PairSpan:
+    """Spans of one file of pairs, or of two (one may be None), and the pairs that they complete.
+
+    ``is_over``: whether each of the files ``paths`` has no more spans; ``links``: Futures of the Chunks that
+    wait for mates, (of mates 1, of mates 2), from the previous item and to the next.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], spans: Sequence[Any], is_over: Sequence[bool], balance: Balance,
+        links: tuple[Future, Future],
+    ) -> None:  # fmt: skip
+        self._paths, self._spans, self._is_over, self._balance = paths, spans, is_over, balance
+        self._before, self._behind = links
+        self._step = 3 - len(paths)  # records from one mate to the next in a file
+        self._error: BaseException | None = None
+        self._pairs, self._waiting = PairChunks([], [], 0, False), cast("tuple[list, list]", ([], []))
+
+    @property
+    def path(self) -> str:
+        """The file of mates 1, or of both."""
+        return self._paths[0]
+
+    def read(self, is_sam: bool = True, comments: bool = False) -> list[Mates]:
+        """Read the pairs as a list of Mates; ``is_sam``, ``comments``: what to check.  Raises InputError."""
+        return self.parse(self.take(), is_sam, comments)
+
+    def take(self, hold: Callable[[Any], Any] = SpanBuffer) -> PairChunks:
+        """Read the pairs that are complete; ``parse`` or ``check_ends`` must follow.  Raises InputError.
+
+        ``hold``: as in Span.read, but other threads may read the bytes later.
+        """
+        chunks, errors = [], []
+        for i, span in enumerate(self._spans):  # all of them, as later ones wait for each
+            try:
+                chunks.append(span and span.read(hold))
+                if chunks[-1]:
+                    self._balance.note(i, chunks[-1].n_bound)
+            except BaseException as error:
+                errors.append(error)
+        if errors:
+            settle(self._behind)
+            raise errors[0]
+        when_settled(self._before, partial(self._pass_on, chunks))
+        if self._behind.result() is None:
+            raise self._error or InputError(self.path, "", NOT_READ)
+        return self._pairs
+
+    def _pass_on(self, chunks: Sequence[Chunk | None], before: tuple[list, list] | None) -> None:
+        """Complete the pairs, and pass on the records that still wait.
+
+        The thread that knows these for an item does this for all items after it that have been read, as in
+        Span.
+        """
+        try:
+            if before:
+                self._waiting = self._meet(chunks, before)
+            settle(self._behind, before and self._waiting)
+        except BaseException as error:
+            self._error = error
+            settle(self._behind)
+
+    def _meet(self, chunks: Sequence[Chunk | None], before: tuple[list, list]) -> tuple[list, list]:
+        """Set the complete pairs; return the records that still wait."""
+        waiting, in_turn = [[*before[0]], [*before[1]]], self._step == 2
+        for side, chunk in zip(waiting, chunks, strict=False):
+            side += [chunk] if chunk and chunk.n_bound else []
+        n_records = [sum(chunk.n_bound for chunk in side) for side in waiting]
+        n = n_records[0] // 2 if in_turn else min(n_records)
+        (one, rest1), (two, rest2) = _cut(waiting[0], n << in_turn), _cut(waiting[1], n)
+        self._pairs = PairChunks(one, two, n, in_turn)
+        return rest1, rest2
+
+    def parse(self, pairs: PairChunks, is_sam: bool = True, comments: bool = False) -> list[Mates]:
+        """Return the pairs that ``take`` has read as a list of Mates.  Raises InputError."""
+        sides: list[list[tuple[ReadBatch, Origin]]] = [[], []]
+        for i, chunk in [*((0, chunk) for chunk in pairs.one), *((1, chunk) for chunk in pairs.two)]:
+            batch = parse(chunk)
+            if is_sam:
+                check_sam(chunk, batch)
+            if comments:
+                from .comments import check_comments  # only for -C
+
+                check_comments(chunk, batch)
+            for skip in (0, 1) if pairs.in_turn else (0,):
+                side = 1 - (chunk.number + skip) % 2 if pairs.in_turn else i
+                part = slice(skip, None, self._step)
+                sides[side].append((_reads(batch, part), Origin(chunk.path, chunk.number + skip)))
+        stops = [np.cumsum([batch.length.size for batch, _ in side], dtype=np.int64) for side in sides]
+        runs, begin = [], 0
+        for end in np.union1d(*stops).tolist():  # runs of pairs whose mates are in one batch each
+            reads, origins = [], []
+            for parsed, ends in zip(sides, stops, strict=True):
+                which = int(np.searchsorted(ends, end))
+                batch, (path, number) = parsed[which]
+                first = begin - int(ends[which]) + batch.length.size
+                reads.append(_reads(batch, slice(first, first + end - begin)))
+                origins.append(Origin(path, number + self._step * first))
+            if end > begin:
+                runs.append(Mates(reads[0], reads[1], tuple(origins)))
+                check_names(runs[-1], self._step)
+            begin = end
+        self.check_ends()
+        return runs
+
+    def check_ends(self) -> None:
+        """Raise InputError if reads have no mates."""
+        for i, path in enumerate(self._paths):
+            alone = self._waiting[1 - i if self._step == 1 else 0]
+            if not alone or not self._is_over[i]:
+                continue
+            parse(alone[0])  # its own errors come first
+            n = alone[0].number
+            if self._step == 2:
+                where, what = f"record {n}", "its mate is missing: the number of records is odd"
+            else:
+                where, has = "", f"no reads, but {self._paths[1 - i]} has some"
+                if n > 1:
+                    where = f"record {n - 1}"
+                    has = f"this is the last record, but {self._paths[1 - i]} has more"
+                what = f"{has}; both files must have the same number of reads"
+            raise InputError(path, where, what)
+
+
+def _reads(batch: ReadBatch, part: slice) -> ReadBatch:
+    return ReadBatch(batch.data, *(np.ascontiguousarray(column[part]) for column in batch[1:]))
+
+
+def _cut(chunks: Sequence[Chunk], n: int) -> tuple[list[Chunk], list[Chunk]]:
+    """Return (the first n records of Chunks, the others)."""
+    head, tail = [], []
+    for chunk in chunks:
+        if 0 < n < chunk.n_bound:
+            first, rest = chunk.cut(n)
+            head.append(first)
+            tail.append(rest)
+        else:
+            (head if n else tail).append(chunk)
+        n -= min(n, chunk.n_bound)
+    return head, tail
+
+
+def pair_spans(
+    paths: Sequence[str], sides: Sequence[Generator[Any, None, None]]
+) -> Generator[PairSpan, None, None]:
+    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.  Raises StalledError."""
+    balance, is_over, link = Balance(), [False] * len(sides), settled(([], []))
+    with ExitStack() as stack:
+        for side in sides:
+            stack.enter_context(closing(side))
+        while not all(is_over):
+            is_next = balance.next_files(is_over) if len(sides) > 1 else [True]
+            if not any(is_next):
+                raise StalledError(paths[0], "reading stopped before the end of the file")
+            spans = [next(side, None) if read else None for side, read in zip(sides, is_next, strict=True)]
+            is_over = [
+                over or (read and span is None)
+                for over, read, span in zip(is_over, is_next, spans, strict=True)
+            ]
+            links = link, (link := Future[Any]())
+            yield PairSpan(paths, spans, is_over, balance, links)
+
+
+def check_names(mates: Mates, step: int) -> None:
+    """Raise InputError unless mates have the same name, except for /1 and /2 (.1 and .2, _1 and _2).
+
+    These are removed from the names.  ``step``: records from one mate to the next in a file.
     """
     r = _settle_names(mates.one, mates.two)
     if r < mates.one.length.size:
@@ -40,12 +249,10 @@ def check_names(mates: Mates, step: int) -> None:
         of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
         number = here.number + step * r
         are_swapped = number == step and are_mates(two.encode(), one.encode())  # in all pairs, then
-        how = (
-            "first and second mates are swapped: exchange them"
-            if are_swapped
-            else "mates must have equal names"
-        )
-        if step == 2 and not are_swapped and (advised := collating(here.path)):
+        how = "mates must have equal names"
+        if are_swapped:
+            how = "first and second mates are swapped: exchange them"
+        elif step == 2 and (advised := collating(here.path)):
             how = f"mates are not in turn, as if sorted by position; map them with: {advised}"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
         raise InputError(here.path, f"record {number}", what)

@@ -78,9 +78,9 @@ class GpuSpanBuffer(SpanBuffer):
         self._there: DeviceArray | None = None  # the bytes, once inflated there
         self._reader: Any
 
-    def load(self, own: int, beyond: int, is_fastq: bool) -> int:
-        found = self._inflate(own, beyond, is_fastq) if isinstance(self._reader, BgzfBlocks) else None
-        return super().load(own, beyond, is_fastq) if found is None else found
+    def load(self, size: int, beyond: int, is_fastq: bool) -> int:
+        n = self._inflate(size, beyond, is_fastq) if isinstance(self._reader, BgzfBlocks) else None
+        return super().load(size, beyond, is_fastq) if n is None else n
 
     def read_on(self, more: int) -> None:
         self.whole()
@@ -93,16 +93,20 @@ class GpuSpanBuffer(SpanBuffer):
             self._known = self.n
         return self.data()
 
-    def begin(self, left: int, is_fastq: bool) -> int:
+    def after_newlines(self, n: int, is_fastq: bool) -> int:
         if self._there is None:
-            return super().begin(left, is_fastq)
-        begin, left_over = find_border(self.data()[: self._known], 0, left, is_fastq)
-        return find_border(self.whole(), 0, left, is_fastq)[0] if left_over else begin
+            return super().after_newlines(n, is_fastq)
+        place, left = find_border(self.data()[: self._known], 0, n, is_fastq)
+        if left:
+            self.whole()
+            return super().after_newlines(n, is_fastq)
+        return place
 
-    def end_line(self) -> None:
-        super().end_line()
-        if self._there is not None:
-            gpu.copy(self._buffer[self.n : self.n + 1], self._there[self.n : self.n + 1], self._stream.handle)
+    def end_line(self) -> int:
+        stop = super().end_line()
+        if self._there is not None and stop > self.n:
+            gpu.copy(self._buffer[self.n : stop], self._there[self.n : stop], self._stream.handle)
+        return stop
 
     def cut(self, begin: int, stop: int) -> tuple[np.ndarray, DeviceBytes | None]:
         data, _ = super().cut(begin, stop)

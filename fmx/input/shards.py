@@ -1,7 +1,11 @@
 """Shards of inputs: the I-th of N runs of spans.
 
 All inputs, one after another, form a line as long as their bytes on disk, which is divided into N equal
-stretches, at places where files may be cut (cuts.py).
+stretches, at places where files may be cut:
+
+    uncompressed   every 8 MiB: with spans of that length, shards have the spans of one run
+    BGZF           between blocks
+    others         nowhere: they are read in order
 
 The number of newlines before a shard, modulo 4, is found in the shard: of the four lines that may begin a
 FASTQ record, all but one give records that are not valid (in a valid file the right one is always valid).  If
@@ -15,19 +19,25 @@ stretch of the files with mates 1; mates 2 are the records of the same numbers, 
 
 import os
 import re
+import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from itertools import pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..codecs import PlainRange, after
+from ..codecs.bgzf import find_block
 from ..errors import InputError
-from ..machines.jobs import settled
-from . import PairedFiles, pair_spans
-from .chunks import Chunk, begins_fastq
-from .cuts import START, Cut, Cuts, CutSizes, RecordCounts, before_cut, count_records
-from .read_range import ALL, InputRange, ReadRange, records_of_pairs
-from .spans import Before, Span, plan_source
+from ..machines.jobs import run_all, settled
+from . import ALL, InputRange, PairedFiles, records_after, together
+from .chunks import CHUNK_SIZE, Chunk, count, find_border
+from .mates import pair_spans
+from .reads import parse
+from .spans import START, Before, Cut, RecordFile, Span
 from .streams import Source
 
 
@@ -44,10 +54,6 @@ class Shard(NamedTuple):
         """Return (start, stop): its part of n items."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
 
-    def with_thing(self, i: int, n: int) -> "Shard":
-        """Return the shard that has item ``i`` of ``n``."""
-        return self._replace(number=-(-(i + 1) * self.total // n))
-
 
 class Border(NamedTuple):
     """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there to the one before a
@@ -56,6 +62,118 @@ class Border(NamedTuple):
     path: str
     at: int
     newlines: int
+
+
+class CutSizes(NamedTuple):
+    """Numbers of bytes.
+
+    ``apart``: between the cuts of an uncompressed file, independent of a machine's spans. ``guess``: in which
+    the first record is looked for, each more if fewer do not suffice.
+    """
+
+    apart: int = CHUNK_SIZE
+    guess: tuple[int, ...] = (1 << 18, 1 << 22)
+
+
+CUT_SIZES = CutSizes()
+
+
+class CutFile(RecordFile):
+    """A RecordFile that may be cut, unless it ``is_whole``: it has no records, or ``is_uncuttable``."""
+
+    def __init__(self, source: Source, sizes: CutSizes | None = None) -> None:
+        super().__init__(source)
+        self.sizes, self.size = sizes or CUT_SIZES, source.size
+        self.is_uncuttable = self.file is None or (source.is_gzip and find_block(self.file, 0) > 0)
+        self.is_whole = self.is_uncuttable or not self.has_records
+
+    def cut_at(self, place: int) -> int:
+        """Return the cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
+        if place <= 0 or place >= self.size or self.is_whole:
+            return 0 if place <= 0 else self.size
+        if self.source.is_gzip:
+            return find_block(self.file, place)
+        n = max(0, place - self.skip) // self.sizes.apart
+        return self.skip + n * self.sizes.apart if n else 0
+
+    def before(self, start: int) -> Before:
+        """Return the Before at a cut, as far as it matters there."""
+        if not self.is_fastq:
+            return Before(1)
+        for n in self.sizes.guess:
+            reader = after(self.file, start) if self.source.is_gzip else PlainRange(self.file, start)
+            data = np.empty(n, np.uint8)
+            data = data[: reader.readinto(data)]
+            possible = [newlines for newlines in range(4) if _may_begin(data, newlines)]
+            if len(possible) == 1:
+                return Before(4 - possible[0])
+        return count_records(self, start)
+
+
+def _may_begin(data: np.ndarray, newlines: int) -> bool:
+    """Return whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
+    begin, left = find_border(data, 0, newlines + 1, True)
+    n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
+    if n_records == 0:
+        return True
+    stop, _ = find_border(data, begin, 4 * n_records, True)
+    try:
+        parse(Chunk("", data[begin:stop], True, 1, n_records + 1))
+    except InputError:
+        return False
+    return True
+
+
+def count_records(file: CutFile, start: int) -> Before:
+    """Return the Before at a cut, found by reading everything before it."""
+    return RecordCounts().at(file, start).before
+
+
+class RecordCounts:
+    """Cuts of one file with the numbers of records before them: the file is read once, as far as needed.
+
+    ``n_threads`` read it; several shards may ask at the same time.
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self._n_threads, self._cuts, self._lock = n_threads, [START], threading.Lock()
+
+    def at(self, file: CutFile, place: int) -> Cut:
+        """Return the Cut at a place where the file may be cut.  Raises InputError."""
+        with self._lock:
+            i = bisect_right(self._cuts, place, key=lambda cut: cut.at)
+            if self._cuts[i - 1].at < place:
+                self._cuts[i:i] = self._counted(file, self._cuts[i - 1], place)
+                i = bisect_right(self._cuts, place, key=lambda cut: cut.at)
+            return self._cuts[i - 1]
+
+    def around(self, file: CutFile, records: range) -> tuple[Cut, Cut]:
+        """Return the last Cut that is not behind the first of these records, and one that is not before their
+        end, or the end of the file.  Raises InputError."""
+        is_open = records.stop > ALL.stop // 2  # all from the first on, whatever preceded it
+        stop = records.start if is_open else records.stop
+
+        def n_of(cut: Cut) -> int:
+            return cut.before.n_records(file.is_fastq)
+
+        with self._lock:
+            if n_of(self._cuts[-1]) < stop and self._cuts[-1].at < file.size:
+                self._cuts += self._counted(file, self._cuts[-1], file.size, stop)
+            first = self._cuts[bisect_right(self._cuts, records.start, key=n_of) - 1]
+            last = min(bisect_left(self._cuts, stop, key=n_of), len(self._cuts) - 1)
+            return first, Cut(file.size) if is_open else self._cuts[last]
+
+    def _counted(self, file: CutFile, cut: Cut, stop: int, n: int = ALL.stop) -> Iterator[Cut]:
+        """Yield the Cuts after one, to the place ``stop``, or to one with n records before it."""
+        spans: Iterator[Any] = file.spans(file.sizes.apart, records=range(n), cut=cut, stop=stop)
+        if file.is_whole:
+            for span in spans:
+                span.read()
+            yield Cut(file.size, file.behind.result())
+        while several := list(islice(spans, 2 * self._n_threads)):
+            run_all(Span.read, [(span,) for span in several], self._n_threads)
+            for span in several:
+                yield Cut(span.end, span.behind.result())
 
 
 class ShardPlan:
@@ -77,21 +195,18 @@ class ShardPlan:
         shared: Callable[[str, Callable[[], Any]], Any] = lambda key, make: make(),
         cut_sizes: CutSizes | None = None,
     ) -> None:
-        files, self._size, self._n_threads, self._wanted = inputs
-        self._shard, self._cut_sizes, self._are_pairs = shard, cut_sizes, isinstance(files, PairedFiles)
-        self._files = list(
-            files.together() if isinstance(files, PairedFiles) else ((each,) for each in enumerate(files))
-        )
-        self._step = 2 if self._are_pairs and len(self._files[0]) == 1 else 1  # records of a pair in a file
-        self._sizes = [max(1, os.path.getsize(paths[0][1])) for paths in self._files]
+        self._shard, self._inputs, self._cut_sizes = shard, inputs, cut_sizes
+        self._in_pairs, self._files = isinstance(inputs.files, PairedFiles), together(inputs.files)
+        self._step = 2 if self._in_pairs and len(self._files[0]) == 1 else 1  # records of a pair in a file
+        self._sizes = [max(1, os.path.getsize(paths[0])) for paths in self._files]
         self._counts = [
-            [shared(f"records of file {i}", lambda: RecordCounts(n_counting)) for i, _ in paths]
+            [shared(f"records of {os.fspath(path)!r}", lambda: RecordCounts(n_counting)) for path in paths]
             for paths in self._files
         ]
-        self._n_earlier = [0] * len(self._files)  # reads or pairs in earlier files, as far as they matter
+        self._records = [inputs.records] * len(self._files)  # numbers of reads or pairs in each file
         self._first_numbers: dict[int, int] = {}
-        self._assumed: tuple | None = None  # at ``begin``: whether it is FASTQ, and the Before
-        self._last: tuple | None = None  # at the end: path, byte, whether FASTQ, Future of the Before
+        self._guess: Before | None = None  # at ``begin``, if records before it were not counted
+        self._last: tuple[CutFile, int, Future] | None = None  # file, byte, Future of the Before there
         self.begin: Border | None = None
         self.is_empty = True
         self.whole = ""
@@ -103,130 +218,103 @@ class ShardPlan:
 
     def numbered(self) -> Generator[tuple[int, Any], None, None]:
         """Yield (number of the file, or of that of mates 1, from 0, span)."""
-        line = self._wanted_bytes()
+        line, after = self._wanted_bytes(), 0
         begin, end = (line.start + at for at in self._shard.of(len(line)))
-        after = 0
         for number, size in enumerate(self._sizes):
             at, after = after, after + size  # the bytes of the file in the line of all files
             if after <= begin or end <= at:
                 continue
             with ExitStack() as stack:
                 files = self._opened(number, stack)
-                start, stop = files[0].at(begin - at), files[0].at(end - at)
+                start, stop = files[0].cut_at(begin - at), files[0].cut_at(end - at)
                 if files[0].is_whole and begin > at:
-                    self._note_whole(files, self._shard.with_thing(at - line.start, len(line)))
+                    reader = -(-(at - line.start + 1) * self._shard.total // len(line))
+                    self._note_whole(files, f"{reader}/{self._shard.total}")
                 elif files[0].is_whole or start < stop:
                     self.is_empty = self.is_empty and not any(file.has_records for file in files)
                     for span in self._spans_of(number, files, start, stop):
                         yield number, span
 
-    def _wanted_bytes(self) -> range:
-        """Return which bytes of all files (of mates 1), one after another, hold the wanted records."""
-        if self._wanted == ALL:
-            return range(sum(self._sizes))
-        begin, end, at, n = 0, 0, 0, 0
-        is_open = self._wanted.stop == ALL.stop
-        needed = range(self._wanted.start, self._wanted.start + 1) if is_open else self._wanted
-        for number, size in enumerate(self._sizes):
-            self._n_earlier[number] = n
-            if n < needed.stop:
-                with ExitStack() as stack:
-                    one = self._opened(number, stack)[0]
-                    own = range(max(0, needed.start - n), needed.stop - n)
-                    cuts = self._counts[number][0].around(one, records_of_pairs(own, self._step))
-                begin = at + cuts[0].at if n <= needed.start else begin
-                n += -(-cuts[-1].n_before // self._step)
-                end = at + cuts[-1].at
-            at += size
-        return range(begin, at if is_open else end)
+    def _note_whole(self, files: Sequence[CutFile], reader: str) -> None:
+        """Note that shard ``reader`` reads all of files that cannot be cut."""
+        if uncut := next((file for file in files if file.is_uncuttable), None):
+            how = "write each read in four lines" if uncut.is_wrapped else "compress it with bgzip"
+            self.whole = (
+                f"{uncut.path} cannot be split, so shard {reader} reads all of it; to share the work, {how}"
+            )
 
-    def _opened(self, number: int, stack: ExitStack) -> list["Cuts"]:
+    def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:
         """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""
-        sources = [stack.enter_context(Source(path)) for _, path in self._files[number]]
-        files = [Cuts(source, self._cut_sizes) for source in sources]
+        files = [CutFile(stack.enter_context(Source(path)), self._cut_sizes) for path in self._files[number]]
         is_whole = any(file.is_whole for file in files)
         for file in files:
             file.is_whole = is_whole
         return files
 
-    def _note_whole(self, files: Sequence["Cuts"], reader: Shard) -> None:
-        """Note that shard ``reader`` reads all of files that cannot be cut."""
-        if uncut := next((file for file in files if file.is_uncuttable), None):
-            how = "write each read in four lines" if uncut.source.is_wrapped else "compress it with bgzip"
-            self.whole = (
-                f"{uncut.path} cannot be split, so shard {reader} reads all of it; to share the work, {how}"
-            )
+    def _wanted_bytes(self) -> range:
+        """Return which bytes of all files (of mates 1), one after another, have the records of the run."""
+        records, begin, end, at, n = self._inputs.records, 0, 0, 0, 0
+        if records == ALL:
+            return range(sum(self._sizes))
+        is_open = records.stop == ALL.stop
+        needed = range(records.start, records.start + 1) if is_open else records
+        for number, size in enumerate(self._sizes):
+            self._records[number] = records_after(records, n)
+            if n < needed.stop:
+                with ExitStack() as stack:
+                    file, part = self._opened(number, stack)[0], records_after(needed, n)
+                    first, last = self._counts[number][0].around(file, self._numbers(part))
+                begin = at + first.at if n <= needed.start else begin
+                end = at + last.at
+                n += self._n_before(file, last.before)
+            at += size
+        return range(begin, at if is_open else end)
 
-    def _spans_of(self, number: int, files: Sequence["Cuts"], start: int, stop: int) -> Iterator[Any]:
+    def _numbers(self, reads: range) -> range:
+        """Return the numbers of the records of reads or pairs in a file."""
+        return range(self._step * reads.start, self._step * reads.stop)
+
+    def _n_before(self, file: CutFile, before: Before) -> int:
+        """Return how many reads or pairs begin before a place."""
+        return -(-before.n_records(file.is_fastq) // self._step)
+
+    def _spans_of(self, number: int, files: Sequence[CutFile], start: int, stop: int) -> Iterator[Any]:
         """Yield the spans of a file, or PairSpans, whose mates 1 are between two cuts."""
-        if not self._are_pairs and self._wanted == ALL:
-            yield from self._guessed(number, files[0], start, stop)
+        one, size, n_threads = files[0], self._inputs.size, self._inputs.n_threads
+        if not self._in_pairs and self._inputs.records == ALL:
+            before = one.before(start) if start else Before()
+            if start:
+                self._guess, self.begin = before, _border(one, start, before)
+                self._first_numbers[number] = 1 + before.n_records(one.is_fastq)
+            yield from one.spans(size, n_threads, cut=Cut(start, before), stop=stop)
+            self._last = (one, stop, one.behind) if stop < one.size else None
             return
-        one, counts, step = files[0], self._counts[number], self._step
-        pairs = range(
-            max(0, self._wanted.start - self._n_earlier[number]),
-            ALL.stop if self._wanted.stop == ALL.stop else self._wanted.stop - self._n_earlier[number],
-        )
+        counts, reads = self._counts[number], self._records[number]
         if start:
-            cut = counts[0].at(one, start)
-            self.begin = Border(one.path, start, _newlines(cut.before, one.is_fastq))
-            pairs = range(max(pairs.start, -(-cut.n_before // step)), pairs.stop)
-            least = counts[-1].around(files[-1], range(pairs.start, pairs.start + 1))[0]
+            before = counts[0].at(one, start).before
+            self.begin = _border(one, start, before)
+            first = max(reads.start, self._n_before(one, before))
+            least, _ = counts[-1].around(files[-1], range(first, first + 1))
             if least.at == files[-1].size:  # mates 2 end earlier
-                pairs = range(min(pairs.start, least.n_before // step), pairs.stop)
+                first = min(first, least.before.n_records(files[-1].is_fastq) // self._step)
+            reads = range(first, reads.stop)
         if stop < one.size:
-            cut = counts[0].at(one, stop)
-            self._last = one.path, stop, one.is_fastq, settled(cut.before)
-            pairs = range(pairs.start, min(pairs.stop, -(-cut.n_before // step)))
-        if not pairs:
+            before = counts[0].at(one, stop).before
+            self._last = one, stop, settled(before)
+            reads = range(reads.start, min(reads.stop, self._n_before(one, before)))
+        if not reads:
             return
-        self._first_numbers[number] = 1 + step * pairs.start
-        records = records_of_pairs(pairs, step)
-        sides = [self._side(*each, records) for each in zip(files, counts, strict=True)]
-        names = [(i, file.path) for (i, _), file in zip(self._files[number], files, strict=True)]
-        yield from pair_spans.items(names, sides) if self._are_pairs else sides[0]
-
-    def _side(self, file: "Cuts", counts: "RecordCounts", records: range) -> Generator[Any, None, None]:
-        """Yield spans with these records of a file."""
-        cuts = [START, Cut(file.size, ALL.stop)] if file.is_whole else counts.around(file, records)
-        first, last = cuts[0], cuts[-1]
-        exact = [cut for cut in cuts if records.start <= cut.n_before <= records.stop]
-        bounds = [first, *exact[:1], *exact[-1:], last]  # only spans at the ends may have other records
-        for i, (cut, end) in enumerate(pairwise(bounds)):
-            if cut.at < end.at:
-                spans = self._between(file, cut, end.at)
-                yield from spans if i == 1 else ReadRange(records, cut.n_before).of(spans)
-
-    def _guessed(self, number: int, file: "Cuts", start: int, stop: int) -> Iterator[Span | Chunk]:
-        """Yield the spans of single reads between two cuts, without what precedes them."""
-        before = Before(0)
-        if start:
-            before = before_cut(file, start)
-            self.begin = Border(file.path, start, _newlines(before, file.is_fastq))
-            self._assumed = file.is_fastq, before
-            self._first_numbers[number] = 1 - (-before.total // file.period)
-        link = yield from self._between(file, Cut(start, 0, before), stop)
-        if stop < file.size:
-            self._last = file.path, stop, file.is_fastq, link
-
-    def _between(self, file: "Cuts", cut: "Cut", stop: int) -> Generator[Any, None, Future]:
-        """Yield the spans between two cuts; return the Future of the Before after them."""
-        if cut.at == 0 and stop == file.size:
-            yield from plan_source(file.source, self._size, begins_fastq, self._n_threads, file.begun)
-            return settled(None)
-        behind = settled(cut.before)
-        for span, _, link in file.spans_between(self._size, cut, stop):
-            behind = link
-            yield span
-        return behind
+        self._first_numbers[number] = 1 + self._step * reads.start
+        numbers, sides = self._numbers(reads), []
+        for file, known in zip(files, counts, strict=True):
+            cuts = (START, Cut(file.size)) if file.is_whole else known.around(file, numbers)
+            sides.append(file.spans(size, n_threads, numbers, cut=cuts[0], stop=cuts[1].at))
+        yield from pair_spans([file.path for file in files], sides) if self._in_pairs else sides[0]
 
     @property
     def end(self) -> Border | None:
         """Where the shard ends inside a file; valid after all spans were read."""
-        if self._last is None:
-            return None
-        path, at, is_fastq, link = self._last
-        return Border(path, at, _newlines(link.result(), is_fastq))
+        return self._last and _border(*self._last[:2], self._last[2].result())
 
     def first_number(self, number: int) -> int:
         """Number of the first record in the spans of a file; valid after its first span was yielded."""
@@ -234,15 +322,16 @@ class ShardPlan:
 
     def renumbered(self, error: InputError) -> InputError:
         """The error with its record's number in the file, found by counting the records before the shard."""
-        found = re.fullmatch(r"record (\d+)", error.where)
-        if not (found and self.begin and self._assumed and self.begin.path == error.path):
+        record = re.fullmatch(r"record (\d+)", error.where)
+        if not (record and self.begin and self._guess and self.begin.path == error.path):
             return error
-        is_fastq, assumed = self._assumed
         with Source(error.path) as source:
-            before = count_records(Cuts(source, self._cut_sizes), self.begin.at)
-        number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
-        return InputError(error.path, f"record {number}", error.what)
+            file = CutFile(source, self._cut_sizes)
+            before = count_records(file, self.begin.at)
+        n_more = before.n_records(file.is_fastq) - self._guess.n_records(file.is_fastq)
+        return InputError(error.path, f"record {int(record[1]) + n_more}", error.what)
 
 
-def _newlines(before: Before, is_fastq: bool) -> int:
-    return -1 if before.blank else -before.total % 4 if is_fastq else 0
+def _border(file: CutFile, at: int, before: Before) -> Border:
+    newlines = -1 if before.blank else -before.newlines % 4 if file.is_fastq else 0
+    return Border(file.path, at, newlines)

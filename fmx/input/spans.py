@@ -1,8 +1,22 @@
-"""Spans: runs of bytes of an input that any thread can read, cut into whole records by counting newlines."""
+"""Spans: runs of bytes of an input that any thread can read, cut into whole records by counting newlines.
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+A span of an uncompressed file is a range of its bytes, one of BGZF some of its blocks.  Other streams are
+read span by span, by the thread that asks for the next.  A record belongs to the span that holds the newline
+before it (the first record to the first span); its end is read from beyond the span.  In FASTQ a record
+starts after every fourth newline of the file, whatever qualities begin with; in FASTA after a newline that
+'>' follows.  A span counts its own newlines, receives from the previous span how many came earlier, and
+passes on the sum:
+
+    spans           |            0 |            1 |           2 |
+    newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0: assumed before the first record
+    records         1           2             3           4
+
+The sum is also the number of a record, by which ranges (--skip, --first), pairs and shards choose theirs.
+"""
+
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from dataclasses import replace
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +25,8 @@ import numpy as np
 from ..codecs import BgzfBlocks, PlainRange, after
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
-from ..machines.jobs import settle, settled, when_settled
-from . import Reader, ReadPath
+from ..machines.jobs import run_all, settle, settled, when_settled
+from . import ALL, InputShare, PairedFiles, Reader, ReadFiles, records_after, together
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -33,6 +47,10 @@ from .streams import Source, is_wrapped
 if TYPE_CHECKING:
     from ..system import RegularFile
 
+NOT_READ = "an earlier part of the input could not be read; see the first error"
+RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
+BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
+
 
 class SpanBuffer:
     """The first ``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) allocates."""
@@ -41,25 +59,26 @@ class SpanBuffer:
         self._reader, self._make, self._buffer = reader, make, np.empty(0, np.uint8)
         self.n, self.is_end = 0, False
 
-    def load(self, own: int, beyond: int, is_fastq: bool) -> int:
-        """Read ``own`` bytes and ``beyond`` more; return how many newlines count in the former.
+    def load(self, size: int, beyond: int, is_fastq: bool) -> int:
+        """Read ``size`` bytes and ``beyond`` more; return how many newlines count in the former.
 
         Raises InputError.
         """
         if isinstance(self._reader, PlainRange):
-            descriptor, offset, n = self._reader.left(own + beyond)
+            descriptor, offset, n = self._reader.left(size + beyond)
             self._make_room(n)
-            done, found = read_counted(pread(), descriptor, offset, self._buffer[:n], own, is_fastq)
+            done, n_newlines = read_counted(pread(), descriptor, offset, self._buffer[:n], size, is_fastq)
             if done == n:
                 self._reader.skip(n)
-                self.n, self.is_end = n, n < own + beyond
-                return found
-        self.read_on(own + beyond)  # raises the error if there was one
-        return count(self.data(), min(self.n, own), is_fastq)
+                self.n, self.is_end = n, n < size + beyond
+                return n_newlines
+        self.read_on(size + beyond)  # raises the error if there was one
+        return count(self.data(), min(self.n, size), is_fastq)
 
     def read_on(self, more: int) -> None:
-        """Read this many more bytes, or to the end.  Raises InputError."""
-        n = self.n + more
+        """Read this many more bytes, but no more than fit into the buffer if any do.  Raises InputError."""
+        room = self._buffer.size - 1 - self.n
+        n = self.n + (min(more, room) if room > 0 else more)
         self._make_room(n)
         self.n += self._reader.readinto(self._buffer[self.n : n])
         self.is_end = self.n < n
@@ -71,10 +90,6 @@ class SpanBuffer:
             larger[: self.n] = self.data()
             self._buffer = larger
 
-    def room(self) -> int:
-        """Return the bytes that can be read without a larger buffer."""
-        return self._buffer.size - 1 - self.n
-
     def data(self) -> np.ndarray:
         """Return the bytes, uint8[n]; on a GPU the middle is undefined before ``whole``."""
         return self._buffer[: self.n]
@@ -83,303 +98,343 @@ class SpanBuffer:
         """Return all bytes, uint8[n]."""
         return self.data()
 
-    def begin(self, left: int, is_fastq: bool) -> int:
-        """Return the place after the ``left``-th newline that counts."""
-        return find_border(self.data(), 0, left, is_fastq)[0]
+    def after_newlines(self, n: int, is_fastq: bool) -> int:
+        """Return the place after the n-th newline that counts."""
+        return find_border(self.data(), 0, n, is_fastq)[0]
 
-    def end_line(self) -> None:
-        """Append a newline."""
+    def end_line(self) -> int:
+        """Append a newline unless there is one; return the number of bytes with it."""
+        if self.data()[-1:] == NEWLINE:
+            return self.n
         self._buffer[self.n] = NEWLINE
+        return self.n + 1
 
     def cut(self, begin: int, stop: int) -> tuple:
         """``data`` and ``there`` of a Chunk of these bytes."""
         return self._buffer[begin:stop], None
 
 
-# A span of an uncompressed file is a range of its bytes, one of BGZF some of its blocks.  Other streams are
-# read span by span, by the thread that asks for the next.  A record belongs to the span that holds the
-# newline before it (the first record to the first span); its end is read from beyond the span.  In FASTQ a
-# record starts after every fourth newline of the file, whatever qualities begin with; in FASTA after a
-# newline that '>' follows.  A span counts its own newlines, receives from the previous span how many came
-# earlier, and passes on the sum:
-#
-#
-#     spans           |            0 |            1 |           2 |
-#     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0: assumed before the first record
-#     records         1           2             3           4
-
-NOT_READ = "an earlier part of the input could not be read; see the first error"
-RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
-BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
-
-
 class Before(NamedTuple):
-    """What precedes a span: newlines that count, and the record where blank lines began, or 0."""
+    """What precedes a span in its file: newlines that count, and the record where blank lines began, or 0."""
 
-    total: int
+    newlines: int = 0
     blank: int = 0
+
+    def n_records(self, is_fastq: bool) -> int:
+        """Return how many records begin there."""
+        return self.blank - 1 if self.blank else -(-self.newlines // 4) if is_fastq else self.newlines
 
 
 class Span:
-    """``size`` bytes of an input and the records that belong to them.
+    """``size`` bytes of an input and the records that belong to them, as far as they are in ``records``.
 
     ``reader`` reads these bytes, fewer at the end of the input, and then all after them; if ``size`` is None,
     its ``begin`` returns it.  ``before``, ``behind``: Futures of Before, from the previous span and to the
-    next; ``end``: where it ends in its file, if known.
+    next; ``end``: where it ends in its file, if known; ``records``: their numbers, from 0.
     """
 
-    end = 0
-
     def __init__(
-        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Future, behind: Future
-    ) -> None:
+        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Future,
+        records: range = ALL, end: int = 0,
+    ) -> None:  # fmt: skip
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
-        self._before, self._behind, self._stop = before, behind, 0
+        self._before, self.behind, self._records, self.end = before, Future[Any](), records, end
+        self._stop = 0
         self._error: BaseException | None = None
-        self._hold: Any = SpanBuffer
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
         """Read its records into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
 
-        Raises InputError.
+        Of what lies after the last of ``records``, no errors are reported.  Raises InputError.
         """
-        self._hold = hold
-        return self.cut()[0]
-
-    def cut(self) -> tuple[Chunk, np.ndarray, Before]:
-        """Return (Chunk, bytes read beyond it, the Before of those); the next span may receive less."""
         try:
-            return self._cut()
-        except BaseException:
-            settle(self._behind)
+            size = self._reader.begin() if self._size is None else self._size
+            buffer = hold(self._reader)
+            n_newlines = buffer.load(size, min(size, BEYOND), self.is_fastq)
+        except BaseException as error:
+            before = self._before.result() if isinstance(error, InputError) else None
+            is_past = before and before.n_records(self.is_fastq) >= self._records.stop
+            settle(self.behind, before if is_past else None)
+            if is_past:
+                return self._none(self._records.stop)
             raise
-
-    def leave(self) -> None:
-        """Give up reading: later spans need not wait."""
-        settle(self._behind)
-
-    def _cut(self) -> tuple[Chunk, np.ndarray, Before]:
-        size = self._reader.begin() if self._size is None else self._size
-        held = self._hold(self._reader)
-        found = held.load(size, min(size, BEYOND), self.is_fastq)
-        data, own = held.data(), min(held.n, size)
-        when_settled(self._before, partial(self._pass_on, data, own, found, size > 0))
-        if (after := self._behind.result()) is None:
+        data, own = buffer.data(), min(buffer.n, size)
+        when_settled(self._before, partial(self._pass_on, data, own, n_newlines, buffer.is_end))
+        if (behind := self.behind.result()) is None:
             raise self._error or InputError(self.path, "", NOT_READ)
-        before = self._before.result()
-        if size == 0:
-            return Chunk(self.path, data[:0], self.is_fastq, 1, 0), data, before
-        is_first, period = before.total == 0, 4 if self.is_fastq else 1
-        (total, blank), stop = after, self._stop
-        if before.blank and skip_blank(data[:own], 0) < own:
-            raise InputError(self.path, f"record {blank}", BLANK_LINE)
-        number = 1 + -(-before.total // period)
-        n_records = (blank or 1 + -(-total // period)) - number
-        if before.blank or n_records == 0:
-            chunk = Chunk(self.path, data[:0], self.is_fastq, number, 0)
-            return chunk, data[own:], Before(total, blank)
-        begin = held.begin(-before.total % period + 1 - is_first, self.is_fastq)
-        rest = own
-        if not blank:
-            left = -total % period  # newlines up to the one before the next record
-            stop, rest = self._complete(held, own, left + 1)
-            n_records -= self.is_fastq and left == 3 and stop == own  # nothing follows the last newline
-            total += left
-        here, there = held.cut(begin, stop)
-        chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
-        return chunk, held.data()[rest:], Before(total, blank)
+        chunk = self._chunk(buffer, own, self._before.result(), behind)
+        if isinstance(self._reader, StreamRest):
+            self._reader.put_back(buffer.data()[own:])
+        return chunk
 
-    def _pass_on(self, data: np.ndarray, own: int, found: int, is_read: bool, before: Before | None) -> None:
-        """Add the newlines ``found`` in its own bytes to those before it, and pass on the sum.
+    def _none(self, n_before: int) -> Chunk:
+        return Chunk(self.path, np.empty(0, np.uint8), self.is_fastq, n_before + 1, 0)
+
+    def _chunk(self, buffer: SpanBuffer, own: int, before: Before, behind: Before) -> Chunk:
+        """Return the records that begin after ``before`` and not after ``behind``."""
+        n_before, n_behind = before.n_records(self.is_fastq), behind.n_records(self.is_fastq)
+        first, last = max(self._records.start, n_before), min(self._records.stop, n_behind)
+        if before.blank and n_before < self._records.stop and skip_blank(buffer.data()[:own], 0) < own:
+            raise InputError(self.path, f"record {before.blank}", BLANK_LINE)
+        if first >= last:
+            return self._none(n_before)
+        period = 4 if self.is_fastq else 1
+        ahead = -before.newlines % period + (before.newlines > 0)  # newlines before the first record here
+        begin, stop = buffer.after_newlines(ahead + period * (first - n_before), self.is_fastq), self._stop
+        if last < n_behind:
+            stop = buffer.after_newlines(ahead + period * (last - n_before), self.is_fastq)
+        elif not behind.blank:
+            stop = self._complete(buffer, own, -behind.newlines % period + 1)
+        data, there = buffer.cut(begin, stop)
+        return Chunk(self.path, data, self.is_fastq, first + 1, last - first, there)
+
+    def _pass_on(
+        self, data: np.ndarray, own: int, n_newlines: int, is_end: bool, before: Before | None
+    ) -> None:
+        """Add the newlines in its ``own`` bytes to those before it, and pass on the sum.
 
         The thread that knows what is before a span does this for all spans after it that have been read.  If
         each thread waited for the one before, a span would take as long as Python's lock to change threads.
         """
         try:
-            self._stop, after = own, before
-            if before and is_read:
-                after = Before(before.total + (before.total == 0) + found, before.blank)
-                if self.is_fastq and not before.blank and data[max(own - 1, 0) : own].tobytes().isspace():
-                    self._stop, blank = find_blank(data, own, after.total)
-                    after = after._replace(blank=blank)
-            settle(self._behind, after)
+            behind = before
+            if before and own:
+                n, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
+                if self.is_fastq and not blank and data[own - 1 : own].tobytes().isspace():
+                    self._stop, blank = find_blank(data, own, n)
+                    n -= is_end and own == data.size and data[-1] == NEWLINE  # no record begins after it
+                behind = Before(int(n), int(blank))
+            settle(self.behind, behind)
         except BaseException as error:
             self._error = error
-            settle(self._behind)
+            settle(self.behind)
 
-    def _complete(self, held: SpanBuffer, own: int, left: int) -> tuple[int, int]:
-        """Read on to the next record or the end of the input; return (that, where unused bytes begin)."""
-        i, beyond = own, BEYOND
+    def _complete(self, buffer: SpanBuffer, i: int, left: int) -> int:
+        """Read on to the ``left``-th newline from byte i on, or to the end; return the place after it."""
+        beyond = BEYOND
         while True:
-            i, left = find_border(held.data(), i, left, self.is_fastq)
+            i, left = find_border(buffer.data(), i, left, self.is_fastq)
             if left == 0:
-                return i, i - 1
-            if held.is_end:
-                if held.data()[-1] == NEWLINE:
-                    return held.n, held.n
-                held.end_line()
-                return held.n + 1, held.n
-            if is_mac(held.whole()):
-                raise InputError(self.path, "record 1", about_cr(held.whole()))
+                return i
+            if buffer.is_end:
+                return buffer.end_line()
+            if is_mac(buffer.whole()):
+                raise InputError(self.path, "record 1", about_cr(buffer.whole()))
             beyond *= 2
-            room = held.room()
-            held.read_on(min(beyond, room) if room else beyond)
+            buffer.read_on(beyond)
 
 
 class StreamRest:
     """The bytes of a Source or Gzip from where ``rest`` (uint8, already read) begins."""
 
     def __init__(self, file: Reader, rest: np.ndarray) -> None:
-        self._file, self.rest, self._is_over = file, rest, False
+        self._file, self._rest, self._is_over = file, rest, False
 
     def readinto(self, view: np.ndarray) -> int:
         """Fill ``view`` (uint8 array), as far as the stream goes.  Raises InputError."""
-        n = min(view.size, self.rest.size)
-        view[:n], self.rest = self.rest[:n], self.rest[n:]
+        n = min(view.size, self._rest.size)
+        view[:n], self._rest = self._rest[:n], self._rest[n:]
         if n < view.size and not self._is_over:
             n += self._file.readinto(view[n:])
             self._is_over = n < view.size
         return n
 
+    def put_back(self, data: np.ndarray) -> None:
+        """Let the next bytes be these, which were the last ones read."""
+        self._rest = np.concatenate([data, self._rest])
+
     def is_at_end(self) -> bool:
-        return self._is_over and self.rest.size == 0
+        return self._is_over and self._rest.size == 0
 
 
-def plan(
-    paths: Sequence[ReadPath],
-    size: int = CHUNK_SIZE,
-    check: Callable[[str, int], bool] = begins_fastq,
-    n_threads: int = 1,
-) -> Generator[Span | Chunk, None, None]:
-    """Yield spans of about ``size`` bytes of FASTA or FASTQ files, in order.
+class Cut(NamedTuple):
+    """Byte ``at`` of a file where spans may begin or end, and what is ``before`` it."""
 
-    A span waits for those before it: a thread that takes one must read it at once.  A file without records
-    yields nothing.  ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.
+    at: int
+    before: Before = Before()
+
+
+START = Cut(0)
+
+
+class RecordFile:
+    """A new Source of FASTA or FASTQ, as spans.
+
+    ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.  ``file``: a RegularFile,
+    or None if it is read in order; ``is_wrapped``: it is FASTQ with sequences in several lines; ``behind``:
+    Future of the Before after the last span that was planned.
     """
-    for path in paths:
-        with Source(path) as source:
-            yield from plan_source(source, size, check, n_threads)
 
+    def __init__(self, source: Source, check: Callable[[str, int], bool] = begins_fastq) -> None:
+        self.source, self.path, self.behind = source, source.path, settled(Before())
+        self.skip, self._head = 0, np.empty(0, np.uint8)  # white space at the start, and bytes after it
+        data = np.empty(BEYOND, np.uint8)
+        while self._head.size == 0 and (n := source.readinto(data)):
+            blank = skip_blank(data[:n], 0)
+            self.skip, self._head = self.skip + blank, data[blank:n]
+        self.has_records = self._head.size > 0
+        if self.has_records:
+            refuse_archive(self.path, self._head)
+        self.is_fastq = self.has_records and check(self.path, self._head[0])
+        self.is_wrapped = self.is_fastq and is_wrapped(self._head.tobytes())
+        self.file: Any = None if self.is_wrapped else source.regular()
 
-def read_chunks(
-    paths: Sequence[ReadPath], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
-) -> Generator[Chunk, None, None]:
-    """Yield the Chunks of several FASTA or FASTQ files in order, read one after another."""
-    for span in plan(paths, size, check):
-        yield span.read()
+    def spans(
+        self, size: int, n_threads: int = 1, records: range = ALL, share: InputShare | None = None,
+        cut: Cut = START, stop: int | None = None,
+    ) -> Generator[Span | Chunk, None, None]:  # fmt: skip
+        """Yield spans of about ``size`` bytes with the ``records`` of these numbers, in order.
 
+        ``n_threads`` will read them; ``share`` notes how far spans were taken; ``cut`` and ``stop``: where
+        they begin and end, if not with the file.
+        """
+        self.behind, file = settled(cut.before), object()
+        for reader, n, end in self._readers(size, n_threads, cut.at, stop) if self.has_records else ():
+            in_order = isinstance(reader, StreamRest)
+            while True:
+                if self._is_past(records) or (in_order and reader.is_at_end()):
+                    return
+                span = Span(self.path, self.is_fastq, n, reader, self.behind, records, end)
+                self.behind = span.behind
+                chunk = span.read() if in_order else None
+                if in_order:
+                    end = self.source.position()
+                    if reader.is_at_end() and self.source.regular() is None:
+                        self.source.check_end(self._head[:1].tobytes())
+                if share:
+                    share.note(file, end)
+                yield chunk or span
+                if not in_order:
+                    break
 
-def plan_source(
-    source: Source,
-    size: int,
-    check: Callable[[str, int], bool],
-    n_threads: int = 1,
-    first: tuple[int, np.ndarray] | None = None,
-) -> Generator[Span | Chunk, None, None]:
-    """Yield the spans of one Source; ``first``: the result of ``first_of``, if it was called."""
-    skip, head = first or first_of(source)
-    if head.size == 0:
-        return
-    refuse_archive(source.path, head)
-    is_fastq = check(source.path, head[0])
-    readers = _readers(source, size, skip, head, n_threads if is_fastq else 1)
-    stream, link = yield from _side_by_side(source.path, is_fastq, readers)
-    while stream is not None and not stream.is_at_end():
-        chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Future()).cut()
-        stream.rest, link = np.concatenate([rest, stream.rest]), settled(before)
-        if stream.is_at_end() and source.regular() is None:
-            source.check_end(head[:1].tobytes())
-        yield replace(chunk, end=source.position())
+    def _is_past(self, records: range) -> bool:
+        """Return whether it is known already that later spans have none of the records."""
+        before = self.behind.result() if self.behind.done() else None
+        return before is not None and before.n_records(self.is_fastq) >= records.stop
 
+    def _readers(
+        self, size: int, n_threads: int, start: int, stop: int | None
+    ) -> Iterator[tuple[Any, int | None, int]]:
+        """Yield (reader, its own bytes or None, where they end); for what is read in order, a StreamRest."""
+        file, skip, nothing = self.file, 0 if start else self.skip, self._head[:0]
+        if self.is_wrapped:
+            from .wrapped import WrappedFastq
 
-def _side_by_side(
-    path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, StreamRest | None]
-) -> Generator[Span, None, tuple[StreamRest | None, Future]]:
-    """Yield a Span for each (reader, size, end); return the result of ``readers``, and the last Future."""
-    link = settled(Before(0))
-    while True:
-        try:
-            reader, size, end = next(readers)
-        except StopIteration as done:
-            return done.value, link
-        before, link = link, Future()
-        span = Span(path, is_fastq, size, reader, before, link)
-        span.end = end
-        yield span
+            yield StreamRest(WrappedFastq(StreamRest(self.source, self._head)), nothing), size, 0
+        elif file is None:
+            yield StreamRest(self.source, self._head), size, 0
+        elif not self.source.is_gzip:
+            yield from ranges_of(file, size, skip, start, stop)
+        else:
+            is_whole = start == 0 and stop in (None, file.size)
+            if is_whole and self.is_fastq and n_threads >= RANGES_FROM and skip == 0:
+                from ..codecs import parallel_gzip  # imported on first use
 
-
-def _readers(
-    source: Source, size: int, skip: int, head: np.ndarray, n_threads: int
-) -> Generator[tuple[Any, int | None, int], None, StreamRest | None]:
-    """Yield (reader, its own bytes or None, where they end); return a StreamRest of what is left, or None.
-
-    The first ``skip`` bytes of the input are blank, and ``head`` has been read.
-    """
-    file, stop = source.regular(), 0
-    if source.is_wrapped:
-        from .wrapped import WrappedFastq
-
-        return StreamRest(WrappedFastq(StreamRest(source, head)), head[:0])
-    if file is None:
-        return StreamRest(source, head)
-    if not source.is_gzip:
-        yield from ranges_of(file, size, skip)
-        return None
-    if ranges := _gzip_ranges(file, size) if n_threads >= RANGES_FROM and skip == 0 else None:
-        yield from ranges.readers()
-        rest = ranges.rest()
-        return rest and StreamRest(rest, head[:0])
-    for made in blocks_of(file, size, skip):
-        yield made
-        stop = made[2]
-    if stop == file.size:
-        return None
-    return StreamRest(after(file, stop), head[:0]) if stop else StreamRest(source, head)
-
-
-def _gzip_ranges(file: "RegularFile", size: int) -> Any:
-    """Return the Ranges of a gzip file, or None."""
-    from ..codecs import parallel_gzip  # imported on first use
-
-    return parallel_gzip.ranges_of(file, size)
+                if ranges := parallel_gzip.ranges_of(file, size):
+                    yield from ranges.readers()
+                    if rest := ranges.rest():
+                        yield StreamRest(rest, nothing), size, 0
+                    return
+            end = start
+            for reader, n, end in blocks_of(file, size, skip, start, stop):
+                yield reader, n, end
+            if end < (file.size if stop is None else stop):
+                if not is_whole:
+                    what = "BGZF mixed with other gzip cannot be split: recompress it with bgzip"
+                    raise InputError(self.path, "", what)
+                rest_of = (after(file, end), nothing) if end else (self.source, self._head)
+                yield StreamRest(*rest_of), size, 0
 
 
 def ranges_of(
-    file: "RegularFile", size: int, skip: int, stop: int | None = None
+    file: "RegularFile", size: int, skip: int, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[PlainRange, int, int]]:
-    """Yield (reader, its own bytes, where they end) for spans of an uncompressed file, up to ``stop``."""
-    stop = stop or file.size
-    for start in range(skip, stop, size):
-        n = min(size, stop - start)
-        yield PlainRange(file, start), n, start + n
+    """Yield (reader, its own bytes, where they end) for ranges of an uncompressed file, without ``skip``."""
+    stop = file.size if stop is None else stop
+    for at in range(start + skip, stop, size):
+        end = min(at + size, stop)
+        yield PlainRange(file, at), end - at, end
 
 
 def blocks_of(
-    file: "RegularFile", size: int, skip: int, start: int = 0, end: int | None = None
+    file: "RegularFile", size: int, skip: int, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[BgzfBlocks, int, int]]:
-    """Yield the same for BGZF blocks from ``start`` on, until the file ends or other data begins."""
-    n, stops = 0, []
-    for stop, more in blocks(file, start, end):
+    """Yield the same for BGZF blocks, until other data begins."""
+    n, ends = 0, []  # type: tuple[int, list[int]]
+    for end, more in blocks(file, start, stop):
         n += more
-        if n <= skip:
-            start, skip, n = stop, skip - n, 0
+        if skip and n <= skip:
+            start, skip, n = end, skip - n, 0
             continue
-        stops.append(stop)
+        ends.append(end)
         if n - skip >= size:
-            yield BgzfBlocks(file, start, stops, skip, n - skip), n - skip, stop
-            start, stops, skip, n = stop, [], 0, 0
-    if n > skip:
-        yield BgzfBlocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
+            yield BgzfBlocks(file, start, ends, skip, n - skip), n - skip, end
+            start, ends, skip, n = end, [], 0, 0
+    if ends:
+        yield BgzfBlocks(file, start, ends, skip, n - skip), n - skip, ends[-1]
 
 
-def first_of(source: Source) -> tuple[int, np.ndarray]:
-    """Return (number of white-space bytes at the start of a new Source, the bytes that follow, in part)."""
-    skip, head = 0, np.empty(BEYOND, np.uint8)
-    while n := source.readinto(head):
-        blank = skip_blank(head[:n], 0)
-        skip += blank
-        if blank < n:
-            head = head[blank:n]
-            source.is_wrapped = head[0] == ord("@") and is_wrapped(head.tobytes())
-            return skip, head
-    return skip, head[:0]
+def plan(
+    files: ReadFiles, size: int = CHUNK_SIZE, n_threads: int = 1, records: range = ALL,
+    share: InputShare | None = None, check: Callable[[str, int], bool] = begins_fastq,
+) -> Generator[Any, None, None]:  # fmt: skip
+    """Yield spans of about ``size`` bytes of FASTA or FASTQ files in order, or PairSpans of PairedFiles.
+
+    ``records``: the numbers, from 0, of the reads or pairs; the others are as in RecordFile.  A span waits
+    for those before it: a thread that takes one must read it at once.
+    """
+    in_pairs = isinstance(files, PairedFiles)
+    for paths in together(files):
+        with ExitStack() as stack:
+            opened = [RecordFile(stack.enter_context(Source(path)), check) for path in paths]
+            step = 2 if in_pairs and len(paths) == 1 else 1  # records of a read or pair
+            numbers = range(step * records.start, step * records.stop)
+            sides = [file.spans(size, n_threads, numbers, share) for file in opened]
+            if in_pairs:
+                from .mates import pair_spans  # not needed for single reads
+
+                yield from pair_spans([file.path for file in opened], sides)
+            else:
+                yield from sides[0]
+            if records != ALL and (before := opened[0].behind.result()):
+                records = records_after(records, before.n_records(opened[0].is_fastq) // step)
+
+
+def read_chunks(
+    files: ReadFiles, size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
+) -> Generator[Chunk, None, None]:
+    """Yield the Chunks of several FASTA or FASTQ files in order, read one after another."""
+    for span in plan(files, size, check=check):
+        yield span.read()
+
+
+def read_whole(
+    source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
+) -> np.ndarray:
+    """Return all bytes of a new Source, uint8: of uncompressed files and BGZF by all threads, else in order.
+
+    ``size``: bytes read at once; ``tell`` is called repeatedly while it is read in order.  Raises InputError.
+    """
+    file, end, n, pieces = source.regular(), 0, 0, []
+    if file is not None:
+        for reader, more, stop in (blocks_of if source.is_gzip else ranges_of)(file, size, 0):
+            pieces.append((reader, n, n + more))
+            n, end = n + more, stop
+    data = np.empty(n or source.size_hint() + 1, np.uint8)
+    run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
+    if file is not None and end == file.size:
+        return data[:n]
+    rest: Reader = after(file, end) if file is not None and end else source
+    while True:
+        if n == data.size:
+            larger = np.empty(n + n // 2 + size, np.uint8)
+            larger[:n] = data
+            data = larger
+        more = rest.readinto(data[n : n + size])
+        tell()
+        if more == 0:
+            break
+        n += more
+    if file is None:
+        source.check_end(data[:1].tobytes())
+    return data[:n]

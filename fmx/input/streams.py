@@ -96,11 +96,8 @@ def _alignments(path: str, file: io.BufferedReader, given: "ReadPath") -> "Align
 class Source:
     """An input opened for reading: a path, '-', or bytes.  Its first bytes decide its type, not its name.
 
-    ``is_wrapped``: whether it is FASTQ with sequences in several lines, which is read in order (set by
-    spans.first_of).  Errors of disk and compression become InputError.
+    ``size``: bytes of a file, 0 of others.  Errors of disk and compression become InputError.
     """
-
-    is_wrapped = False
 
     def __init__(self, path: "ReadPath") -> None:
         if type(path) is bytes:
@@ -114,6 +111,9 @@ class Source:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
                 widen(self._raw)
             head = self._raw.peek(8)
+            is_file = not isinstance(path, bytes) and self._raw is not sys.stdin.buffer
+            status = os.fstat(self._raw.fileno()) if is_file else None
+        self.size = status.st_size if status and stat.S_ISREG(status.st_mode) else 0
         self.alignments = _alignments(self.path, self._raw, path) if is_alignments(head) else None
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
         self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
@@ -126,11 +126,7 @@ class Source:
 
     def size_hint(self) -> int:
         """Expected bytes: exact for an uncompressed file, else an estimate."""
-        try:
-            size = os.fstat(self._raw.fileno()).st_size
-        except OSError:
-            return 1 << 20
-        return size if self._is_plain else 4 * size
+        return (self.size if self._is_plain else 4 * self.size) or 1 << 20
 
     def position(self) -> int:
         """Return the bytes of the file that were read; 0 if unknown."""
@@ -138,13 +134,9 @@ class Source:
 
     def regular(self) -> RegularFile | None:
         """The file, uncompressed or gzip, for any thread to read; None if it can only be read in order."""
-        if self._raw is sys.stdin.buffer or isinstance(self._raw.raw, io.BytesIO):
-            return None
-        if not (self._is_plain or self.is_gzip):
-            return None
-        status = os.fstat(self._raw.fileno())
-        is_regular = stat.S_ISREG(status.st_mode) and status.st_size > 0
-        return RegularFile(self.path, self._raw.fileno()) if is_regular else None
+        if self.size and (self._is_plain or self.is_gzip):
+            return RegularFile(self.path, self._raw.fileno())
+        return None
 
     def check_end(self, begin: bytes) -> None:
         """Warn if the last block of a BGZF file has data: the file may be cut off.

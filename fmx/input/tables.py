@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ..errors import InputError, n_of, shown
 from .dna import IUPAC
+from .spans import read_whole
 from .streams import Source
-from .whole_files import read_whole
 
 _FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or another zip file: save the table as CSV",

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ClusterError, InputError, OutputError, cannot_write
-from ..input import paths_of, spans
-from ..input.read_range import InputRange
+from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
 from ..output import PLAIN, Container, as_fields

@@ -12,9 +12,8 @@ from ..compiler import object_cache
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
-from ..input import PairedFiles, SpanLike, pair_spans
+from ..input import InputShare, PairedFiles, SpanLike, spans
 from ..input.mates import Mates
-from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..machines.pipeline import run_ordered
@@ -150,7 +149,7 @@ def search(
         object_cache.on_first_compile(progress)
     dtype = NEAR_HIT if mapper.options.near else HIT
     writer = HitRows(dtype, reference.blocks, source.has_names)
-    plan = share.of(source.plan(*_sizes(mapper), is_numbered))
+    plan = source.plan(*_sizes(mapper), is_numbered, share)
     yield from _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
 
 
@@ -161,7 +160,7 @@ def pair(
     has_names = all(source.has_names for source in sources)
     dtype = NEAR_PROPER_PAIR if mapper.options.near else PROPER_PAIR
     writer, progress = PairRows(dtype, reference.blocks, has_names), Progress(quiet=True)
-    plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mapper))
+    plan = spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mapper))
     return _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
 
 

@@ -15,8 +15,7 @@ from ..compiler import object_cache
 from ..errors import UnsupportedError, bytes_of, n_of
 from ..index.disk import part_span
 from ..index.fm_index import FMIndex, JoinedIndex
-from ..input import ReadPath, reads, spans
-from ..input.read_range import InputRange, InputShare
+from ..input import InputRange, InputShare, ReadPath, reads, spans
 from ..input.reads import lengths_of
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import Emit, Shares, add_up, run_ordered
@@ -440,7 +439,7 @@ def find(
         measurement.begin(wall, [session] if session else [])
     with run.opened(output, head) as outputs:
         share = InputShare(paths if run.is_whole else ())
-        source = share.of(run.plan(InputRange(paths, finder.task_size, finder.options.n_threads)))
+        source = run.plan(InputRange(paths, finder.task_size, finder.options.n_threads, share=share))
         progress.follow(share)
         sink = wall.written(outputs)
         with wall.spending("matching"):

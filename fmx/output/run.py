@@ -9,8 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..input import PairedFiles, spans
-from ..input.read_range import InputRange, ReadRange
+from ..input import InputRange, spans
 from ..input.streams import OutputFile, named_output
 from . import PLAIN, Container, ReadsPiece
 
@@ -58,12 +57,7 @@ class Run:
 
     def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
         """Yield the spans to read."""
-        files, size, n_threads, records = inputs
-        if isinstance(files, PairedFiles):
-            from ..input import pair_spans  # not needed for single reads
-
-            return pair_spans.plan(files, size, n_threads, records)
-        return ReadRange(records).of(spans.plan(files, size, n_threads=n_threads))
+        return spans.plan(*inputs)
 
     def share_of(self, n: int) -> tuple[int, int]:
         """Return (start, stop): which of n items, known to every shard, to do."""

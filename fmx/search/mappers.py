@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError, n_of
 from ..index import layouts
-from ..input import spans
+from ..input import PairedFiles, spans
 from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
@@ -18,7 +18,7 @@ from .summary import PairSummary, Summary
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.chunks import Chunk
-    from ..input.pair_spans import PairSpan
+    from ..input.mates import PairSpan
     from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
@@ -179,9 +179,4 @@ def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
     """Return the spans of a read, or of a pair of two such reads."""
     if not in_pairs:
         return spans.plan([record])
-    from ..input import (
-        PairedFiles,
-        pair_spans,  # not needed for single reads
-    )
-
-    return pair_spans.plan(PairedFiles((2 * record,)))
+    return spans.plan(PairedFiles((2 * record,)))

@@ -4,7 +4,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from fmx.errors import ClusterError
-from fmx.input import cuts as input_cuts
+from fmx.input import shards as input_shards
 from fmx.jobs import cluster, identity
 
 
@@ -40,5 +40,5 @@ def use(monkeypatch):
     monkeypatch.setattr(cluster, "Cluster", Nearby)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
-    monkeypatch.setattr(input_cuts, "CUT_SIZES", input_cuts.CutSizes(1000))
+    monkeypatch.setattr(input_shards, "CUT_SIZES", input_shards.CutSizes(1000))
     return ["--scheduler", "nearby"]

@@ -54,12 +54,15 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
-    from fmx.input import cuts, spans
+    from fmx.input import shards, spans
 
     for place, name, small in (
-        (spans, "plan", lambda plan: lambda paths, _=None, *more, **named: plan(paths, size, *more, **named)),
-        (cuts, "CUT_SIZES", lambda sizes: sizes._replace(apart=size)),
-        (cuts.Cuts, "spans", lambda of: lambda file, _, start, stop: of(file, size, start, stop)),
+        (shards, "CUT_SIZES", lambda sizes: sizes._replace(apart=size)),
+        (
+            spans.RecordFile,
+            "spans",
+            lambda of: lambda file, _, *more, **named: of(file, size, *more, **named),
+        ),
     ):
         original = ORIGINALS.setdefault((place, name), getattr(place, name))
         setattr(place, name, small(original) if size else original)

@@ -8,7 +8,7 @@ import pytest
 from fmx.guides.counting import CountOptions, spans_of
 from fmx.guides.pipeline import ShardInputs
 from fmx.guides.samples import samples_of
-from fmx.input.read_range import InputShare
+from fmx.input import InputShare
 from fmx.input.shards import Shard, ShardPlan
 
 FILES = {"a1.fq": 70, "a2.fq.gz": 40, "b.fq": 1, "empty.fq": 0}

@@ -12,8 +12,8 @@ from output_of import bgzf
 
 from fmx.errors import InputError
 from fmx.index import fasta
+from fmx.input.spans import read_whole
 from fmx.input.streams import Source
-from fmx.input.whole_files import read_whole
 
 SEQUENCES = st.text("ACGTacgtuNRYn.", min_size=1, max_size=60)
 HEADERS = st.text("xyz019", min_size=1, max_size=4)

@@ -10,7 +10,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.input import PairedFiles, pair_spans, read_range, spans
+from fmx.input import PairedFiles, mates, spans
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
 from fmx.output.run import Run
@@ -20,12 +20,6 @@ from fmx.search.mapping import MapOptions, Pairing
 GENOME = numbered([random_letters(300, "left")])
 READS = cases.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])
 DAMAGED = READS.replace(b"@r9\n", b"@r9\nACGT\n+\nIII\n@r9\n", 1)
-WAYS = {
-    "with its share": lambda planned: read_range.InputShare([READS]).of(planned),
-    "all of them": lambda planned: read_range.ReadRange(read_range.ALL).of(planned),
-    "the first": lambda planned: read_range.ReadRange(range(50)).of(planned),
-    "as pairs": lambda planned: pair_spans.items([(0, "x")], [planned]),
-}
 OPTIONS = {
     "all": MapOptions(),
     "the first": MapOptions(first=100),
@@ -34,10 +28,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_who_passes_spans_on_closes_them(way):
+def test_pairs_close_the_spans_of_their_files():
     planned = spans.plan([READS], 100)
-    passed = WAYS[way](planned)
+    passed = mates.pair_spans(["x"], [planned])
     next(passed)
     passed.close()
     assert planned.gi_frame is None
@@ -52,8 +45,8 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
         held.append(source)
         make(source, path)
 
-    def planned(paths, *_, **named):
-        held.append(plan(paths, 500, **named))
+    def planned(paths, _=0, *more, **named):
+        held.append(plan(paths, 500, *more, **named))
         return held[-1]
 
     monkeypatch.setattr(spans, "plan", planned)

@@ -10,7 +10,7 @@ from output_of import bgzf
 from texts import random_letters
 
 from fmx.errors import InputError
-from fmx.input import PairedFiles, pair_spans
+from fmx.input import PairedFiles, mates, spans
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}
@@ -44,9 +44,9 @@ def pairs_of(files, size=1 << 23, n_threads=1) -> list:
         return span.read()
 
     found = []
-    for several in run_ordered(pair_spans.plan(files, size, n_threads), [work] * n_threads, None):
-        for mates in several:
-            found += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
+    for several in run_ordered(spans.plan(files, size, n_threads), [work] * n_threads, None):
+        for run in several:
+            found += [list(pair) for pair in zip(letters_of(run.one), letters_of(run.two), strict=True)]
     return found
 
 
@@ -101,14 +101,14 @@ def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_thre
 
 def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeypatch):
     paths = write(folder, "1", fastq(named([500] * 400))), write(folder, "2", fastq(named([5] * 400)))
-    waited, meet = [], pair_spans.PairSpan.meet
+    waited, meet = [], mates.PairSpan._meet
 
     def noted(span, *given):
-        rest = meet(span, *given)
-        waited.extend(sum(chunk.n_bound for chunk in side) for side in (rest.one, rest.two))
-        return rest
+        waiting = meet(span, *given)
+        waited.extend(sum(chunk.n_bound for chunk in side) for side in waiting)
+        return waiting
 
-    monkeypatch.setattr(pair_spans.PairSpan, "meet", noted)
+    monkeypatch.setattr(mates.PairSpan, "_meet", noted)
     assert len(pairs_of(PairedFiles(paths[:1], paths[1:]), 1000)) == 400
     assert max(waited) < 160  # three spans of the file with more
 

@@ -12,10 +12,8 @@ from input.test_mates import letters_of, pairs_of
 from output_of import bgzf
 
 from fmx.errors import InputError, StalledError
-from fmx.input import PairedFiles, pair_spans
-from fmx.input.cuts import CutSizes
-from fmx.input.read_range import InputRange
-from fmx.input.shards import Shard, ShardPlan
+from fmx.input import InputRange, PairedFiles, mates
+from fmx.input.shards import CutSizes, Shard, ShardPlan
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {
@@ -83,8 +81,8 @@ def by_shards(files, n, size, n_threads, sizes=None) -> list:
             [],
         )
         for several in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
-            for mates in several:
-                own += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
+            for run in several:
+                own += [list(pair) for pair in zip(letters_of(run.one), letters_of(run.two), strict=True)]
         assert own == [] or not plan.is_empty
         found += [] if plan.is_empty else [(own, plan.begin, plan.end)]
     return found
@@ -146,7 +144,7 @@ def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path):
 
 def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):
     text = b"@r\nACGT\n+\nIIII\n"
-    monkeypatch.setattr(pair_spans.Balance, "wanted", lambda balance, is_over: [False, False])
+    monkeypatch.setattr(mates.Balance, "next_files", lambda balance, is_over: [False, False])
     files = written(tmp_path, [[text, text]])
     with pytest.raises(StalledError, match=f"{files.first[0]}: .*; please report it"):
         pairs_of(files)

@@ -12,7 +12,7 @@ from fmx.codecs import GzipStream, PlainRange, parallel_gzip
 from fmx.codecs.bgzf import BGZF_END, MAGIC
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
-from fmx.input.pair_spans import Balance, PairSpan, Rest
+from fmx.input.mates import Balance, PairSpan
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, StreamRest, blocks_of
 from fmx.input.streams import Source
@@ -78,8 +78,8 @@ def test_other_readers_have_what_readers_have():
 
 NOTHING = np.empty(0, np.uint8)
 SPANS = {
-    "span": Span("reads", True, 1, StreamRest(Source(DATA), NOTHING), settled(Before(0)), Future()),
-    "pairs": PairSpan([(0, "reads")], [None], (True,), Balance(), (settled(Rest([], [])), Future())),
+    "span": Span("reads", True, 1, StreamRest(Source(DATA), NOTHING), settled(Before())),
+    "pairs": PairSpan(["reads"], [None], (True,), Balance(), (settled(([], [])), Future())),
     "given": next(plan("reads", ["ACGT"])),
     "chunk": Chunk("reads", NOTHING, True, 1, 0),
 }

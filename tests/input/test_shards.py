@@ -12,11 +12,9 @@ from input.test_spans import fastq, outcome
 from output_of import bgzf
 
 from fmx.errors import InputError
-from fmx.input import cuts
-from fmx.input.cuts import CutSizes
-from fmx.input.read_range import InputRange
+from fmx.input import InputRange, shards
 from fmx.input.reads import parse
-from fmx.input.shards import Shard, ShardPlan
+from fmx.input.shards import CutSizes, Shard, ShardPlan
 from fmx.input.spans import read_chunks
 
 SIZES = [1, 3, 7, 40]
@@ -96,7 +94,7 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(cuts, "count_records", None)  # what stands before is never read
+    monkeypatch.setattr(shards, "count_records", None)  # what stands before is never read
     sizes = CutSizes(1000, (2000,))
     plans = [ShardPlan(Shard(i, 8), InputRange([path], 1000), cut_sizes=sizes) for i in range(1, 9)]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]

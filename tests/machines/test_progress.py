@@ -20,8 +20,7 @@ from texts import numbered, random_letters
 
 from fmx.compiler import object_cache
 from fmx.index import fasta
-from fmx.input import spans
-from fmx.input.read_range import ALL, InputShare, ReadRange
+from fmx.input import ALL, InputShare, spans
 from fmx.machines.progress import Progress, meter
 
 READS = cases.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
@@ -53,7 +52,7 @@ def test_the_share_of_what_was_read_grows_to_all_of_it(form, wanted, folder):
     paths = ["a", "b", "b"]
     share, seen = InputShare(paths), []
     assert share() is None
-    for span in share.of(ReadRange(wanted).of(spans.plan(paths, 7000))):
+    for span in spans.plan(paths, 7000, records=wanted, share=share):
         span.read()
         seen.append(share())
     assert seen == sorted(seen)

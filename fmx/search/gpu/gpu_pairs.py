@@ -45,7 +45,7 @@ from .gpu_hits import (
 )
 
 if TYPE_CHECKING:
-    from ...input.pair_spans import PairChunks
+    from ...input.mates import PairChunks
     from ...input.reads import Patterns
     from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
