@@ -22,6 +22,7 @@ FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 N_SAM = 11  # mandatory columns of SAM
 BLANK_LINE = "there is a blank line before this record: remove that line"
+NOT_READ = "an earlier part of the input could not be read; see the first error"
 IS_BAM = "this is BAM or CRAM; expected FASTA"
 _CONVERT = "convert with: tr '\\r' '\\n'"
 

@@ -20,9 +20,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..errors import InputError, StalledError, brief
 from ..machines.jobs import settle, settled, when_settled
-from .chunks import Chunk, are_mates
+from .chunks import NOT_READ, Chunk, are_mates
 from .reads import ReadBatch, check_sam, parse
-from .spans import NOT_READ, SpanBuffer
 from .streams import collating
 
 
@@ -101,7 +100,7 @@ class PairSpan:
         """Read the pairs as a list of Mates; ``is_sam``, ``comments``: what to check.  Raises InputError."""
         return self.parse(self.take(), is_sam, comments)
 
-    def take(self, hold: Callable[[Any], Any] = SpanBuffer) -> PairChunks:
+    def take(self, *hold: Callable[[Any], Any]) -> PairChunks:
         """Read the pairs that are complete; ``parse`` or ``check_ends`` must follow.  Raises InputError.
 
         ``hold``: as in Span.read, but other threads may read the bytes later.
@@ -109,7 +108,7 @@ class PairSpan:
         chunks, errors = [], []
         for i, span in enumerate(self._spans):  # all of them, as later ones wait for each
             try:
-                chunks.append(span and span.read(hold))
+                chunks.append(span and span.read(*hold))
                 if chunks[-1]:
                     self._balance.note(i, chunks[-1].n_bound)
             except BaseException as error:

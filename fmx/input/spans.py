@@ -31,6 +31,7 @@ from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
     NEWLINE,
+    NOT_READ,
     Chunk,
     about_cr,
     begins_fastq,
@@ -47,7 +48,6 @@ from .streams import Source, is_wrapped
 if TYPE_CHECKING:
     from ..system import RegularFile
 
-NOT_READ = "an earlier part of the input could not be read; see the first error"
 RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
 BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 
