@@ -9,7 +9,6 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -35,16 +34,16 @@ def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", _CHILD, *arguments], start_new_session=True, **streams)
 
 
-def said(stderr: BinaryIO, code: int) -> str:
+def last_message(stderr: BinaryIO, code: int) -> str:
     """Return the last line of the messages of samtools, which pysam stores in a temporary file."""
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else f"it ended with code {code}; is {tempfile.gettempdir()} full?"
 
 
-def why_not_written(stderr: BinaryIO, code: int, made: str, path: str) -> str:
-    """Return what samtools says is wrong with its output ``made``, which will be ``path``, in one line."""
-    last = said(stderr, code).split("\\n")[-1].replace(f'"{made}"', path)
+def why_not_written(stderr: BinaryIO, code: int, draft: str, path: str) -> str:
+    """Return what samtools says is wrong with its output ``draft``, which will be ``path``, in one line."""
+    last = last_message(stderr, code).split("\\n")[-1].replace(f'"{draft}"', path)
     stderr.seek(0)
     differs = re.search(r"M5 tag discrepancy for reference '(.*)'", stderr.read().decode(errors="replace"))
     if differs:
@@ -72,10 +71,10 @@ class AlignmentsPath(str):
     reference: str | None
     tags: str
 
-    def __new__(cls, path: str | Path, reference: str | None = None, tags: str = "RG") -> Self:
-        made = super().__new__(cls, path)
-        made.reference, made.tags = reference, tags
-        return made
+    def __new__(cls, path: str, reference: str | None = None, tags: str = "RG") -> Self:
+        named = super().__new__(cls, path)
+        named.reference, named.tags = reference, tags
+        return named
 
     def __getnewargs__(self) -> tuple[str, str | None, str]:  # type: ignore[override]
         """The arguments that copy it, in this process or another."""
@@ -85,14 +84,14 @@ class AlignmentsPath(str):
 class Alignments:
     """The reads of ``raw``, a binary file in BAM or CRAM, as FASTQ.
 
-    ``path``: its name; ``given``: perhaps an AlignmentsPath.  If it is a pipe, a thread reads it to its end
+    ``path``: its name; ``options``: perhaps an AlignmentsPath.  If it is a pipe, a thread reads it to its end
     and feeds samtools.
     """
 
-    def __init__(self, path: str | Path, raw: Any, given: object = None) -> None:
-        self._path, self._raw, self._given = path, raw, given
+    def __init__(self, path: str, raw: Any, options: object = None) -> None:
+        self._path, self._raw, self._options = path, raw, options
         self._child: Any = None  # samtools, and a file with its messages, once started
-        self._said: Any = None
+        self._messages: Any = None
         self._is_cram, self._end = False, BGZF_END
         if (head := raw.peek(6)[:6]).startswith(b"CRAM"):
             major = int.from_bytes(head[4:5]) if head[4:] != b"\2\0" else 0
@@ -118,7 +117,7 @@ class Alignments:
             child = start(arguments, stdin=NOTHING, stdout=PIPE, stderr=messages)
             header = child.communicate()[0].decode(errors="replace")
             if code := child.returncode:
-                what = said(messages, code).split("\\n")[0]
+                what = last_message(messages, code).split("\\n")[0]
                 raise InputError(self._path, "header", f"damaged ({what}); copy or download it again")
         return [line for line in header.splitlines() if line.startswith("@RG\t")]
 
@@ -136,35 +135,18 @@ class Alignments:
             self.check()
             self._start()
         n = self._child.stdout.readinto(view)
-        if n == 0 and (code := self._child.wait()):
-            what, remedy = said(self._said, code).split("\\n")[0], "copy or download it again"
-            if self._is_cram:
-                remedy += ", or give the reference that it was compressed with: --reference FASTA"
-            raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
-        if n == 0 and self._feeder:
-            self._feeder.join()
-            self._check_end(self._tail)
         self._n_lines += int(np.count_nonzero(np.frombuffer(view[:n], np.uint8) == ord("\n")))
         if n == 0:
-            self._check_number()
+            self._check_whole()
         return n
 
-    def _check_number(self) -> None:
-        """Raise InputError if samtools has written fewer reads than it has read."""
-        self._said.seek(0)
-        found = re.search(rb"processed (\d+) reads", self._said.read())
-        if found and (n_lost := int(found[1]) - self._n_lines // 4) > 0:
-            have = n_of(n_lost, "read has", "reads have")
-            what = f"{have} the same name as the read before, and samtools fastq leaves out such reads"
-            raise InputError(self._path, "", f"{what}: make names unique")
-
     def _start(self) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
-        reference = getattr(self._given, "reference", None)
-        arguments = [*ARGUMENTS, "-T", getattr(self._given, "tags", "RG")]
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115
+        reference = getattr(self._options, "reference", None)
+        arguments = [*ARGUMENTS, "-T", getattr(self._options, "tags", "RG")]
         arguments += ["--reference", os.path.abspath(reference)] if reference else []
         is_file = os.path.isfile(self._path)
-        streams = {"stdin": NOTHING if is_file else PIPE, "stderr": self._said}
+        streams = {"stdin": NOTHING if is_file else PIPE, "stderr": self._messages}
         arguments.append(os.path.abspath(self._path) if is_file else "-")
         self._child = start(arguments, stdout=PIPE, **streams)
         if not is_file:
@@ -178,10 +160,27 @@ class Alignments:
                 self._tail = (self._tail + piece)[-_MOST_END:]
                 pipe.write(piece)
 
+    def _check_whole(self) -> None:
+        """Raise InputError if samtools failed, did not read the end, or has lost reads."""
+        if code := self._child.wait():
+            what, remedy = last_message(self._messages, code).split("\\n")[0], "copy or download it again"
+            if self._is_cram:
+                remedy += ", or give the reference that it was compressed with: --reference FASTA"
+            raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
+        if self._feeder:
+            self._feeder.join()
+            self._check_end(self._tail)
+        self._messages.seek(0)
+        n_reads = re.search(rb"processed (\d+) reads", self._messages.read())
+        if n_reads and (n_lost := int(n_reads[1]) - self._n_lines // 4) > 0:
+            have = n_of(n_lost, "read has", "reads have")
+            what = f"{have} the same name as the read before, and samtools fastq leaves out such reads"
+            raise InputError(self._path, "", f"{what}: make names unique")
+
     def close(self) -> None:
-        """Return the end samtools."""
+        """End samtools."""
         if self._child:
             self._child.kill()
             self._child.wait()
             self._child.stdout.close()
-            self._said.close()
+            self._messages.close()

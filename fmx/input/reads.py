@@ -55,19 +55,7 @@ class ReadBatch(NamedTuple):
 
 def subset(batch: ReadBatch, reads: np.ndarray) -> ReadBatch:
     """Return the reads of a batch with these numbers, int64[n]."""
-    columns = (np.empty(reads.size, column.dtype) for column in batch[1:])
-    chosen = ReadBatch(batch.data, *columns)
-    _copy_reads(batch, reads, chosen)
-    return chosen
-
-
-@compiled
-def _copy_reads(batch, reads, chosen):
-    for i in range(reads.size):
-        r = reads[i]
-        chosen.name_start[i], chosen.name_length[i] = batch.name_start[r], batch.name_length[r]
-        chosen.start[i], chosen.length[i] = batch.start[r], batch.length[r]
-        chosen.quality_start[i], chosen.searchable[i] = batch.quality_start[r], batch.searchable[r]
+    return ReadBatch(batch.data, *(column[reads] for column in batch[1:]))
 
 
 class Patterns(NamedTuple):
@@ -278,16 +266,12 @@ def count_lengths(length, weight, counts):
         counts[class_of(length[i])] += weight[i]
 
 
-def classes_of(length: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the histogram of ``length`` int64[n], int64[N_CLASSES]; each counts ``weight`` [n] times."""
+def histogram(length: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return int64[N_CLASSES]: counts of ``length`` int64[n], each ``weight`` [n] times, once by default."""
     counts = no_lengths()
-    count_lengths(length, np.asarray(weight, np.int64), counts)
+    weight = np.ones(length.size, np.int64) if weight is None else np.asarray(weight, np.int64)
+    count_lengths(length, weight, counts)
     return counts
-
-
-def lengths_of(length: np.ndarray) -> np.ndarray:
-    """Return the histogram of lengths, each counted once."""
-    return classes_of(length, np.ones(length.size, np.int64))
 
 
 def rows_of(counts: np.ndarray) -> list:
@@ -297,12 +281,9 @@ def rows_of(counts: np.ndarray) -> list:
         octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
         width = 1 << (octave + 10 - _BITS)
         least = ((1 << _BITS) + step) * width
-        rows.append([number, number, int(counts[number])] if number < _EXACT else
-                    [least, least + width - 1, int(counts[number])])  # fmt: skip
+        bounds = [number, number] if number < _EXACT else [least, least + width - 1]
+        rows.append([*bounds, int(counts[number])])
     return rows
-
-
-_SAM = "this looks like SAM: convert it to BAM with samtools view -b"
 
 
 _MESSAGES = {
@@ -329,7 +310,7 @@ def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
     elif not chunk.is_fastq:
         lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
     if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
-        return _SAM
+        return "this looks like SAM: convert it to BAM with samtools view -b"
     if any(b"\r" in line for line in lines):
         return about_cr(chunk.data)
     if problem in (LENGTHS, LETTER, QUALITY):
@@ -343,7 +324,5 @@ def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
         return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
     if problem == LETTER:
         bad = lines[1].translate(None, LETTERS)[:1]
-        return (
-            f"{_MESSAGES[problem]}{escaped(bad)}{' (an alignment? remove its gaps)' if bad in b'-*' else ''}"
-        )
+        return _MESSAGES[problem] + escaped(bad) + " (an alignment? remove its gaps)" * (bad in b"-*")
     return _MESSAGES[problem]

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from isal import igzip
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from . import ReadPath
-    from .alignments import Alignments
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -51,24 +50,19 @@ class GivenBytes(bytes):
 
     argument: str
 
-    @classmethod
-    def of(cls, argument: str, data: bytes) -> "GivenBytes":
-        """Return the bytes with the name of an argument."""
-        made = cls(data)
-        made.argument = argument
-        return made
+    def __new__(cls, argument: str, data: bytes) -> Self:
+        fasta = super().__new__(cls, data)
+        fasta.argument = argument
+        return fasta
 
     def __str__(self) -> str:
-        return given(self.argument)
-
-
-def given(argument: str) -> str:
-    """Return the name in messages of an input that a program gave as this argument."""
-    return f"given {argument}"
+        return f"given {self.argument}"
 
 
 def input_name(path: "ReadPath") -> str:
     """Return the name of an input in messages."""
+    if type(path) is bytes:
+        return GIVEN
     if str(path) == STANDARD:
         return "standard input"
     return path if isinstance(path, str) else str(path)  # may be an alignments.AlignmentsPath
@@ -86,13 +80,6 @@ def is_alignments(head: bytes) -> bool:
         return False
 
 
-def _alignments(path: str, file: io.BufferedReader, given: "ReadPath") -> "Alignments":
-    """Return a reader of BAM or CRAM; imported on first use."""
-    from .alignments import Alignments
-
-    return Alignments(path, file, given)
-
-
 class Source:
     """An input opened for reading: a path, '-', or bytes.  Its first bytes decide its type, not its name.
 
@@ -100,10 +87,7 @@ class Source:
     """
 
     def __init__(self, path: "ReadPath") -> None:
-        if type(path) is bytes:
-            self.path = GIVEN
-        else:
-            self.path = input_name(path)
+        self.path = input_name(path)
         with named_input(self.path):
             if isinstance(path, bytes):
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))
@@ -114,12 +98,15 @@ class Source:
             is_file = not isinstance(path, bytes) and self._raw is not sys.stdin.buffer
             status = os.fstat(self._raw.fileno()) if is_file else None
         self.size = status.st_size if status and stat.S_ISREG(status.st_mode) else 0
-        self.alignments = _alignments(self.path, self._raw, path) if is_alignments(head) else None
+        self._file: Any = self._raw
+        self.alignments: Any = None  # an Alignments
+        if is_alignments(head):
+            from .alignments import Alignments  # imported on first use
+
+            self._file = self.alignments = Alignments(self.path, self._raw, path)
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
-        self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
-        if self.alignments:
-            self._file = self.alignments
-        elif self.is_gzip:
+        self._is_plain = not (self.is_gzip or kind or self.alignments)
+        if self.is_gzip:
             self._file = GzipStream(self.path, self._raw)
         elif kind:
             self._file = CompressedStream(self.path, self._raw, kind)

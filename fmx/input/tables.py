@@ -89,13 +89,11 @@ def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> di
     Case, spaces and punctuation are ignored; if several columns match, the earlier heading wins.
     """
     plain = [re.sub(r"[\W_]", "", cell).lower() for cell in cells]
-    found = {}
-    for name, called in known.items():
-        for each in called:
-            if each in plain:
-                found[name] = plain.index(each)
-                break
-    return found
+    places = {
+        name: [plain.index(heading) for heading in headings if heading in plain]
+        for name, headings in known.items()
+    }
+    return {name: columns[0] for name, columns in places.items() if columns}
 
 
 # Pairs of primers: a table of name, forward and reverse primer, both written from 5' to 3'.
@@ -124,16 +122,14 @@ def read_pairs(path: str | Path) -> list:
     for number, cells in rows:
         where = f"line {number}"
         if len(cells) < 3:
-            raise InputError(
-                path, where, "expected name, forward primer and reverse primer, separated by tabs or commas"
-            )
+            what = "expected name, forward primer and reverse primer, separated by tabs or commas"
+            raise InputError(path, where, what)
         pair = Pair(*(cells[columns[name]] for name in COLUMNS))
         _check(path, where, pair, number == rows[0][0])
         pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
         if pair.name in lines:
-            raise InputError(
-                path, where, f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
-            )
+            what = f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
+            raise InputError(path, where, what)
         lines[pair.name] = where
         pairs.append(pair)
     if not pairs:
@@ -147,10 +143,8 @@ def _check(path: str | Path, where: str, pair: "Pair", is_first: bool) -> None:
         raise InputError(path, where, f"{shown(pair.name)!r} is not a name: use printable characters only")
     for which, primer in (("forward", pair.forward), ("reverse", pair.reverse)):
         if not primer or not LETTERS.issuperset(primer.upper()):
-            what = (
-                f"pair {shown(pair.name)}: {shown(primer)!r} is not a {which} primer: use A C G T and IUPAC "
-                "codes"
-            )
+            not_one = f"{shown(primer)!r} is not a {which} primer"
+            what = f"pair {shown(pair.name)}: {not_one}: use A C G T and IUPAC codes"
             if is_first:
                 what += "; if this line is a header, call its columns name, forward and reverse"
             raise InputError(path, where, what)

@@ -1,8 +1,7 @@
 """FASTQ with sequences in several lines, read in order and given as FASTQ with four lines per record."""
 
-import io
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,33 +15,31 @@ class WrappedFastq:
     """The records of a Reader of FASTQ, each in four lines; from damage on, its lines as they are."""
 
     def __init__(self, reader: "Reader") -> None:
-        self._records, self._made = _in_four_lines(io.BufferedReader(_Lines(reader), _AT_ONCE)), bytearray()
+        self._records, self._ahead = _in_four_lines(_lines_of(reader)), bytearray()
 
     def readinto(self, view: np.ndarray) -> int:
         """Fill ``view`` (uint8 array), as far as the records go; return the number of bytes.
 
         Raises InputError.
         """
-        made = self._made
-        while len(made) < view.size and (record := next(self._records, b"")):
-            made += record
-        n = min(view.size, len(made))
-        view[:n] = np.frombuffer(made[:n], np.uint8)
-        del made[:n]
+        ahead = self._ahead
+        while len(ahead) < view.size and (record := next(self._records, b"")):
+            ahead += record
+        n = min(view.size, len(ahead))
+        view[:n] = np.frombuffer(ahead[:n], np.uint8)
+        del ahead[:n]
         return n
 
 
-class _Lines(io.RawIOBase):
-    """The bytes of a Reader, for a buffer that finds lines."""
-
-    def __init__(self, reader: "Reader") -> None:
-        self._reader = reader
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._reader.readinto(np.frombuffer(buffer, np.uint8))
+def _lines_of(reader: "Reader") -> Iterator[bytes]:
+    """Yield the lines of a Reader with their ends; the last one may have none."""
+    data, rest = np.empty(_AT_ONCE, np.uint8), b""
+    while n := reader.readinto(data):
+        *lines, rest = (rest + data[:n].tobytes()).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
 
 
 def _in_four_lines(lines: Iterator[bytes]) -> Iterator[bytes]:

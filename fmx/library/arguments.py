@@ -183,4 +183,4 @@ class SequenceSource:
         chunks = [span.read() for span in self.plan(is_numbered=True)]
         for chunk in chunks:
             parse(chunk)  # raises errors with the number of a sequence, not of a line
-        return GivenBytes.of(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))
+        return GivenBytes(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))

@@ -16,7 +16,7 @@ from ..errors import UnsupportedError, bytes_of, n_of
 from ..index.disk import part_span
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import InputRange, InputShare, ReadPath, reads, spans
-from ..input.reads import lengths_of
+from ..input.reads import histogram
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import Emit, Shares, add_up, run_ordered
 from ..machines.places import Device
@@ -296,7 +296,7 @@ class Finder:
 
     def _lengths_of(self, things: "ReadBatch | Matches") -> np.ndarray | None:
         """Return the numbers of queries of a batch, or of Matches, by length, if requested."""
-        return lengths_of(things.length) if self.options.counts_lengths else None
+        return histogram(things.length) if self.options.counts_lengths else None
 
     def shares(self, chunk: "Chunk") -> Iterator[partial]:
         """Yield the parts of a chunk: any thread calls one with Emit, and it returns a MemSummary."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..input.reads import FORWARD, REVERSE, WHOLE, classes_of, count_lengths, no_lengths, rows_of
+from ..input.reads import FORWARD, REVERSE, WHOLE, count_lengths, histogram, no_lengths, rows_of
 from ..machines.progress import RunCounts
 from .hits import eligible_of
 
@@ -197,7 +197,7 @@ class PairSummary(Sums):
         if options.counts_lengths:
             eligible = options.policy.eligible(total)
             summary.lengths = lengths_of(options, *found)
-            summary.multiplicity = classes_of(eligible, eligible > 0)
+            summary.multiplicity = histogram(eligible, eligible > 0)
             if options.near:
                 summary.mismatches = np.bincount(fewest[eligible > 0], minlength=5)
         return summary
