@@ -72,19 +72,14 @@ def begins_fastq(path: str, byte: int) -> bool:
         return True
     if byte == ord(">"):
         return False
-    found = _told(byte, "is this a file of reads?")
-    raise InputError(path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, found {found}")
+    what = f"found {escaped(bytes([byte]))} ({_FOREIGN.get(byte, 'is this a file of reads?')})"
+    raise InputError(path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, {what}")
 
 
 def no_fasta(byte: int) -> str:
     """Return the error for a file that begins with ``byte`` but should be FASTA."""
-    return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
-
-
-def _told(byte: int, usual: str = "") -> str:
-    """Return an unexpected first byte of a file with what it may mean, or else the ``usual`` hint."""
-    hint = _FOREIGN.get(byte, usual)
-    return f"{escaped(bytes([byte]))}{f' ({hint})' if hint else ''}"
+    hint = f" ({_FOREIGN[byte]})" if byte in _FOREIGN else ""
+    return f"expected '>' at the start of a FASTA file, found {escaped(bytes([byte]))}{hint}"
 
 
 _FOREIGN = {
@@ -162,12 +157,12 @@ def advice(paths: tuple[str, ...]) -> str:
     if len(paths) > 1 and [_head_of(path)[:1] for path in paths[:2]] == [b">", b"@"]:
         return f"{paths[0]} is FASTA: its sequences are mapped as reads; if it is the reference, leave it out"
     known = [(path, _first_records(path)) for path in paths]
-    for path, found in known:
-        names = [name for name, _ in found]
+    for path, records in known:
+        names = [name for name, _ in records]
         is_apart = names[1::2] != names[: len(names) // 2 * 2 : 2] and len(names) > len(set(names))
         if is_apart and (advised := collating(path)):
             return f"{path} looks like mates that are not in turn: map them as pairs with: {advised}"
-        if len(found) > 1 and _are_mates(*found[:2]):
+        if len(records) > 1 and _are_mates(*records[:2]):
             return f"{path} looks like interleaved mates: map them as pairs with --interleaved"
     for (one, first), (two, second) in pairwise(known):
         if first and second and all(map(_are_mates, first[:2], second)):
@@ -186,26 +181,20 @@ def repeated(paths: tuple[str, ...], done: str) -> str:
 def swapped(first: Sequence, second: Sequence) -> str:
     """Return a warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
     for one, two in zip(first, second, strict=False):
-        if (_number_of(one), _number_of(two)) == (b"2", b"1"):
+        headers = [re.match(rb"[@>][ \t]*\S+[ \t]([12]):[YN]:", _head_of(path)) for path in (one, two)]
+        if [header and header[1] for header in headers] == [b"2", b"1"]:
             return f"by their headers, {one} has second mates and {two} first mates: are they swapped?"
     return ""
-
-
-def _number_of(path: str) -> bytes:
-    """1 or 2 from the first header of a file, such as ``name 2:N:0:ACGT``; empty if unknown."""
-    found = re.match(rb"[@>][ \t]*\S+[ \t]([12]):[YN]:", _head_of(path))
-    return found[1] if found else b""
 
 
 def _first_records(path: str) -> list:
     """Return (name, sequence) of the first records."""
     text = _head_of(path)
+    records = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")][:-1]
     if text.startswith(b"@"):
         lines = text.split(b"\n")
-        found = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
-    else:
-        found = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")][:-1]
-    return [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in found]
+        records = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
+    return [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in records]
 
 
 def _head_of(path: str) -> bytes:
@@ -229,12 +218,8 @@ def _are_mates(one: tuple[bytes, bytes], two: tuple[bytes, bytes]) -> bool:
 
 def are_mates(one: bytes, two: bytes) -> bool:
     """Return whether these are the names of mate 1 and mate 2, by the rules of compiled code."""
-    return two in (one, numbered_mate(one))
-
-
-def numbered_mate(one: bytes) -> bytes:
-    """Return the name of mate 2 if that of mate 1 ends with its number; else the same name."""
-    return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1", b"_1") else one
+    is_numbered = len(one) > 2 and one[-2:] in (b"/1", b".1", b"_1")
+    return two == one or (is_numbered and two == one[:-1] + b"2")
 
 
 # Sequences and bytes.

@@ -7,9 +7,9 @@ from concurrent.futures import Future
 import numpy as np
 import protocols
 import pytest
+from output_of import bgzf
 
 from fmx.codecs import GzipStream, PlainRange, parallel_gzip
-from fmx.codecs.bgzf import BGZF_END, MAGIC
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
 from fmx.input.mates import Balance, PairSpan
@@ -21,16 +21,6 @@ from fmx.machines.jobs import settled
 from fmx.system import RegularFile
 
 DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))
-
-
-def bgzf(data) -> bytes:
-    """Data in blocks of BGZF."""
-    blocks = []
-    for i in range(0, len(data), 20_000):
-        packed = gzip.compress(data[i : i + 20_000], mtime=0)
-        extra = b"BC\x02\0" + (len(packed) + 8 - 1).to_bytes(2, "little")
-        blocks.append(MAGIC + packed[4:10] + b"\x06\0" + extra + packed[10:])
-    return b"".join(blocks) + BGZF_END
 
 
 @pytest.fixture
@@ -50,7 +40,7 @@ def opened(tmp_path):
 
 READERS = {
     "plain": lambda opened: PlainRange(opened(DATA), 0),
-    "blocks": lambda opened: next(blocks_of(opened(bgzf(DATA)), len(DATA), 0))[0],
+    "blocks": lambda opened: next(blocks_of(opened(bgzf(DATA, 20_000)), len(DATA), 0))[0],
     "gzip": lambda opened: GzipStream("reads", PlainRange(opened(gzip.compress(DATA)), 0)),
     "source": lambda opened: Source(DATA),
     "source of gzip": lambda opened: Source(gzip.compress(DATA)),

@@ -1,4 +1,4 @@
-"""Chunks and reads: any size of chunk gives the same records; packed words are the letters."""
+"""Reads: packed words are the letters."""
 
 import os
 import platform
@@ -9,67 +9,10 @@ import cases
 import numpy as np
 import pytest
 from conftest import ROOT
-from texts import TEXTS, reads_of
 
 from fmx.errors import InputError
 from fmx.input import reads
 from fmx.input.chunks import literal_fasta
-from fmx.input.spans import read_chunks
-
-SIZES = [1, 2, 3, 5, 7, 11, 64, 1000, 1 << 21]
-SEQUENCES = reads_of(TEXTS["IUPAC"])
-RECORDS = [(f"read{i}", sequence) for i, sequence in enumerate(SEQUENCES)]
-FILES = {
-    "FASTQ": cases.fastq(RECORDS),
-    "FASTQ with CRLF": cases.fastq(RECORDS).replace(b"\n", b"\r\n"),
-    "FASTQ without final newline": cases.fastq([*RECORDS, ("last", "A")])[:-1],
-    "FASTQ with blank lines at the end": cases.fastq(RECORDS) + b"\n" * 9,
-    "FASTA": cases.fasta(RECORDS),
-    "FASTA in short lines": cases.fasta(RECORDS, width=3),
-    "FASTA with CRLF": cases.fasta(RECORDS, width=5).replace(b"\n", b"\r\n"),
-    "FASTA with blank lines": cases.fasta(RECORDS, width=5).replace(b"\n>", b"\n\n>"),
-    "FASTA without final newline": cases.fasta(RECORDS)[:-1],
-}
-
-
-def records(path, chunk_size) -> list:
-    """(name, sequence, quality or None) of every read of a file."""
-    found = []
-    for chunk in read_chunks([path], chunk_size):
-        batch = reads.parse(chunk)
-        assert batch.length.size <= chunk.n_bound
-        assert batch.length.size == 0 or chunk.number == len(found) + 1
-        data = batch.data.tobytes().decode()
-        for r in range(batch.length.size):
-            start, n, quality = batch.start[r], batch.length[r], batch.quality_start[r]
-            name = data[batch.name_start[r] : batch.name_start[r] + batch.name_length[r]]
-            found.append(
-                (name, data[start : start + n], None if quality < 0 else data[quality : quality + n])
-            )
-            assert batch.searchable[r] == (n > 0 and set(found[-1][1].upper()) <= set("ACGTU"))
-    return found
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_chunk_size_gives_the_same_records(name, tmp_path):
-    (tmp_path / "reads").write_bytes(FILES[name])
-    expected = [*RECORDS, ("last", "A")] if name == "FASTQ without final newline" else RECORDS
-    for size in SIZES:
-        found = records(tmp_path / "reads", size)
-        assert [record[:2] for record in found] == expected
-        for _, sequence, quality in found:
-            if name.startswith("FASTA"):
-                assert quality is None
-            else:
-                assert quality == "".join(chr(33 + i % 94) for i in range(len(sequence)))
-
-
-@pytest.mark.parametrize("chunk_size", SIZES)
-@pytest.mark.parametrize("format_of", [cases.fastq, cases.fasta])
-def test_an_error_names_its_record_whatever_the_chunk(format_of, chunk_size):
-    data = format_of([*RECORDS[:20], ("bad", "AC!T"), *RECORDS[20:]])
-    with pytest.raises(InputError, match=r"record 21: the sequence contains a character that is not a base"):
-        records(data, chunk_size)
 
 
 @pytest.mark.parametrize("n", [*range(1, 70), 95, 96, 97, 100, 127, 128, 129, 1000])

@@ -1,60 +1,57 @@
-"""Shards: whatever number of them, their records are those of the whole inputs, and no fault is lost."""
+"""Shards: whatever number of them, they have the records or pairs of one run, and no fault is lost."""
 
 import gzip
 import lzma
-from itertools import chain, pairwise
+import re
+from itertools import chain, pairwise, permutations
 
 import hypothesis.strategies as st
 import pytest
 from cover import examples
 from hypothesis import given
+from input.test_mates import letters_of, pairs_of
 from input.test_spans import fastq, outcome
 from output_of import bgzf
 
-from fmx.errors import InputError
-from fmx.input import InputRange, shards
+from fmx.errors import InputError, StalledError
+from fmx.input import InputRange, PairedFiles, mates, shards
 from fmx.input.reads import parse
 from fmx.input.shards import CutSizes, Shard, ShardPlan
 from fmx.input.spans import read_chunks
+from fmx.machines.pipeline import run_ordered
 
 SIZES = [1, 3, 7, 40]
 
 
-def records(found) -> list:
+def plan_of(number, n, paths, size, sizes=None) -> ShardPlan:
+    """Shard ``number`` of n, cut at spans of ``size`` unless ``sizes`` say otherwise."""
+    return ShardPlan(Shard(number, n), InputRange(paths, size), cut_sizes=sizes or CutSizes(size))
+
+
+def records(part) -> list:
     """Records without their numbers."""
-    return [record[1:] for record in found[0]]
+    return [record[1:] for record in part[0]]
 
 
 def by_shards(paths, n, size):
-    """((records, fault), begin, end) of each of n shards that is not empty, cut at spans of ``size``."""
+    """((records, fault), begin, end) of each of n shards that is not empty."""
     for number in range(1, n + 1):
-        plan = ShardPlan(Shard(number, n), InputRange(paths, size), cut_sizes=CutSizes(size))
-        found, fault = outcome(span.read() for span in plan.spans())
-        if not fault:
-            if not plan.is_empty:
-                yield (found, ""), plan.begin, plan.end
-            continue
-        try:
-            for span in ShardPlan(
-                Shard(number, n), InputRange(paths, size), cut_sizes=CutSizes(size)
-            ).spans():
-                outcome([span.read()])
-        except InputError:
-            pass
-        yield (found, fault), plan.begin, None
+        plan = plan_of(number, n, paths, size)
+        part, fault = outcome(span.read() for span in plan.spans())
+        if fault or not plan.is_empty:
+            yield (part, fault), plan.begin, None if fault else plan.end
 
 
 def check(paths, n, size):
     expected = outcome(read_chunks(paths, 1 << 23))
     parts = list(by_shards(paths, n, size))
     faults = [fault for (_, fault), _, _ in parts if fault]
-    met = all(end == after for (_, _, end), (_, after, _) in pairwise(parts))
+    is_joined = all(end == after for (_, _, end), (_, after, _) in pairwise(parts))
     if expected[1]:
-        assert faults or not met
+        assert faults or not is_joined
         return
-    assert not faults
-    assert met
-    assert list(chain(*(records(found) for found, _, _ in parts))) == records(expected)
+    assert (faults, is_joined) == ([], True)
+    assert list(chain(*(records(part) for part, _, _ in parts))) == records(expected)
 
 
 @examples(150)
@@ -91,29 +88,26 @@ def many(n) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["plain", "bgzf"])
-def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
+def test_a_shard_reads_little_beyond_its_part(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards, "count_records", None)  # what stands before is never read
-    sizes = CutSizes(1000, (2000,))
-    plans = [ShardPlan(Shard(i, 8), InputRange([path], 1000), cut_sizes=sizes) for i in range(1, 9)]
-    found = [outcome(span.read() for span in plan.spans()) for plan in plans]
-    assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))
-    lengths = [len(part) for part, _ in found]
-    assert min(lengths) > 400
+    monkeypatch.setattr(shards, "count_records", None)  # what precedes it is never read
+    plans = [plan_of(i, 8, [path], 1000, CutSizes(1000, (2000,))) for i in range(1, 9)]
+    parts = [outcome(span.read() for span in plan.spans()) for plan in plans]
+    assert list(chain(*map(records, parts))) == records(outcome(read_chunks([path])))
+    assert min(len(part) for part, _ in parts) > 400
     assert [plan.begin for plan in plans[1:]] == [plan.end for plan in plans[:-1]]
 
 
 @pytest.mark.parametrize("kind", ["plain", "bgzf"])
-def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path):
+def test_a_fault_has_the_number_of_its_record(kind, tmp_path):
     path = tmp_path / "reads.fq"
     text = many(3000).replace(b"@r2600\nACGT", b"@r2600\nAC!T")
     path.write_bytes(text if kind == "plain" else bgzf(text))
     expected = outcome(read_chunks([path]))[1]
     assert "record 2601" in expected
     faults = []
-    for i in range(1, 6):
-        plan = ShardPlan(Shard(i, 5), InputRange([path], 1000), cut_sizes=CutSizes(1000))
+    for plan in (plan_of(i, 5, [path], 1000) for i in range(1, 6)):
         try:
             for span in plan.spans():
                 parse(span.read())
@@ -122,11 +116,10 @@ def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path):
     assert faults == [expected]
 
 
-def test_what_lies_where_two_shards_meet_is_noticed(tmp_path):
+def test_damage_where_two_shards_meet_is_noticed(tmp_path):
     """A line too many there: each shard by itself has whole records."""
     path = tmp_path / "reads.fq"
-    record = b"@r\nACGTACGTAC\n+\nIIIIIIIIII\n"
-    half = record * 50
+    half = b"@r\nACGTACGTAC\n+\nIIIIIIIIII\n" * 50
     path.write_bytes(half + b"x\n" + half[2:])
     (_, _, end), (_, begin, _) = by_shards([path], 2, len(half))
     assert end != begin
@@ -137,7 +130,7 @@ def test_gzip_goes_whole_to_one_shard(count, tmp_path):
     paths = [tmp_path / f"{i}.fq.gz" for i in range(3)]
     for path in paths:
         path.write_bytes(gzip.compress(many(100)))
-    sizes = [len(found) for (found, _), _, _ in by_shards(paths, count, 100)]
+    sizes = [len(part) for (part, _), _, _ in by_shards(paths, count, 100)]
     assert sum(sizes) == 300
     assert all(size % 100 == 0 for size in sizes)
 
@@ -146,11 +139,125 @@ def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path):
     """One with a GPU takes longer ones."""
     path = tmp_path / "reads.fq"
     path.write_bytes(many(8000))
-    plans = [
-        ShardPlan(Shard(i, 2), InputRange([path], size), cut_sizes=CutSizes(1 << 16))
-        for i, size in ((1, 1 << 16), (2, 3 << 14))
-    ]
-    found = [outcome(span.read() for span in plan.spans()) for plan in plans]
-    assert min(len(part) for part, _ in found) > 2000
+    plans = [plan_of(i, 2, [path], size, CutSizes(1 << 16)) for i, size in ((1, 1 << 16), (2, 3 << 14))]
+    parts = [outcome(span.read() for span in plan.spans()) for plan in plans]
+    assert min(len(part) for part, _ in parts) > 2000
     assert plans[0].end == plans[1].begin
-    assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))
+    assert list(chain(*map(records, parts))) == records(outcome(read_chunks([path])))
+
+
+# Pairs
+
+PACKED = {
+    "plain": bytes, "BGZF": lambda data: bgzf(data, 61), "gzip": gzip.compress,
+    "members": lambda data: b"".join(gzip.compress(data[i : i + 90]) for i in range(0, len(data), 90)),
+}  # fmt: skip
+ENDS = [("", ""), ("/1", "/2"), (".1", ".2")]
+
+
+def text_of(draw, named, is_fastq) -> bytes:
+    """Records as FASTQ, or as FASTA in lines of some length; with what files may hold around them."""
+    lines = []
+    width = draw(st.sampled_from([5, 1000]))
+    for i, (name, letters) in enumerate(named):
+        if is_fastq:
+            lines += [f"@{name} {i % 3 * 'x'}", letters, "+", "@+>I!"[i % 5] * len(letters)]
+        else:
+            lines += [f">{name}", *(letters[j : j + width] for j in range(0, len(letters), width))]
+    end = draw(st.sampled_from(["\n", "\n", "\r\n"]))
+    text = draw(st.sampled_from(["", "", "\n", " \n\n"])) + end.join(lines)
+    return (text + draw(st.sampled_from([end, end, end + end])) if lines else text).encode()
+
+
+@st.composite
+def texts_of_mates(draw):
+    """[texts of one file, or of two of mates] of one run; names may occur several times."""
+    n_files, is_interleaved, texts = draw(st.integers(1, 3)), draw(st.booleans()), []
+    sizes = st.tuples(*(st.integers(0, draw(st.sampled_from([3, 30, 90]))) for _ in (1, 2)))
+    for _ in range(n_files):
+        ends, n_names = draw(st.sampled_from(ENDS)), draw(st.sampled_from([1, 7, 100]))
+        pairs = [
+            [(f"{i % n_names}{end}", "ACGT"[i % 4] * n) for n, end in zip(lengths, ends, strict=True)]
+            for i, lengths in enumerate(draw(st.lists(sizes, max_size=40)))
+        ]
+        sides = [list(chain(*pairs))] if is_interleaved else [[pair[i] for pair in pairs] for i in (0, 1)]
+        packed = [PACKED[draw(st.sampled_from(sorted(PACKED)))] for _ in sides]
+        made = [text_of(draw, side, draw(st.booleans())) for side in sides]
+        texts.append([pack(text) for pack, text in zip(packed, made, strict=True)])
+    return texts
+
+
+def written(folder, texts) -> PairedFiles:
+    """The texts of files as files."""
+    paths = []
+    for i, together in enumerate(texts):
+        paths.append([folder / f"{i}.{j}" for j in range(len(together))])
+        for path, text in zip(paths[-1], together, strict=True):
+            path.write_bytes(text)
+    return PairedFiles(*(tuple(map(str, side)) for side in zip(*paths, strict=True)))
+
+
+def pairs_by_shards(files, n, size, n_threads=1, sizes=None) -> list:
+    """(pairs, begin, end) of each of n shards that is not empty."""
+    parts = []
+    for number in range(1, n + 1):
+        plan = ShardPlan(Shard(number, n), InputRange(files, size, n_threads), n_threads, cut_sizes=sizes)
+        pairs = []
+        for runs in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
+            for run in runs:
+                pairs += map(list, zip(letters_of(run.one), letters_of(run.two), strict=True))
+        assert pairs == [] or not plan.is_empty
+        parts += [] if plan.is_empty else [(pairs, plan.begin, plan.end)]
+    return parts
+
+
+def check_pairs(files, *how) -> list:
+    """Compare shards with one run; the numbers of their pairs."""
+    parts = pairs_by_shards(files, *how)
+    assert [pair for pairs, _, _ in parts for pair in pairs] == pairs_of(files)
+    assert all(end == begin for (_, _, end), (_, begin, _) in pairwise(parts))
+    return [len(pairs) for pairs, _, _ in parts]
+
+
+@examples(200)
+@given(
+    texts=texts_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
+    apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]),
+)  # fmt: skip
+def test_shards_have_the_pairs_of_one_run(texts, n, size, apart, n_threads, tmp_path_factory):
+    check_pairs(written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads, CutSizes(apart))
+
+
+RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
+
+
+@pytest.mark.parametrize("kinds", [("plain", "plain"), ("BGZF", "plain"), ("BGZF", "BGZF")], ids="-".join)
+@pytest.mark.parametrize("n", [2, 3, 4, 7])
+def test_each_shard_has_its_part(kinds, n, tmp_path):
+    """Where mates 2 that are left out first are more than a span holds, and their records longer."""
+    texts = ["".join(f"@{name}/{i}\n{x * i}\n+\n{'I' * len(x * i)}\n" for name, x in RECORDS) for i in (1, 2)]
+    packed = [PACKED[kind](text.encode()) for kind, text in zip(kinds, texts, strict=True)]
+    for size in (300, 1500):
+        parts = check_pairs(written(tmp_path, [packed]), n, size, 1, CutSizes(1000))
+        assert len(parts) == n
+        assert min(parts) > 800 // n // 2
+
+
+def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path):
+    """Of mates 1 or 2; also with a file that is empty."""
+    texts = [b"".join(b"@r\nACGT\n+\nIIII\n" for _ in range(n)) for n in (60, 11, 0)]
+    for one, two in permutations(texts, 2):
+        files = written(tmp_path, [[one, two]])
+        with pytest.raises(InputError) as expected:
+            pairs_of(files)
+        for n in (1, 2, 5):
+            with pytest.raises(InputError, match=re.escape(str(expected.value))):
+                pairs_by_shards(files, n, 30, 1, CutSizes(10))
+
+
+def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):
+    text = b"@r\nACGT\n+\nIIII\n"
+    monkeypatch.setattr(mates.Balance, "next_files", lambda balance, is_over: [False, False])
+    files = written(tmp_path, [[text, text]])
+    with pytest.raises(StalledError, match=f"{files.first[0]}: .*; please report it"):
+        pairs_of(files)
