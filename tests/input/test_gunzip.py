@@ -111,15 +111,6 @@ def test_any_stream_is_read(data, level, strategy, flush, size, n_members, tmp_p
         assert len(found[0]) == len(expected) or found[2]
 
 
-@pytest.mark.parametrize("how", [(6,), (1, zlib.Z_DEFAULT_STRATEGY, 100), (6, zlib.Z_FIXED), (0,)])
-def test_small_streams_are_read(how, tmp_path):
-    data = fastq(40)
-    (tmp_path / "x").write_bytes(packed(data, *how) * 2)
-    found, n, _ = by_ranges(tmp_path / "x", 1000)
-    assert found == (2 * data)[: len(found)]
-    assert n > 1
-
-
 def test_ranges_are_found_and_used(tmp_path):
     data = fastq(40_000)
     (tmp_path / "x").write_bytes(packed(data))

@@ -91,9 +91,8 @@ def test_two_files_stay_in_step(folder_of_this, both, size, kind1, kind2, data):
 @examples(40)
 @given(st.lists(st.integers(0, 60), max_size=30), sizes, kinds, st.sampled_from([1, 3]))
 def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_threads):
-    records = [
-        pair for i, n in enumerate(lengths) for pair in ((f"r{i}", "A" * n), (f"r{i}", "C" * (n // 2)))
-    ]
+    pairs = [[(f"r{i}", "A" * n), (f"r{i}", "C" * (n // 2))] for i, n in enumerate(lengths)]
+    records = [mate for pair in pairs for mate in pair]
     path = write(folder_of_this, "both", PACKED[kind](fastq(records)))
     found = pairs_of(PairedFiles((path,)), size, n_threads)
     assert [mate for pair in found for mate in pair] == records
@@ -118,13 +117,10 @@ def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeyp
 def test_a_file_with_fewer_mates_is_named(n1, n2, size, folder):
     paths = write(folder, "1.fq", fastq(named([9] * n1))), write(folder, "2.fq", fastq(named([9] * n2)))
     few, more, n = (*paths, n1) if n1 < n2 else (*paths[::-1], n2)
-    what = (
-        f"record {n}: this is the last record, but {more} has more" if n else f"no reads, but {more} has some"
-    )
-    assert (
-        fault(PairedFiles(paths[:1], paths[1:]), size)
-        == f"{few}: {what}; both files must have the same number of reads"
-    )
+    what = f"record {n}: this is the last record, but {more} has more"
+    what = f"{few}: {what if n else f'no reads, but {more} has some'}"
+    error = fault(PairedFiles(paths[:1], paths[1:]), size)
+    assert error == f"{what}; both files must have the same number of reads"
 
 
 @pytest.mark.parametrize("size", [30, 1 << 23])
@@ -134,30 +130,21 @@ def test_an_odd_number_of_mates_in_turn(size, folder):
     assert fault(PairedFiles((path,)), size) == f"{path}: {what}"
 
 
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("a", "b"),
-        ("a/1", "a/3"),
-        ("a/2", "a/1"),
-        ("a1", "a2"),
-        ("1", "2"),
-        ("a", ""),
-        ("a.1", "b.2"),
-        ("a_1", "a.2"),
-        ("_1", "_2"),
-    ],
-)
+OTHER_NAMES = [
+    ("a", "b"), ("a/1", "a/3"), ("a/2", "a/1"), ("a1", "a2"), ("1", "2"), ("a", ""), ("a.1", "b.2"),
+    ("a_1", "a.2"), ("_1", "_2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "two"), OTHER_NAMES)
 @pytest.mark.parametrize("size", [30, 1 << 23])
 def test_mates_of_other_names_are_refused(one, two, size, folder):
     records = named([4] * 5), named([4] * 5)
     records[0][3], records[1][3] = (one, "ACGT"), (two, "AC")
     paths = write(folder, "1.fq", fastq(records[0])), write(folder, "2.fq", fastq(records[1]))
     what = f"its name is {two or 'missing'}, but that of its mate in {paths[0]} is {one}"
-    assert (
-        fault(PairedFiles(paths[:1], paths[1:]), size)
-        == f"{paths[1]}: record 4: {what}: mates must have equal names"
-    )
+    error = fault(PairedFiles(paths[:1], paths[1:]), size)
+    assert error == f"{paths[1]}: record 4: {what}: mates must have equal names"
     turns = [mate for pair in zip(*records, strict=True) for mate in pair]
     path = write(folder, "both.fq", fastq(turns))
     what = f"its name is {two or 'missing'}, but that of its mate is {one}"
@@ -165,20 +152,13 @@ def test_mates_of_other_names_are_refused(one, two, size, folder):
 
 
 def test_names_of_mates(folder):
-    names = [
-        ("a", "a"),
-        ("b/1", "b/2"),
-        ("c.7.1", "c.7.2"),
-        ("f_3_1", "f_3_2"),
-        ("d/1", "d/1"),
-        ("", ""),
-        ("e x/1", "e y"),
-    ]
-    paths = [write(folder, f"{i}.fq", fastq([(pair[i], "ACGT") for pair in names])) for i in (0, 1)]
-    found = pairs_of(PairedFiles((paths[0],), (paths[1],)))
-    assert [(one[0], two[0]) for one, two in found] == [
-        (x, x) for x in ("a", "b", "c.7", "f_3", "d/1", "", "e")
-    ]
+    names = {
+        "a": ("a", "a"), "b": ("b/1", "b/2"), "c.7": ("c.7.1", "c.7.2"), "f_3": ("f_3_1", "f_3_2"),
+        "d/1": ("d/1", "d/1"), "": ("", ""), "e": ("e x/1", "e y"),
+    }  # fmt: skip
+    paths = [write(folder, f"{i}.fq", fastq([(pair[i], "ACGT") for pair in names.values()])) for i in (0, 1)]
+    pairs = pairs_of(PairedFiles((paths[0],), (paths[1],)))
+    assert [(one[0], two[0]) for one, two in pairs] == [(name, name) for name in names]
 
 
 @pytest.mark.parametrize("size", [50, 1 << 23])

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 import time
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -189,24 +189,6 @@ TRICKY = b"".join(
         (b"+", b"A", b"", b"+"), (b"c d", b"ACG", b"c d", b"+@>"), (b"e", b"AC", b"", b">>"),
     ]
 )  # fmt: skip
-MANY_LINES = b">a\nAC\nGT\n>b >c\n\n>d\nA\n>\n>e\nACGT"
-
-
-@pytest.mark.parametrize("data", [TRICKY, MANY_LINES], ids=["FASTQ", "FASTA"])
-@pytest.mark.parametrize("spoil", [b"", b"\n\n\n\n\n", b"@bad\nAC!\n+\nIII\n"])
-def test_every_border(data, spoil, tmp_path):
-    """A span for each number of bytes, and blocks whose borders are each pair of places."""
-    (tmp_path / "x").write_bytes(data + spoil)
-    expected = outcome(read_chunks([tmp_path / "x"], WHOLE))
-    assert (len(expected[0]) >= 5) == (b"bad" not in spoil)
-    for size in range(1, len(data) + len(spoil) + 2):
-        check(tmp_path / "x", size)
-    for first in range(0, len(data), 3):
-        for second in range(first, len(data), 3):
-            cuts = [0, first, second, len(data + spoil)]
-            blocks = [bgzf((data + spoil)[a:b], WHOLE)[:-28] for a, b in pairwise(cuts)]
-            (tmp_path / "x").write_bytes(b"".join(blocks) + bgzf(b""))
-            assert are_same(outcome(read_chunks([tmp_path / "x"], 1)), expected)
 
 
 def with_other_fields(block: bytes) -> bytes:
