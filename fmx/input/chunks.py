@@ -32,7 +32,7 @@ class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
     ``number``: of the first record in its file, from 1; ``n_bound``: number of records by newlines, more than
-    there are only if one is damaged; ``there``: its bytes on a GPU that has inflated them (reads_gpu.py);
+    there are only if one is damaged; ``on_gpu``: its bytes on a GPU that has inflated them (reads_gpu.py);
     ``data`` then lacks the middle.
     """
 
@@ -41,7 +41,7 @@ class Chunk:
     is_fastq: bool
     number: int
     n_bound: int
-    there: Any = None
+    on_gpu: Any = None
 
     def read(self, hold: object = None) -> "Chunk":
         """Return itself, like a Span of a stream that has been read."""
@@ -49,10 +49,10 @@ class Chunk:
 
     def whole(self) -> "Chunk":
         """Return the chunk with all of its ``data`` in host memory."""
-        if self.there is None:
+        if self.on_gpu is None:
             return self
-        self.there.bring(self.data)
-        return replace(self, there=None)
+        self.on_gpu.bring(self.data)
+        return replace(self, on_gpu=None)
 
     def cut(self, n: int) -> "tuple[Chunk, Chunk]":
         """Return (the first n records, the others); for ``data`` without a part on a GPU."""

@@ -75,7 +75,7 @@ class GpuSpanBuffer(SpanBuffer):
     def __init__(self, stream: "GpuStream", inflater: "Inflater", ends: int, reader: "Reader") -> None:
         super().__init__(reader, partial(stream.here, "data"))
         self._stream, self._inflater, self._ends, self._known = stream, inflater, ends, 0
-        self._there: DeviceArray | None = None  # the bytes, once inflated there
+        self._on_gpu: DeviceArray | None = None  # the bytes, once inflated there
         self._reader: Any
 
     def load(self, size: int, beyond: int, is_fastq: bool) -> int:
@@ -84,17 +84,17 @@ class GpuSpanBuffer(SpanBuffer):
 
     def read_on(self, more: int) -> None:
         self.whole()
-        self._there = None
+        self._on_gpu = None
         super().read_on(more)
 
     def whole(self) -> np.ndarray:
-        if self._there is not None and self._known < self.n:
-            DeviceBytes(self._stream, self._there).bring(self.data())
+        if self._on_gpu is not None and self._known < self.n:
+            DeviceBytes(self._stream, self._on_gpu).bring(self.data())
             self._known = self.n
         return self.data()
 
     def after_newlines(self, n: int, is_fastq: bool) -> int:
-        if self._there is None:
+        if self._on_gpu is None:
             return super().after_newlines(n, is_fastq)
         place, left = find_border(self.data()[: self._known], 0, n, is_fastq)
         if left:
@@ -104,13 +104,13 @@ class GpuSpanBuffer(SpanBuffer):
 
     def end_line(self) -> int:
         stop = super().end_line()
-        if self._there is not None and stop > self.n:
-            gpu.copy(self._buffer[self.n : stop], self._there[self.n : stop], self._stream.handle)
+        if self._on_gpu is not None and stop > self.n:
+            gpu.copy(self._buffer[self.n : stop], self._on_gpu[self.n : stop], self._stream.handle)
         return stop
 
     def cut(self, begin: int, stop: int) -> tuple[np.ndarray, DeviceBytes | None]:
         data, _ = super().cut(begin, stop)
-        return data, DeviceBytes(self._stream, self._there[begin:stop]) if self._there is not None else None
+        return data, DeviceBytes(self._stream, self._on_gpu[begin:stop]) if self._on_gpu is not None else None
 
     def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
         """Load on the GPU; None if the host must do it."""
@@ -138,7 +138,7 @@ class GpuSpanBuffer(SpanBuffer):
             return None
         here = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
         here[:first], here[last:n] = ends[:first], ends[first:]
-        self._reader, self._there, self._buffer = after(reader.file, reader.start + n_bytes), there, here
+        self._reader, self._on_gpu, self._buffer = after(reader.file, reader.start + n_bytes), there, here
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if skip_blank(here[:first], 0) == first or skip_blank(here[last:own], 0) == own - last:
             self.whole()  # what is searched at the ends lies further inside
@@ -303,7 +303,7 @@ def parse(
 
     If the report gets PROBLEM, no read is searched.
     """
-    data = chunk.there.data if chunk.there else _sent(stream, chunk.data)
+    data = chunk.on_gpu.data if chunk.on_gpu else _sent(stream, chunk.data)
     return parse_there(stream, data, chunk.is_fastq, chunk.n_bound, reading, report)
 
 

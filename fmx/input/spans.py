@@ -110,7 +110,7 @@ class SpanBuffer:
         return self.n + 1
 
     def cut(self, begin: int, stop: int) -> tuple:
-        """``data`` and ``there`` of a Chunk of these bytes."""
+        """``data`` and ``on_gpu`` of a Chunk of these bytes."""
         return self._buffer[begin:stop], None
 
 
@@ -158,23 +158,23 @@ class Span:
             if is_past:
                 return self._none(self._records.stop)
             raise
-        data, own = buffer.data(), min(buffer.n, size)
-        when_settled(self._before, partial(self._pass_on, data, own, n_newlines, buffer.is_end))
+        data, n = buffer.data(), min(buffer.n, size)
+        when_settled(self._before, partial(self._pass_on, data, n, n_newlines, buffer.is_end))
         if (behind := self.behind.result()) is None:
             raise self._error or InputError(self.path, "", NOT_READ)
-        chunk = self._chunk(buffer, own, self._before.result(), behind)
+        chunk = self._chunk(buffer, n, self._before.result(), behind)
         if isinstance(self._reader, StreamRest):
-            self._reader.put_back(buffer.data()[own:])
+            self._reader.put_back(buffer.data()[n:])
         return chunk
 
     def _none(self, n_before: int) -> Chunk:
         return Chunk(self.path, np.empty(0, np.uint8), self.is_fastq, n_before + 1, 0)
 
-    def _chunk(self, buffer: SpanBuffer, own: int, before: Before, behind: Before) -> Chunk:
+    def _chunk(self, buffer: SpanBuffer, n: int, before: Before, behind: Before) -> Chunk:
         """Return the records that begin after ``before`` and not after ``behind``."""
         n_before, n_behind = before.n_records(self.is_fastq), behind.n_records(self.is_fastq)
         first, last = max(self._records.start, n_before), min(self._records.stop, n_behind)
-        if before.blank and n_before < self._records.stop and skip_blank(buffer.data()[:own], 0) < own:
+        if before.blank and n_before < self._records.stop and skip_blank(buffer.data()[:n], 0) < n:
             raise InputError(self.path, f"record {before.blank}", BLANK_LINE)
         if first >= last:
             return self._none(n_before)
@@ -184,26 +184,26 @@ class Span:
         if last < n_behind:
             stop = buffer.after_newlines(ahead + period * (last - n_before), self.is_fastq)
         elif not behind.blank:
-            stop = self._complete(buffer, own, -behind.newlines % period + 1)
-        data, there = buffer.cut(begin, stop)
-        return Chunk(self.path, data, self.is_fastq, first + 1, last - first, there)
+            stop = self._complete(buffer, n, -behind.newlines % period + 1)
+        data, on_gpu = buffer.cut(begin, stop)
+        return Chunk(self.path, data, self.is_fastq, first + 1, last - first, on_gpu)
 
     def _pass_on(
-        self, data: np.ndarray, own: int, n_newlines: int, is_end: bool, before: Before | None
+        self, data: np.ndarray, n: int, n_newlines: int, is_end: bool, before: Before | None
     ) -> None:
-        """Add the newlines in its ``own`` bytes to those before it, and pass on the sum.
+        """Add the newlines in its n bytes to those before it, and pass on the sum.
 
         The thread that knows what is before a span does this for all spans after it that have been read.  If
         each thread waited for the one before, a span would take as long as Python's lock to change threads.
         """
         try:
             behind = before
-            if before and own:
-                n, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
-                if self.is_fastq and not blank and data[own - 1 : own].tobytes().isspace():
-                    self._stop, blank = find_blank(data, own, n)
-                    n -= is_end and own == data.size and data[-1] == NEWLINE  # no record begins after it
-                behind = Before(int(n), int(blank))
+            if before and n:
+                newlines, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
+                if self.is_fastq and not blank and data[n - 1 : n].tobytes().isspace():
+                    self._stop, blank = find_blank(data, n, newlines)
+                    newlines -= bool(is_end and n == data.size and data[-1] == NEWLINE)  # no record follows
+                behind = Before(newlines, int(blank))
             settle(self.behind, behind)
         except BaseException as error:
             self._error = error
