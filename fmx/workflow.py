@@ -93,10 +93,13 @@ def prepare(
     reference, tally, screen = fm_index.reference, None, None
     measurement = Measurement(output.report) if output.report else None
     if output.tables or measurement:
+        from .index.fm_index import join
         from .search.counts import Screen, Tally, owners_of
 
-        tally = Tally(owners_of(fm_index, output.by_group)) if output.counts or measurement else None
-        screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
+        grouped = fm_index if reference.groups or not output.screen else join([fm_index])  # one group
+        counted, reference = fm_index if output.counts else grouped, grouped.reference
+        tally = Tally(owners_of(counted, output.by_group)) if output.counts or measurement else None
+        screen = Screen(owners_of(grouped, by_group=True)) if output.screen else None
     options = replace(options, counts_lengths=bool(measurement))
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)

@@ -52,6 +52,18 @@ def locate(contigs, read: str, strands=(FORWARD, REVERSE)) -> list:
     return sorted(found)
 
 
+def contigs_of_stretches(contigs, read: str, n: int, strands=(FORWARD, REVERSE)) -> set:
+    """Numbers of the contigs in which n consecutive bases of a read occur."""
+    spelled = {FORWARD: plain(read), REVERSE: reverse_complement(read)}
+    stretches = [spelled[strand][i : i + n] for strand in strands for i in range(len(read) - n + 1)]
+    stretches = [stretch for stretch in stretches if is_searchable(stretch)]
+    return {
+        number
+        for number, (_, sequence) in enumerate(contigs)
+        if any(stretch in plain(sequence) for stretch in stretches)
+    }
+
+
 def count(contigs, read: str) -> tuple:
     """(occurrences on the plus strand, on the minus strand)."""
     found = locate(contigs, read)

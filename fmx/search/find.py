@@ -20,7 +20,18 @@ from ..input import reads
 from ..input.reads import ReadBatch
 from ..machines.jobs import runs
 from .engines import cpu
-from .hits import Hits, Intervals, Locator, ReadRun, are_direct, choose, count, cut_intervals, occurrences_of
+from .hits import (
+    Candidates,
+    Hits,
+    Intervals,
+    Locator,
+    ReadRun,
+    are_direct,
+    choose,
+    count,
+    cut_intervals,
+    occurrences_of,
+)
 from .mapping import UNOBSERVED, MapOptions, Observers
 
 if TYPE_CHECKING:
@@ -96,7 +107,7 @@ class FoundReads(NamedTuple):
     exact number of occurrences. ``searched`` bool[n_reads]: which reads were searched. ``weight``
     int64[n_reads]: number of copies of each read. If mismatches are allowed, ``reverse`` and ``fewest``
     int64[n_reads]: occurrences on -, and mismatches of the best one. These and ``total`` are known after
-    ``runs``.
+    ``runs``. ``matches``: of stretches (stretches.py).
     """
 
     untrimmed: ReadBatch
@@ -108,11 +119,15 @@ class FoundReads(NamedTuple):
     weight: np.ndarray
     reverse: np.ndarray | None = None
     fewest: np.ndarray | None = None
+    matches: Candidates | None = None
 
     def run(self, start: int, stop: int) -> "ReadRun":
         """Return the exact occurrences of reads start to stop."""
         total, weight = self.total[start:stop], self.weight[start:stop]
-        return ReadRun(cut_intervals(self.intervals, start, stop), self.locators, None, total, None, weight)
+        matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
+        return ReadRun(
+            cut_intervals(self.intervals, start, stop), self.locators, matches, total, None, weight
+        )
 
 
 class ReadFinder:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from . import FormatsHits
     from .find import FoundReads, ReadFinder
     from .hits import Hits
+    from .stretches import StretchFinder
 
 
 class Mapper:
@@ -43,7 +44,11 @@ class Mapper:
     ) -> None:
         self.finder, self.options = finder, finder.options
         self.pairs: Any = None
-        if self.options.pairing:
+        if self.options.pairing and self.options.stretch:
+            from .stretches import StretchPairs
+
+            self.pairs = StretchPairs(cast("StretchFinder", finder))
+        elif self.options.pairing:
             from .pairs import PairChooser
 
             assert reference is not None
@@ -131,7 +136,7 @@ class Mapper:
     def hits_of(self, found: "FoundReads") -> "Iterator[tuple[int, Hits]]":
         """Yield (start, Hits) for runs of single reads, and count them."""
         policy, near = self.options.policy, self.options.near
-        if found.intervals is not None:  # of the whole batch, as equal reads are located once
+        if found.intervals is not None or found.matches:  # of all, as equal reads are located once
             self._count(found.run(0, found.total.size))
         if policy.limit == 0 and not near:
             return

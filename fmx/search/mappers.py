@@ -39,6 +39,10 @@ def make_finder(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
 ) -> ReadFinder:
     """Return what finds reads in an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
+    if options.stretch:
+        from .stretches import make_stretch_finder
+
+        return make_stretch_finder(index, options, observers)
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
         return ReadFinder(parts, options, observers, least)
@@ -110,6 +114,7 @@ def no_gpu_search(
         "IUPAC codes": near and near.iupac,
         "mismatches": near,
         "--collapse": options.collapse,
+        "--min-match": options.stretch,
         "an index in parts": index.parts[1:],
         "--counts or --report of pairs": options.pairing and observers.tally,
         "--screen": observers.screen,

@@ -75,7 +75,7 @@ class MapOptions:
 
     ``chunk_size``: bytes of a span; 0 selects a size for the number of threads. ``near``: which near matches
     are reported, or None. ``collapse``: how reads are trimmed before identical ones become one read with a
-    weight, or None.
+    weight, or None. ``stretch``: a read belongs where so many consecutive bases of it occur; 0: all of them.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
@@ -86,6 +86,7 @@ class MapOptions:
     skip: int = 0
     first: int | None = None
     near: Near | None = None
+    stretch: int = 0
     pairing: Pairing | None = None  # None: single reads
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether to count lengths of reads and insert sizes
@@ -99,6 +100,8 @@ class MapOptions:
         """Return which reads are not searched, as words for a message."""
         v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
         what = "IUPAC codes" if iupac else "A, C, G, T and U"
+        if self.stretch:
+            return f"fewer than {n_of(self.stretch, 'consecutive base')} A, C, G, T or U"
         short = "shorter than --min-length, " if self.trim.least else ""
         many = (
             f"{n_of(v, 'base')} or fewer, or more than {n_of(v, 'character')}"

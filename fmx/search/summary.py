@@ -82,7 +82,8 @@ class Summary(Sums):
         else:
             reverse = int((found.reverse * weight).sum())
             self.strands[:] = int((eligible * weight).sum()) - reverse, reverse
-            self.mismatches = np.bincount(found.fewest, weight, 3).astype(np.int64)  # type: ignore[arg-type]
+        if found.fewest is not None:
+            self.mismatches = np.bincount(found.fewest, weight, 3).astype(np.int64)
 
     def facts(self) -> dict:
         """Return the numbers for a report (docs/reports.md)."""
@@ -97,7 +98,7 @@ class Summary(Sums):
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} not searched ({asked.cannot_occur})"
-        mapped = "mapped" if asked.noun == "read" else "found"
+        mapped = asked.matched() or ("mapped" if asked.noun == "read" else "found")
         counts = f", {self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}"
         return (
             f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %)"
@@ -223,6 +224,9 @@ class PairSummary(Sums):
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({asked.cannot_occur})"
+        if matched := asked.matched():
+            ending = hopeless if self.hopeless else ""
+            return f"{n_of(self.pairs, 'pair')}: {self.proper:,} {matched} ({share:.2f} %){ending}"
         return (
             f"{n_of(self.pairs, 'pair')}: {self.proper:,} mapped as proper pairs ({share:.2f} %), "
             f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'proper pair')} in all; "
@@ -243,6 +247,7 @@ class Asked:
     ``strands``: as in MapOptions. ``iupac``: whether IUPAC codes stand for several bases. ``noun``: what a
     read is called. ``mismatches``: how many are allowed. ``trims``: whether reads are trimmed.
     ``has_codes``: whether reads may have IUPAC codes of several bases. ``counts_all``: as in Near.
+    ``stretch``: as in MapOptions.
     """
 
     cannot_occur: str
@@ -254,6 +259,11 @@ class Asked:
     trims: bool = False
     has_codes: bool = True
     counts_all: bool = True
+    stretch: int = 0
+
+    def matched(self) -> str:
+        """Return what reads of a search by stretches have, in words; "" for other searches."""
+        return f"with a match of {n_of(self.stretch, 'base')}" if self.stretch else ""
 
     @classmethod
     def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
@@ -262,14 +272,15 @@ class Asked:
         mismatches, iupac = (options.near.mismatches, options.near.iupac) if options.near else (0, False)
         trims = options.trim != WHOLE or options.collapse not in (None, WHOLE)
         counts_all = options.near is None or options.near.counts_all or options.near.strata
+        counts_all &= not options.stretch
         asked = cls(options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims)
-        return replace(asked, counts_all=counts_all)
+        return replace(asked, counts_all=counts_all, stretch=options.stretch)
 
 
 def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     """Return the likeliest reason why so few reads occur, and what to do; "" if enough do."""
     n_found = summary.mapped + summary.suppressed
-    if summary.reads < FEW or n_found >= RARE * summary.reads:
+    if summary.reads < FEW or n_found >= RARE * summary.reads or asked.stretch:
         return ""
     length, contig = summary.bases / summary.reads, asked.contig
     if length > contig:

@@ -172,8 +172,12 @@ IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
         ([*SAME, "--counts", "x.tsv"], 1, f"a and b: add --counts-by group, or {REBUILD}\n"),
         (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory works with one index only"),
         ([*SAME, "--counts", "-"], 2, "without -o, the table of --screen goes to standard output: give"),
-        (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
-        (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
+        (
+            ["-x", "a.fmx", "--screen", "x.tsv", "--counts", "c.tsv", "--counts-by", "group"],
+            1,
+            "has no groups",
+        ),
+        (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa: the output can only be TSV, not .fa"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
@@ -186,6 +190,13 @@ def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
     assert command("search", "-q", *SAME, "--counts", "x.tsv", "--counts-by", "group", "r.fa").code == 0
     for arguments in (["locate", "-p", "ACGT"], ["mem", "r.fa"]):
         assert command(*arguments, *SAME).err.endswith(f"error: {IN_BOTH}\n")
+
+
+def test_a_screen_of_one_index_counts_what_is_mapped(folder, command):
+    cases.build(folder / "a.fmx", numbered([random_letters(50, "a")]))
+    (folder / "r.fa").write_text(f">r\n{random_letters(50, 'a')[5:30]}\n>s\n{'ACGT' * 9}\n>t\nN\n")
+    table = "indexes\tnumber\treads\tpercent\na\t1\t1\t33.33\n*\t0\t2\t66.67\n"
+    assert command("search", "-q", "-x", "a.fmx", "r.fa", "--screen", "-").out.decode() == table
 
 
 def test_a_screen_has_room_for_63_groups(folder, command):

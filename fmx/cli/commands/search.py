@@ -27,6 +27,13 @@ _BASES = options.Number(0, 2**31)
 _INSERT = options.Number(*limits.INSERT)
 MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
+# Options that --min-match, which writes no hits, leaves without an effect: parameter, and its name.
+_OF_HITS = {
+    "output": "-o", "kind": "--format", "limit": "-k", "report_all": "-a", "at_most": "-m", "seed": "--seed",
+    "mismatches": "--mismatches", "strata": "--strata", "least": "--min-insert", "most": "--max-insert",
+    "fr": "--fr", "rf": "--rf", "ff": "--ff", "sort": "--sort", "no_unmapped": "--no-unmapped",
+    "tags": "--tags", "nh": "--nh", "comments": "-C", "rg": "--rg",
+}  # fmt: skip
 PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
@@ -121,6 +128,11 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     options.mismatches,
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
+    click.option("--min-match", "stretch", type=options.Number(*limits.STRETCH), is_flag=False,
+                 flag_value=limits.USUAL_STRETCH,
+                 help="Find reads of which N consecutive bases occur, not all, and pairs with such a mate, "
+                 "for --al, --un, --screen and --counts; no hits are written.  [N if omitted: "
+                 f"{limits.USUAL_STRETCH}]"),
     options.rare(
         click.option("--seed", type=options.Number(*limits.SEED),
                      help="Choose the reported hits at random, not the first; the same N gives the same "
@@ -189,7 +201,7 @@ def command(args: SimpleNamespace) -> None:
     Examples:
     fmx search -x ref.fmx reads.fq.gz -o hits.bam
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
-    fmx search -x ref.fmx -a --mismatches 1 --strata reads.fq.gz > hits.sam
+    fmx search -x host.fmx --min-match 31 reads.fq.gz --un clean.fq.gz
     """
     for path in filter(None, (args.output, args.counts, args.screen, args.al, args.un, *args.reports)):
         if field := re.search(r"\{\w*\}", path):
@@ -269,6 +281,7 @@ def _job_of(
         policy,
         options.strands_of(args.forward_only, args.reverse_only),
         near=near,
+        stretch=args.stretch or 0,
         pairing=pairing,
         skip=args.skip or 0,
         first=args.first,
@@ -319,13 +332,22 @@ def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str,
 
     Raises UsageError.
     """
+    source, to_stdout = (
+        click.get_current_context().get_parameter_source,
+        "-" in (args.counts, args.al, args.un),
+    )
+    if args.stretch:
+        for name, option in _OF_HITS.items():
+            if source(name) is not ParameterSource.DEFAULT and not (name == "output" and args.shard):
+                raise click.UsageError(f"--min-match cannot be combined with {option}: no hits are written")
+        screen = args.screen or (None if to_stdout else "-")
+        return args.output if args.shard else None, "nothing", screen
     if not (args.screen or args.index_paths[1:]):
         return args.output, kind, None
-    source = click.get_current_context().get_parameter_source("output")
-    is_named = source is not ParameterSource.DEFAULT and not args.shard  # there it is the folder of shards
+    is_named = source("output") is not ParameterSource.DEFAULT and not args.shard  # a folder of shards
     if is_named or args.kind or args.sort:
         return args.output, kind, args.screen
-    if not args.screen and "-" in (args.counts, args.al, args.un):
+    if not args.screen and to_stdout:
         raise click.UsageError(
             "without -o, the table of --screen goes to standard output: give --screen FILE"
         )
