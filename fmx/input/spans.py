@@ -43,7 +43,8 @@ from .chunks import (
     refuse_archive,
     skip_blank,
 )
-from .streams import Source, is_wrapped
+from .streams import Source
+from .wrapped import WrappedFastq, is_wrapped
 
 if TYPE_CHECKING:
     from ..system import RegularFile
@@ -318,8 +319,6 @@ class RecordFile:
         """Yield (reader, its own bytes or None, where they end); for what is read in order, a StreamRest."""
         file, skip, nothing = self.file, 0 if start else self.skip, self._head[:0]
         if self.is_wrapped:
-            from .wrapped import WrappedFastq
-
             yield StreamRest(WrappedFastq(StreamRest(self.source, self._head)), nothing), size, 0
         elif file is None:
             yield StreamRest(self.source, self._head), size, 0

@@ -5,10 +5,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .dna import LETTERS
+
 if TYPE_CHECKING:
     from . import Reader
 
 _AT_ONCE = 1 << 18  # bytes
+
+
+def is_wrapped(head: bytes) -> bool:
+    """Return whether FASTQ that begins with ``head`` has a record with several lines of sequence there.
+
+    Its qualities must have as many characters as the sequence, and end before a record, or beyond the head.
+    """
+    lines = [line.removesuffix(b"\r") for line in head.split(b"\n")[:-1]]
+    i, n = 0, len(lines)
+    while i < n and lines[i].startswith(b"@"):
+        plus = next((j for j in range(i + 1, n) if lines[j].startswith(b"+")), n)
+        if plus > i + 2:
+            sequence = b"".join(lines[i + 1 : plus])
+            left, j = len(sequence), plus + 1
+            while left > 0 and j < n:
+                left, j = left - len(lines[j]), j + 1
+            is_record = left == 0 if j < n and lines[j][:1] in (b"@", b"") else left >= 0 and j >= n
+            return is_record and all(lines[i + 1 : plus]) and not sequence.translate(None, LETTERS)
+        i = plus + 2
+    return False
 
 
 class WrappedFastq:

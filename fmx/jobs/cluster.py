@@ -23,9 +23,9 @@ from typing import Any, Self
 
 from .._version import __version__
 from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
-from ..input.streams import named_output
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
+from ..output.files import named_output
 from ..system import keep_freed, lock_new
 from . import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards, summary_of
 from .identity import Manifest, name_of, read_manifest, seen, unlike

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..input.streams import OutputFile
+    from .files import OutputFile
     from .put import NameLines
 
 SamHeader: TypeAlias = "Callable[[NameLines], bytes]"  # from the names of contigs

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..input import InputRange, spans
-from ..input.streams import OutputFile, named_output
 from . import PLAIN, Container, ReadsPiece
+from .files import OutputFile, named_output
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -12,8 +12,8 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import OutputError
 from fmx.index import fm_index
-from fmx.input import streams
 from fmx.input.reads import WHOLE, Trim
+from fmx.output import files
 from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -132,8 +132,8 @@ def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
         file.file = Full() if file.path == "al" else file.file
         return file
 
-    put = streams.OutputFile._put
-    monkeypatch.setattr(streams.OutputFile, "_put", lambda file, piece: put(full(file), piece))
+    put = files.OutputFile._put
+    monkeypatch.setattr(files.OutputFile, "_put", lambda file, piece: put(full(file), piece))
     (folder / "r").write_bytes(cases.fastq(RECORDS))
     output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al", "un"))
     with pytest.raises(OutputError, match=r"^al: cannot write: No space left"):

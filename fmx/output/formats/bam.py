@@ -21,9 +21,10 @@ from ...compiler.primitives import at as element
 from ...errors import OutputError, UnsupportedError, installed
 from ...index.reference import contig_of, position_of_key
 from ...input import alignments
-from ...input.streams import STANDARD, OutputFile
+from ...input.streams import STANDARD
 from ...system import DraftFolder
 from .. import PLAIN, Container, Opening, SamHeader, put
+from ..files import OutputFile
 from ..hits import HitWriter
 from ..records import (
     COMMENTS,

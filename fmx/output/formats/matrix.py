@@ -24,8 +24,8 @@ from ..hits import BatchWriter, named_by_letters
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
-    from ...input.streams import OutputFile
     from ...search.hits import Hits
+    from ..files import OutputFile
     from ..search_output import RecordOutput
 
 FORMS = "tsv", "rtab", "npz"

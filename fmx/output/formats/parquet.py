@@ -20,7 +20,7 @@ from .tsv import HITS, NEAR, BinaryHits, columns_of, renumbered
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ...input.streams import OutputFile
+    from ..files import OutputFile
     from ..search_output import RecordOutput
 
 with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
