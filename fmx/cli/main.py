@@ -60,10 +60,7 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches  # only for errors
 
-        known = {
-            name: meaning for name, meaning in _ELSEWHERE.items() if meaning in names or meaning[0] == "-"
-        }
-        known |= dict(zip(names, names, strict=True))  # the names of this group come first
+        known = _ELSEWHERE | dict(zip(names, names, strict=True))
         meant = [word] if word in known else get_close_matches(word, known, 1)
         advice = (
             f": did you mean {known[meant[0]]}?"
@@ -135,14 +132,15 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
     except RuntimeError as error:
         if "start new thread" not in str(error):
             raise
-        return _report(
-            error, "cannot start a thread: use fewer threads (-t), or raise the limits of this shell", debug
-        )
+        advice = "use fewer threads (-t), or raise the limits of this shell"
+        return _report(error, f"cannot start a thread: {advice}", debug)
     except OSError as error:
-        what = error.strerror or str(error)
+        trace, what = error.__traceback__, error.strerror or str(error)
+        while trace and trace.tb_next:
+            trace = trace.tb_next
         if error.filename:
             what = f"{error.filename}: {what}"
-        elif _wrote_an_answer(error):
+        elif trace and trace.tb_frame.f_code is click.echo.__code__:  # it wrote help or another answer
             what = f"standard output: cannot write: {what}"
         return _report(error, what, debug)
 
@@ -154,13 +152,9 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> str:
     text = re.sub("^(Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
     text = re.sub("^Invalid value for (.*?):", lambda name: f"{name[1].replace(chr(39), '')}:", text)
     text = re.sub(r"(?<=argument )'\[?([A-Z.]+?)\]?(\.\.\.)?\]?'", r"\1", text.removesuffix("."))
-    is_extra = text.startswith("got unexpected extra")
-    if (
-        isinstance(error, click.UsageError)
-        and error.ctx
-        and (is_extra or isinstance(error, click.MissingParameter))
-    ):
-        return f"{text}; see '{error.ctx.command_path} --help'"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context and (text.startswith("got unexpected extra") or isinstance(error, click.MissingParameter)):
+        return f"{text}; see '{context.command_path} --help'"
     return text
 
 
@@ -180,14 +174,6 @@ def _report(error: BaseException, message: str, debug: bool) -> int:
     tell(f"fmx: error: {message}")
     _forget_stdout()
     return 1
-
-
-def _wrote_an_answer(error: BaseException) -> bool:
-    """Return whether an error was raised while click wrote help or another answer to stdout."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code is click.echo.__code__
 
 
 def _forget_stdout() -> None:

@@ -26,23 +26,10 @@ def home(folder, index_of):
 HUGE = ["9223372036854775808", "99999999999999999999", "-1", "1e3", "nan", "9" * 5000]
 NUMBERS = {
     "search r.fq -k": HUGE,
-    "search r.fq -m": HUGE,
     "search r.fq --seed": HUGE,
     "search r.fq -t": [*HUGE, "0", "999999"],
-    "search r.fq --device": HUGE,
-    "search r.fq --gpu-memory": ["nan", "inf", "-inf", "0", "-1", "1e-300", "1e300", "2", "0.5", "0G"],
-    "search r.fq --max-memory": [
-        "9e99G",
-        "nan",
-        "inf",
-        "0",
-        "0.0001",
-        "-1G",
-        "9" * 30 + "G",
-        "9" * 400,
-        "1P",
-        "2000000",
-    ],
+    "search r.fq --gpu-memory": ["inf", "1e-300", "0G"],
+    "search r.fq --max-memory": ["9e99G", "nan", "0", "-1G", "9" * 30 + "G", "9" * 400, "1P", "2000000"],
     "mem r.fq -l": HUGE,
     "index ref.fa --sa-rate": HUGE,
     "index ref.fa --prefix-length": [*HUGE, "3", "16"],
@@ -72,25 +59,25 @@ def test_the_largest_numbers_work(home, command):
     usual = command("search", "-q", "-a", "r.fq").records
     assert command("search", "-q", "-k", 2**62, "-m", 2**62, "--seed", 2**62, "r.fq").records == usual
     assert command("mem", "-q", "-l", 2**31, "r.fq").code == 0
-    assert command("pairwise", "-q", "--match", 2**31 // 3, "r.fa").out.split()[8] == b"%d" % (
-        3 * (2**31 // 3) - 5
-    )
+    score = command("pairwise", "-q", "--match", 2**31 // 3, "r.fa").out.split()[8]
+    assert int(score) == 3 * (2**31 // 3) - 5
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["search", ""], ["search", "-x", "", "r.fq"], ["search", "-o", "", "r.fq"],
-        ["search", "--output=", "r.fq"],
-        ["search", "--layout", "", "r.fq"], ["search", "--engine", "", "r.fq"],
-        ["search", "--rg", "", "r.fq"],
-        ["search", "--counts", "", "r.fq"], ["locate", "-p", ""], ["index", ""],
-        ["index", "ref.fa", "-o", ""],
-        ["inspect", ""], ["mem", "r.fq", ""], ["pairwise", ""], [""], ["--", ""],
-    ],
-)  # fmt: skip
+EMPTY = [
+    "search |",
+    "search -x | r.fq",
+    "search --output= r.fq",
+    "index ref.fa -o |",
+    "mem r.fq |",
+    "|",
+    "-- |",
+]
+
+
+@pytest.mark.parametrize("arguments", EMPTY)
 def test_an_empty_argument_is_refused(arguments, home, command):
-    refused(command(*arguments), "empty argument after ")
+    words = ["" if word == "|" else word for word in arguments.split()]
+    refused(command(*words), "empty argument after ")
     assert sorted(path.name for path in home.iterdir()) == ["folder", "r.fa", "r.fq", "ref.fa", "ref.fmx"]
 
 
@@ -111,34 +98,11 @@ def test_an_empty_variable_names_no_index(home, command, monkeypatch):
     assert command("search", "r.fq").code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["search", "-x", "r.fq", "r.fq"], "r.fq: "),
-        (["search", "folder"], "folder: Is a directory"),
-        (["inspect", "r.fq"], "r.fq: "),
-        (["index", "folder"], "folder: Is a directory"),
-        (["search", "--", "-k"], "-k: No such file"),
-        (["search", "r.fq" * 2000], "File name too long"),
-        (["search", "-x", "r.fq" * 2000, "r.fq"], "r.fqr.fq"),
-    ],
-)
-def test_what_is_no_such_thing_is_one_line(arguments, words, home, command):
-    result = command(*arguments)
-    assert result.code == 1
-    (line,) = result.err.splitlines()
-    assert line.startswith("fmx: error: ")
-    assert words in line
-
-
 BAD_GROUPS = [
-    r"@RG\tID:a\tSM", r"@RG\tID:a\tSMx", r"@RG\tID:a\tS:x", r"@RG\tID:a\tSMP:x", r"@RG\tID:a\t12:x",
-    r"@RG\tID:a\t:x", r"@RG\tID:a\tSM:", r"@RG\tID:a\t", r"@RG\tID:a\tID:b", r"@RG\tID:a\tSM:x\tSM:x",
-    r"@RG\tID:a b", r"@RG\tID:", r"@RG\tSM:x", r"@RG", r"RG\tID:a", r"@RG ID:a", "@RG\tID:a\x1b",
-    "@RG\tID:\x00",
-    "@RG\tID:a\n@CO\tx", "@RG\tID:a\r", "@RG\tID:a\tSM:\udcff", "@RG\tID:\udcff", "@RG\tID:a\tSM:\xfc",
-    "@RG\tID:\xfc",
-    "@RG\tID:a\tDS:\x9b", "@RG\tID:a\tDS:\udcff", "@RG\tID:a\x7f", "x",
+    r"@RG\tID:a\tSM", r"@RG\tID:a\tSMx", r"@RG\tID:a\tS:x", r"@RG\tID:a\t12:x", r"@RG\tID:a\tSM:",
+    r"@RG\tID:a\t", r"@RG\tID:a\tID:b", r"@RG\tID:a b", r"@RG\tID:", r"@RG\tSM:x", r"RG\tID:a",
+    r"@RG ID:a", "@RG\tID:a\x1b", "@RG\tID:\x00", "@RG\tID:a\n@CO\tx", "@RG\tID:\udcff", "@RG\tID:\xfc",
+    "@RG\tID:a\tDS:\x9b", "x",
 ]  # fmt: skip
 
 
@@ -165,17 +129,9 @@ TAGS = strategies.from_regex("[A-Za-z][A-Za-z0-9]", fullmatch=True).filter(
 )
 @hypothesis.example(name="a,b:c;\\", fields={"SM": "a b", "zz": ":"}, note="")
 def test_samtools_reads_every_group_that_is_taken(name, fields, note, home, command, peer):
-    line = "\t".join(
-        [
-            "@RG",
-            f"ID:{name}",
-            *(f"{tag}:{value}" for tag, value in fields.items()),
-            *([f"DS:{note}"] * bool(note)),
-        ]
-    )
-    if "\\t" in line:
-        return  # which --rg reads as a tab
-    for output in ("out.sam", "out.bam"):
+    tags = {"ID": name} | fields | ({"DS": note} if note else {})
+    line = "\t".join(["@RG", *(f"{tag}:{value}" for tag, value in tags.items())])
+    for output in () if "\\t" in line else ("out.sam", "out.bam"):  # --rg reads \t as a tab
         assert command("search", "-q", "r.fq", "--rg", line, "-o", output).code == 0
         assert line in samtools(peer, "view", "-H", "--no-PG", output).splitlines()
         assert samtools(peer, "view", "-c", "-r", name, output) == "5\n"
@@ -191,54 +147,26 @@ ESCAPED = r"odd\xff\x80\x1b[31m\n\u202e"
 
 
 def test_names_of_files_that_are_no_utf8(home, command, peer):
-    names = {what: f"{what}{ODD}" for what in ("reads", "out", "counts", "matches", "pairs", "new")}
-    (home / names["reads"]).write_bytes(READS)
+    def run(*arguments):
+        done = command(*arguments)
+        assert done.code == 0, done.err
+        return done
+
+    (home / f"reads{ODD}").write_bytes(READS)
     (home / f"{ODD}.fa").write_bytes(cases.fasta(GENOME))
-    index = f"{names['new']}.fmx"
-    assert command("index", f"{ODD}.fa", "-o", index).code == 0
-    assert command("inspect", index).out.decode().startswith(f"new{ESCAPED}.fmx: ")
+    assert f"wrote {ESCAPED}.fmx" in run("index", f"{ODD}.fa").err
+    assert run("inspect", f"{ODD}.fmx").out.decode().startswith(f"{ESCAPED}.fmx: ")
+    on_index = ["-x", f"{ODD}.fmx", f"reads{ODD}"]
     for end in ("sam", "bam"):
-        out = f"{names['out']}.{end}"
-        result = command(
-            "search",
-            "-x",
-            index,
-            names["reads"],
-            "-o",
-            out,
-            "--counts",
-            f"{names['counts']}.tsv",
-            "--rg",
-            "@RG\tID:a",
-        )
-        assert result.code == 0, result.err
+        out = f"out{ODD}.{end}"
+        run("search", *on_index, "-o", out, "--counts", f"counts{ODD}.tsv", "--rg", "@RG\tID:a")
         header = samtools(peer, "view", "-h", "--no-PG", out)
         assert header.count("\n") == 4 + 5
         assert rf"reads{ESCAPED}" in header
-    assert command("mem", "-x", index, names["reads"], "-o", names["matches"]).code == 0
-    assert (
-        command("mem", "-x", index, names["reads"], "--format", "sam", "-o", f"{names['matches']}.sam").code
-        == 0
-    )
-    assert command("locate", "-x", index, names["reads"], "-o", f"{names['matches']}.tsv").code == 0
-    assert (
-        command("pairwise", f"{ODD}.fa", "-o", names["pairs"], "--checkpoint", f"{ODD}.checkpoint").code == 0
-    )
-    default = command("index", f"{ODD}.fa")
-    assert default.code == 0
-    assert f"wrote {ESCAPED}.fmx" in default.err
-    assert command("search", names["reads"], "-x", f"{ODD}.fmx").code == 0
+    run("mem", *on_index, "--format", "sam", "-o", f"matches{ODD}.sam")
+    run("locate", *on_index, "-o", f"matches{ODD}.tsv")
+    run("pairwise", f"{ODD}.fa", "-o", f"pairs{ODD}", "--checkpoint", f"{ODD}.checkpoint")
 
 
 def test_patterns_that_are_no_utf8_are_one_line(home, command):
-    result = command("locate", "-p", "AC\udcff")
-    assert (result.code, result.out) == (2, b"")
-    (line,) = result.err.splitlines()
-    assert r"\xff" in line
-
-
-def test_the_help_of_every_command_needs_no_further_package(home, command):
-    for name in ("index", "search", "locate", "mem", "pairwise", "inspect"):
-        result = command(name, "--help")
-        assert (result.code, result.err) == (0, "")
-        assert result.out.startswith(f"Usage: fmx {name} ".encode())
+    refused(command("locate", "-p", "AC\udcff"), r"\xff")

@@ -1,6 +1,7 @@
 """Every error: its exit code, one line that names the place, no traceback, no output left half-written."""
 
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -40,17 +41,47 @@ def test_the_second_of_two_files_is_named(indexed, command):
     assert not (indexed / "out.sam").exists()
 
 
-def test_reads_that_are_not_there(indexed, command):
-    assert "no.fq: No such file" in complaint(command("search", "no.fq"))
-    assert "ref.fmx: this is an index, not a file of sequences: give it with -x" in complaint(
-        command("search", "ref.fmx")
-    )
+WRONG = {  # command: the end, or a part, of its error
+    "search no.fq": "no.fq: No such file or directory",
+    "search ref.fmx": "ref.fmx: this is an index, not a file of sequences: give it with -x",
+    "search r.fq,r.fq": "r.fq,r.fq: No such file or directory: separate files by spaces",
+    "search folder": "folder: Is a directory: name the files in it",
+    "search -- -k": "-k: No such file or directory",
+    "search " + "r.fq" * 2000: "File name too long",
+    "search -x " + "r.fq" * 2000 + " r.fq": "File name too long",
+    "search r.fq -o no/out.sam": "no/out.sam: cannot write: the folder 'no' does not exist",
+    "search r.fq -o folder": "folder: cannot write: Is a directory",
+    "search r.fq --layout verify": "no layout 'verify' (it is a search method: --method verify); the layouts "
+    "are bvsfm",
+    "search r.fq --layout bvsfm-k7": "the bvsfm layouts are bvsfm-k2-d96, ",
+    "search r.fq --layout bvsfm-k1-d224": "no layout bvsfm-k1-d224; it has: bvsfm-k2-d96",
+    "search r.fq --method verify --layout bvsfm-k2-d96": "cannot be combined with --layout",
+    "index folder": "folder: Is a directory",
+    "index r.fa -o folder": "folder exists",
+    "index r.fa -o no/r.fmx": "no/r.fmx: cannot write",
+    "index r.fa --layout nope": "no layout 'nope'; the layouts are bvsfm",
+    "index r.fa --layout auto,sparse": "layout auto cannot be combined with other layouts or added to an "
+    "index",
+    "pairwise ref.fmx": "this is an index, not a file of sequences",
+    "search -x r.fq r.fq": "r.fq: this is a file, not an index: name the folder",
+    "merge ref.fmx": "ref.fmx is an index, not a folder of shards",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_what_cannot_be_done_is_one_line(arguments, indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
-    assert "r.fq,r.fq: No such file or directory: separate files by spaces" in complaint(
-        command("search", "r.fq,r.fq")
-    )
+    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     (indexed / "folder").mkdir()
-    assert "folder: Is a directory: name the files in it" in complaint(command("search", "folder"))
+    (indexed / "folder" / "thesis.txt").write_text("x")
+    assert WRONG[arguments] in complaint(command(*arguments.split(), "-q"))
+    assert sorted(path.name for path in indexed.glob("**/*")) == [
+        "folder",
+        "r.fa",
+        "r.fq",
+        "ref.fmx",
+        "thesis.txt",
+    ]
 
 
 def test_empty_reads_give_a_header_and_a_warning(indexed, command):
@@ -109,67 +140,41 @@ def test_a_failed_build_leaves_the_old_index(folder, command):
     assert sorted(path.name for path in folder.iterdir()) == ["ref.fa", "ref.fmx"]
 
 
-def test_an_index_never_replaces_something_else(folder, command):
-    (folder / "ref.fa").write_bytes(cases.fasta(GENOME))
-    (folder / "precious").mkdir()
-    (folder / "precious" / "thesis.txt").write_text("x")
-    assert "precious exists" in complaint(command("index", "ref.fa", "-o", "precious"))
-    assert (folder / "precious" / "thesis.txt").exists()
-    refused = command("index", "ref.fa", "-o", "ref.fa")
-    assert (refused.code, refused.err.splitlines()[-1]) == (
-        2, "fmx: error: -o ref.fa is the same file as the input ref.fa; choose another name"
-    )  # fmt: skip
+def test_an_output_is_not_an_input(indexed, command):
+    (indexed / "ref.fa").write_bytes(cases.fasta(GENOME))
+    for arguments, message in {
+        "index ref.fa -o ref.fa": "-o ref.fa is the same file as the input ref.fa; choose another name",
+        "index ref.fmx": "ref.fmx is an index already; to add a layout or groups, use --add",
+        "locate ref.fmx -p ACGT": "ref.fmx is an index: give it with -x",
+    }.items():
+        done = command(*arguments.split())
+        assert (done.code, done.err.splitlines()[-1]) == (2, f"fmx: error: {message}")
 
 
-def test_unknown_layouts_are_refused_by_name(indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD)
-    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
-    message = complaint(command("index", "-q", "r.fa", "--layout", "nope"))
-    assert "no layout 'nope'; the layouts are bvsfm" in message
-    message = complaint(command("search", "--layout", "verify", "r.fq"))
-    assert "no layout 'verify' (it is a search method: --method verify); the layouts are bvsfm" in message
-    assert message.endswith(" and sparse, or auto")
-    message = complaint(command("index", "-q", "r.fa", "--layout", "auto,sparse"))
-    assert message.endswith("layout auto cannot be combined with other layouts or added to an index")
-
-
-def test_an_index_is_neither_an_output_nor_shards(indexed, command):
+def test_an_index_is_no_output(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "ref.fmx").rename(indexed / "index")
     done = command("search", "r.fq", "-x", "index", "-o", "index")
     assert (done.code, done.out) == (2, b"")
     assert "-o index is the index that is searched; choose another name\n" in done.err
-    assert "index is an index, not a folder of shards" in complaint(command("merge", "index"))
 
 
-def test_skipping_all_reads_gives_a_warning(indexed, command):
+def test_what_is_empty_is_warned_of(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
-    assert (
-        "fmx: warning: --skip 99 leaves no reads in r.fq\n" in command("search", "--skip", "99", "r.fq").err
-    )
-    assert "fmx: warning: no reads in standard input\n" in command("search", "-", stdin=b"").err
-
-
-def test_one_sequence_has_no_pairs(folder, command):
-    (folder / "r.fa").write_bytes(cases.fasta(GENOME[:1]))
-    said = command("pairwise", "r.fa").err
-    assert "fmx: warning: r.fa has fewer than two sequences, so there are no pairs\n" in said
-
-
-def test_the_layouts_of_a_family_are_listed(indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD)
-    assert "the bvsfm layouts are bvsfm-k2-d96, " in complaint(
-        command("search", "--layout", "bvsfm-k7", "r.fq")
-    )
-    message = complaint(command("search", "--layout", "bvsfm-k1-d224", "r.fq"))
-    assert "no layout bvsfm-k1-d224; it has: bvsfm-k2-d96" in message
+    (indexed / "r.fa").write_bytes(cases.fasta(GENOME[:1]))
+    for arguments, warning in {
+        "search --skip 99 r.fq": "--skip 99 leaves no reads in r.fq",
+        "search -": "no reads in standard input",
+        "pairwise r.fa": "r.fa has fewer than two sequences, so there are no pairs",
+    }.items():
+        assert f"fmx: warning: {warning}\n" in command(*arguments.split(), stdin=b"").err
 
 
 def test_methods_that_an_index_cannot_serve_are_refused(indexed, command, index_of):
     (indexed / "r.fq").write_bytes(GOOD)
-    arguments = ["search", "-q", "r.fq", "--method", "verify"]
-    assert "no whole suffix array" in complaint(command(*arguments, "-x", index_of(GENOME, sa_rate=2)))
-    assert "cannot be combined with --layout" in complaint(command(*arguments, "--layout", "bvsfm-k2-d96"))
+    sampled = index_of(GENOME, sa_rate=2)
+    message = complaint(command("search", "-q", "r.fq", "--method", "verify", "-x", sampled))
+    assert "no whole suffix array" in message
 
 
 def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
@@ -177,9 +182,6 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     (folder / "r.fq").write_bytes(GOOD)
     assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
     assert "no.fmx: there is no index at this path" in complaint(command("search", "-x", "no.fmx", "r.fq"))
-    assert "r.fq: this is a file, not an index: name the folder" in complaint(
-        command("search", "-x", "r.fq", "r.fq")
-    )
     monkeypatch.setenv("FMX_INDEX", "/old/ref.fmx")
     where = "/old/ref.fmx (from the environment variable FMX_INDEX): there is no index at this path"
     assert where in complaint(command("search", "r.fq"))
@@ -316,17 +318,6 @@ def test_a_full_disk(indexed, command):
         assert "No space left on device" in line
 
 
-def test_an_output_that_cannot_be_made(indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD)
-    assert "no/out.sam: cannot write: the folder 'no' does not exist" in complaint(
-        command("search", "r.fq", "-o", "no/out.sam")
-    )
-    (indexed / "there").mkdir()
-    assert "there: cannot write: Is a directory" in complaint(command("search", "r.fq", "-o", "there"))
-    (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
-    assert "no/r.fmx: cannot write" in complaint(command("index", "-q", "r.fa", "-o", "no/r.fmx"))
-
-
 def test_a_closed_pipe_ends_quietly(indexed):
     (indexed / "r.fq").write_bytes(GOOD * 2000)
     for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "r.fq"], ["mem", "-q", "r.fq"]):
@@ -345,97 +336,70 @@ def test_debug_shows_the_traceback(indexed):
     assert os.listdir(indexed) == ["ref.fmx"]
 
 
-FULL = {
-    "cannot start a thread: use fewer threads (-t), or raise the limits of this shell": RuntimeError(
-        "can't start new thread"
-    ),
-    "out of memory; use fewer threads or a machine with more memory": MemoryError(),
-}
-
-
-@pytest.mark.parametrize("said", FULL)
 @pytest.mark.parametrize(
-    "arguments", [["search", "r.fq"], ["mem", "r.fq"], ["pairwise", "r.fa"], ["index", "r.fa", "-o", "n.fmx"]]
-)
-def test_too_few_threads_or_too_little_memory_are_one_line(arguments, said, indexed, command, monkeypatch):
+    ("error", "message"),
+    [
+        (RuntimeError("can't start new thread"),
+         "cannot start a thread: use fewer threads (-t), or raise the limits of this shell"),
+        (MemoryError(), "out of memory; use fewer threads or a machine with more memory"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("arguments", ["search r.fq", "mem r.fq", "pairwise r.fa", "index r.fa -o n.fmx"])
+def test_too_few_threads_or_too_little_memory_are_one_line(
+    arguments, error, message, indexed, command, monkeypatch
+):
     def refuse(thread):
-        raise FULL[said]
+        raise error
 
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME))
     monkeypatch.setattr("threading.Thread.start", refuse)
-    assert complaint(command(*arguments, "-q", "-t", "2")) == f"fmx: error: {said}"
+    assert complaint(command(*arguments.split(), "-q", "-t", "2")) == f"fmx: error: {message}"
     assert sorted(path.name for path in indexed.iterdir()) == ["r.fa", "r.fq", "ref.fmx"]
 
 
-@pytest.mark.parametrize(
-    ("begin", "said"),
-    [
-        (b"\xef\xbb\xbf>a\nACGTACGTACGT\n", "found '\\xef' (a byte order mark? save the file without one)"),
-        (">a\nACGT\n".encode("utf-16"), "found '\\xff' (UTF-16? save the file as UTF-8)"),
-        (
-            gzip.compress(gzip.compress(b">a\nACGT\n", mtime=0), mtime=0),
-            "found '\\x1f' (compressed twice? decompress it once)",
-        ),
-        (b"PK\x03\x04", "x: this is a zip archive: unpack it"),
-    ],
-)
-def test_what_a_foreign_file_may_be_is_told(begin, said, indexed, command):
+def archive(mode) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open("reads.tar", mode, file) as tar:
+        tar.addfile(tarfile.TarInfo("reads.fq"))
+    return file.getvalue()
+
+
+TABLE = "x: first line: reads must be FASTA or FASTQ, but this looks like a table of guides: count them in "
+TABLE += "reads with 'fmx count -l TABLE READS'"
+SAM = b"@HD\tVN:1.6\n@SQ\tSN:a\tLN:4\n@PG\tID:x\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n"
+FOREIGN = [  # the beginning of a file, commands, and what they say of it
+    (b"\xef\xbb\xbf>a\nACGTACGTACGT\n", "search index pairwise",
+     "found '\\xef' (a byte order mark? save the file without one)"),
+    (b"\xef\xbb\xbf@a\nACGTACGTACGT\n+\nIIIIIIIIIIII\n", "search mem locate",
+     "found '\\xef' (a byte order mark?"),
+    (">a\nACGT\n".encode("utf-16"), "search index pairwise",
+     "found '\\xff' (UTF-16? save the file as UTF-8)"),
+    (gzip.compress(gzip.compress(b">a\nACGT\n")), "search index pairwise",
+     "found '\\x1f' (compressed twice? decompress it once)"),
+    (b"PK\x03\x04", "search index pairwise", "x: this is a zip archive: unpack it"),
+    (b"Pi\n", "search index pairwise", "found 'P'"),
+    (b"@HD\tVN:1.6\n", "index pairwise", "found '@' (this looks like FASTQ or SAM)"),
+    (SAM, "search", "this looks like SAM: convert it to BAM with samtools view -b"),
+    (b"r\t4\t*\t0\t0\t*\t*\t0\t0\tACGTACGTACGT\tI", "search mem locate", "this looks like SAM: convert it"),
+    (b"id,sequence,gene\ng1,ACGTNACGTACGTACGTACG,A\n", "search mem locate", TABLE),
+    (b"g1\tACGTACGTACGTACGTACGT\tA\n", "search mem locate", TABLE),
+    (b"ACGTACGTACGTACG\nACGTACGTACGT\n", "search mem locate",
+     "has sequences without names: write a line '>NAME' before each"),
+    (b"read\tACGT\n", "search mem locate", "record 1: expected '@' (FASTQ) or '>' (FASTA)"),
+    (archive("w"), "search index pairwise count", "x: this is a tar archive: unpack it"),
+    (archive("w:gz"), "search index pairwise count", "x: this is a tar archive: unpack it"),
+    (b"", "index pairwise count", "x: this is BAM or CRAM; expected FASTA"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("begin", "commands", "message"), FOREIGN, ids=[row[2] for row in FOREIGN])
+def test_what_a_foreign_file_may_be_is_told(begin, commands, message, indexed, command):
     (indexed / "x").write_bytes(begin)
-    for arguments in (["search", "x"], ["index", "x"], ["pairwise", "x"]):
-        assert said in complaint(command(*arguments))
-
-
-def test_reads_after_a_byte_order_mark_do_have_names(indexed, command):
-    (indexed / "x").write_bytes(b"\xef\xbb\xbf@a\nACGTACGTACGT\n+\nIIIIIIIIIIII\n")
-    for name in ("search", "mem", "locate"):
-        assert "found '\\xef' (a byte order mark?" in complaint(command(name, "x"))
-
-
-def test_only_a_zip_archive_is_called_one(indexed, command):
-    (indexed / "x").write_bytes(b"Pi\n")
-    for name in ("search", "index", "pairwise"):
-        said = complaint(command(name, "x"))
-        assert "found 'P'" in said
-        assert "zip" not in said
-    done = command("search", "-", stdin=b"PK\x03\x04")
-    assert "standard input: this is a zip archive: unpack it" in complaint(done)
-
-
-def test_sam_that_should_be_fasta_is_named(indexed, command):
-    (indexed / "x").write_text("@HD\tVN:1.6\n")
-    for arguments in (["index", "x"], ["pairwise", "x"]):
-        assert "found '@' (this looks like FASTQ or SAM)" in complaint(command(*arguments))
-
-
-def test_a_tar_archive_is_named(indexed, command):
-    (indexed / "reads.fq").write_bytes(GOOD)
-    for name, mode in (("x.tar", "w"), ("x.tgz", "w:gz")):
-        with tarfile.open(name, mode) as archive:
-            archive.add("reads.fq")
-        for arguments in (["search"], ["index"], ["pairwise"], ["count", "-l", "reads.fq"]):
-            assert f"{name}: this is a tar archive: unpack it" in complaint(command(*arguments, name))
-
-
-def test_bam_where_fasta_is_expected_is_named(indexed, command):
-    (indexed / "reads.fq").write_bytes(GOOD)
-    assert command("search", "reads.fq", "-o", "x.bam").code == 0
-    for arguments in (["index"], ["pairwise"], ["count", "reads.fq", "-l"]):
-        assert "x.bam: this is BAM or CRAM; expected FASTA" in complaint(command(*arguments, "x.bam"))
-
-
-def test_an_index_in_the_place_of_sequences_is_named(indexed, command):
-    done = command("index", "ref.fmx")
-    assert (done.code, done.err) == (
-        2, "fmx: error: ref.fmx is an index already; to add a layout or groups, use --add\n"
-    )  # fmt: skip
-    done = command("locate", "ref.fmx", "-p", "ACGT")
-    assert (done.code, done.err) == (2, "fmx: error: ref.fmx is an index: give it with -x\n")
-    assert complaint(command("pairwise", "ref.fmx")).endswith("this is an index, not a file of sequences")
-
-
-def test_sam_in_the_place_of_reads_is_named(indexed, command):
-    (indexed / "x").write_text(
-        "@HD\tVN:1.6\n@SQ\tSN:a\tLN:4\n@PG\tID:x\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n"
-    )
-    assert "this looks like SAM: convert it to BAM with samtools view -b" in complaint(command("search", "x"))
+    (indexed / "r.fq").write_bytes(GOOD)
+    if not begin:
+        assert command("search", "r.fq", "--format", "bam", "-o", "x").code == 0
+    for name in commands.split():
+        said = complaint(command(name, *(["r.fq", "-l"] if name == "count" else []), "x"))
+        assert message in said
+        assert ("zip" in said) == ("zip" in message)

@@ -1,24 +1,184 @@
-"""Wrong use of every command: one line that names the remedy, and exit code 2."""
+"""Options and their help; a wrong command is one line that names the remedy, and exit code 2."""
 
+import importlib.util
+import os
 import re
 
 import cases
 import click
 import pytest
+from conftest import ROOT
+from test_docs import code_of, inline_of, words_of
+from texts import numbered, random_letters
 
-from fmx.cli.command import ELSEWHERE, INSTEAD, NEEDLESS, Command
-from fmx.cli.main import fmx
+from fmx.cli.command import CLUSTER, ELSEWHERE, GENERAL, GPU, INSTEAD, NEEDLESS
+from fmx.cli.main import _GROUPS, fmx
 
-COMMANDS = {
-    (name,): fmx.get_command(click.Context(fmx), name) for name in fmx.list_commands(click.Context(fmx))
+TOP = click.Context(fmx, info_name="fmx")
+COMMANDS = {name: fmx.get_command(TOP, name) for name in fmx.list_commands(TOP)}
+GENOME = numbered([random_letters(300, "usage")])
+JOB_PAGES = (
+    "jobs", "count", "barcodes", "small-rna", "probes", "primers", "strains", "mem", "align", "pipelines",
+)  # fmt: skip
+TWO_SCREENS = 100  # lines of 80 columns
+
+
+def options_of(name) -> list:
+    return [each for each in COMMANDS[name].params if isinstance(each, click.Option) and not each.hidden]
+
+
+# Help.
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(name, command):
+    """Examples first, general options last, at most two screens; --help-all has every option."""
+    short, whole = command(name, "--help"), command(name, "--help-all")
+    assert (short.code, short.err, whole.code) == (0, "", 0)
+    text, lines = short.out.decode(), short.out.decode().splitlines()
+    assert text.startswith(f"Usage: fmx {name} ")
+    assert len(lines) <= TWO_SCREENS
+    assert max(map(len, lines)) <= 100
+    for option in options_of(name):
+        assert f"  {option.opts[0]}" in whole.out.decode()
+        assert (f"  {option.opts[0]}" in text) != getattr(option, "is_rare", False)
+    examples, *headings, last = re.findall(r"^\S.*:$", text, re.MULTILINE)
+    assert (examples, last) == ("Examples:", f"{GENERAL}:")
+    assert not {f"{CLUSTER}:", f"{GPU}:"} & set(headings)
+    assert len(set(headings)) == len(headings)
+    examples = text.split("Examples:\n")[1].split("\n\n")[0].splitlines()
+    assert 1 <= len(examples) <= 3
+    assert all(line.startswith(f"  fmx {name}") for line in examples)
+
+
+@pytest.mark.parametrize("arguments", [[], ["inspect"]])
+def test_help_all_is_the_same_as_help_without_rarely_used_options(arguments, command):
+    whole = command(*arguments, "--help-all")
+    assert (whole.code, whole.out) == (0, command(*arguments, "--help").out)
+
+
+def test_help_lists_commands_in_groups(command):
+    sections = dict(re.findall(r"^(\w.*):\n((?:  .*\n)+)", command("--help").out.decode(), re.MULTILINE))
+    assert [heading for heading in sections if heading not in ("Options", "Commands")] == list(_GROUPS)
+    files = {path.stem for path in (ROOT / "fmx" / "cli" / "commands").glob("[!_]*.py")}
+    assert COMMANDS.keys() == files
+    for heading, names in _GROUPS.items():
+        assert re.findall(r"^  (\w+)", sections[heading], re.MULTILINE) == list(names)
+
+
+def test_help_has_every_option_that_the_pages_of_jobs_use():
+    """Except for GPUs, clusters, and the algorithms of papers."""
+    allowed, n = {"--algorithm", "--with-lcp", "--gpu-memory", "--engine"}, 0
+    for name in JOB_PAGES:
+        text = (ROOT / "docs" / f"{name}.md").read_text()
+        for line in filter(re.compile("fmx [a-z]+ ").match, code_of(text) + inline_of(text)):
+            word, *words = words_of(line)
+            params = COMMANDS[word].params if word in COMMANDS else ()
+            rare = {name for param in params if getattr(param, "is_rare", False) for name in param.opts}
+            assert not (rare - allowed) & set(words), line
+            n += 1
+    assert n > 50
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_manual_page_has_every_option_and_the_examples(name):
+    spec = importlib.util.spec_from_file_location("man_pages", ROOT / "docs" / "packaging" / "man_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = dict(module.pages(fmx, "1.0"))[f"fmx-{name}.1"]
+    for option in options_of(name):
+        assert f"\\fB{module.plain(option.opts[0])}" in page
+        assert not option.metavar or f"\\fI{module.plain(option.metavar)}\\fR" in page
+    assert re.search(rf"^fmx\\-{name} \\- [a-z]", page, re.MULTILINE)
+    assert ".SH EXAMPLES" in page
+    assert ".SS Cluster" in page or not any(option.name == "shard" for option in options_of(name))
+
+
+# What every command has.
+
+NAMES = {"-x": "--index", "-o": "--output", "-t": "--threads", "-q": "--quiet"}
+TYPES = {"--device": "n", "--gpus": "n", "--gpu-memory": "size", "--max-memory": "size", "--threads": "n"}
+WITH = {
+    "-t": {"compile", "count", "index", "inspect", "locate", "mem", "pairwise", "search"},
+    "-x": {"inspect", "locate", "mem", "search"},
+    "-o": {"count", "index", "locate", "mem", "merge", "pairwise", "search"},
+    "--engine": {"index", "locate", "mem", "pairwise", "search"},
+    "--device": {"index", "locate", "mem", "pairwise", "search"},
+    "--gpus": {"pairwise"},
+    "--shard": {"count", "locate", "mem", "pairwise", "search"},
 }
-READS = cases.fastq([("r", "ACGT")])
+
+
+def test_an_option_means_the_same_everywhere():
+    options = [(name, option) for name in COMMANDS for option in options_of(name)]
+    for word, names in WITH.items():
+        assert {name for name, option in options if word in option.opts} == names
+    for _, option in options:
+        for short, long in NAMES.items():
+            assert (short in option.opts) == (long in option.opts)
+        for long, kind in TYPES.items():
+            assert long not in option.opts or option.type.name == kind
+        if "--engine" in option.opts:
+            assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
+
+
+VALUES = {"size": "5G", "i/n": "1/2"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_silently_takes_the_last_of_several(name):
+    command = COMMANDS[name]
+    for option in options_of(name):
+        if option.multiple or option.is_eager:
+            continue
+        words = [max(option.opts, key=len)]
+        if not option.is_flag:
+            choices = getattr(option.type, "choices", ())
+            words.append(VALUES.get(option.type.name) or next(iter(choices), "1"))
+        with click.Context(command, info_name=name) as context:
+            command.refuse_repeats(context, words)
+            if option.is_flag:
+                command.refuse_repeats(context, 2 * words)
+                continue
+            with pytest.raises(click.UsageError, match="more than once"):
+                command.refuse_repeats(context, 2 * words)
+
+
+def test_help_comes_before_what_is_wrong(command):
+    result = command("mem", "-l", "1", "-l", "2", "--help")
+    assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_other_programs_call_an_option_is_named_as_here(name):
+    """No spelling in the tables is an option of the command, and what the message advises is."""
+    command = COMMANDS[name]
+    types = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
+    tables = [ELSEWHERE, NEEDLESS.get(name, {}), INSTEAD.get(name, {})]
+    assert not {word for table in tables[1:] for each in table.values() for word in each.split()} & {*types}
+    for spelling in {word for table in tables for each in table.values() for word in each.split()} - {*types}:
+        context = click.Context(command, info_name=name)
+        with context, pytest.raises(click.UsageError) as error:
+            command.parse_args(context, [spelling, "1"])
+        _, _, advice = error.value.format_message().partition(": use ")
+        assert set(re.findall("(?<![a-z])-[-a-z0-9]+", advice)) <= types.keys()
+        option, _, value = advice.partition(" ")
+        assert value in (*getattr(types.get(option), "choices", ()), "") or advice in tables[2]
+
+
+def test_every_option_that_is_advised_exists():
+    options = {name for command in COMMANDS.values() for option in command.params for name in option.opts}
+    assert {name.split()[0] for name in ELSEWHERE} - {"--version"} <= options
+
+
+# Wrong commands.
 
 
 @pytest.fixture
 def home(folder):
-    (folder / "r.fq").write_bytes(READS)
+    (folder / "r.fq").write_bytes(cases.fastq([("r", "ACGT")]))
     (folder / "l.csv").write_text("a,ACGT\n")
+    (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nACGA\n" + cases.fasta(GENOME))
     return folder
 
 
@@ -41,45 +201,20 @@ MESSAGES = [
     ("merge a b", "got unexpected extra argument (b); see 'fmx merge --help'"),
     ("seach r.fq", "no command seach: did you mean search?"),
     ("map r.fq", "no command map: did you mean search?"),
-    ("aling r.fq", "no command aling: did you mean search?"),
     ("help", "no command help: did you mean --help?"),
     ("xyzzy", "no command xyzzy; the commands are compile, count, index, inspect, locate, mem, merge, "
      "pairwise, search"),
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx': use --version"),
-    ("search -p 4 r.fq", "no option -p in 'fmx search': use --threads"),
     ("index -p x r.fa", "no option -p in 'fmx index': use -o to name the index, or -t for threads"),
-    ("index --prefix x r.fa", "no option --prefix in 'fmx index': use -o"),
-    ("index -n x r.fa", "no option -n in 'fmx index': use -o"),
     ("search --reads r.fq", "no option --reads in 'fmx search': leave it out; reads are given without an "
      "option"),
-    ("search --input=r.fq", "no option --input in 'fmx search': leave it out; reads are given without an "
-     "option"),
     ("search --read1 a --read2 b", "no option --read1 in 'fmx search': use -1"),
-    ("search -1 a --read2 b", "no option --read2 in 'fmx search': use -2"),
-    ("search --ref x r.fq", "no option --ref in 'fmx search': use -x"),
     ("search --paired a b", "no option --paired in 'fmx search': use -1 and -2"),
-    ("search -v 2 r.fq", "no option -v in 'fmx search': use --mismatches"),
     ("search -S r.fq", "no option -S in 'fmx search': leave it out; the output is SAM; -o FILE "
      "writes it to a file"),
-    ("search -c ACGT", "no option -c in 'fmx search': leave it out; 'fmx locate -p SEQUENCE' searches for "
-     "sequences that are given as arguments"),
-    ("search -n 2 r.fq", "no option -n in 'fmx search': use --mismatches"),
     ("search ACGTTT", "no file ACGTTT; to search for a sequence, use 'fmx locate -p ACGTTT'"),
-    ("mem -S r.fq", "no option -S in 'fmx mem': use --format sam"),
-    ("search --norc r.fq", "no option --norc in 'fmx search': use --forward-only"),
-    ("search -1 a -2 b -X 600", "no option -X in 'fmx search': use --max-insert"),
-    ("search -@ 4 r.fq", "no option -@ in 'fmx search': use --threads"),
     ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
-    ("search --local r.fq", "no option --local in 'fmx search': leave it out; a hit is always as long as "
-     "the read; --trim5 and --trim3 trim reads"),
-    ("search --seedlen 20 r.fq", "no option --seedlen in 'fmx search': leave it out; reads are matched "
-     "whole, without seeds"),
-    ("search --rnext r.fq", "no option --rnext in 'fmx search'; see 'fmx search --help'"),
-    ("search --outptu a r.fq", "no option --outptu in 'fmx search': did you mean --output?"),
-    ("mem --mumcand r.fq", "no option --mumcand in 'fmx mem': use --mumreference"),
-    ("mem -mum -l 30 r.fq", "no option -m in 'fmx mem': did you mean --mum?"),
-    ("inspect -v 2", "no option -v in 'fmx inspect'; see 'fmx inspect --help'"),
     ("locate -p 4 r.fq", "-p 4: a pattern is a DNA sequence; threads are -t 4"),
     ("mem -l 20 r.fq -l 30", "'-l' is given more than once"),
     ("search -o a.sam -o a.sam r.fq", "'-o' / '--output' is given more than once"),
@@ -108,7 +243,6 @@ MESSAGES = [
     ("index a.fa b.fa", "several references need -o NAME.fmx"),
     ("locate", "give patterns either with -p or as files"),
     ("locate r.fq -k 5", "no option -k in 'fmx locate': leave it out; every occurrence is always listed"),
-    ("count -l l.csv -n x r.fq", "no option -n in 'fmx count': leave it out; -o FILE names the output"),
     ("search -o {sample}.sam r.fq", "{sample}.sam: {sample} in the name of an output needs --samples"),
     ("search -o {name}.sam --samples s.tsv", "{name}.sam: the place for the name of the sample is {sample}"),
     ("locate -p ACGT r.fa", "give patterns either with -p or as files"),
@@ -124,8 +258,6 @@ MESSAGES = [
      "SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac"),
     ("locate --pairs p.tsv -x a -x b", "--pairs searches one index: give one -x"),
     ("locate --pairs p.tsv -p ACGT", "--pairs takes the primers from FILE: leave out -p and PATTERNS"),
-    ("locate --pairs p.tsv --iupac", "--pairs always accepts IUPAC codes: leave out --iupac"),
-    ("locate --pairs p.tsv --matrix counts", "--pairs lists PCR products: leave out --matrix"),
     ("locate --pairs p.tsv --reverse-only", "--pairs always searches both strands: leave out --reverse-only"),
     ("locate --pairs p.tsv --format sam", "--pairs writes TSV, BED or FASTA, not sam"),
     ("locate --pairs p.tsv --format bed --absent",
@@ -133,12 +265,7 @@ MESSAGES = [
     ("pairwise --matrix score a.fa b.fa", "PHYLIP needs a square matrix: give one input, or -o FILE.npz"),
     ("pairwise --matrix score --format tsv a.fa", "a matrix is npz or PHYLIP: leave out --format tsv"),
     ("pairwise --format npz a.fa", "--format npz is for matrices: give --matrix with it"),
-    ("pairwise --format phylip a.fa", "--format phylip is for matrices: give --matrix with it"),
-    ("pairwise --iddef 5 a.fa", "--iddef: '5' is not one of '0', '1', '2', '3', '4'"),
-    ("pairwise --gap x a.fa", "--gap: 'x' is not a whole number"),
     ("search --method bvsfm-k2-d96 r.fq", "--method: 'bvsfm-k2-d96' is a layout: use --layout bvsfm-k2-d96"),
-    ("locate --method sparse-k21-w16 -p A",
-     "--method: 'sparse-k21-w16' is a layout: use --layout sparse-k21-w16"),
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
     ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",
@@ -148,7 +275,6 @@ MESSAGES = [
      "one sample"),
     ("count -l a r.fq,s.fq t.fq --names b", "--names lists 1 name, but 2 samples are given: each "
      "argument is one sample; commas join the files of one sample"),
-    ("count -l a r.fq s.fq --names b,b", "--names has b twice; each sample needs its own name"),
     ("count -l a --samples s.csv --names b",
      "--names cannot be combined with --samples: the sheet has the names"),
     ("count -l a -1 b -2 c -2 d", "give -1 and -2 the same number of times: once per sample"),
@@ -162,68 +288,38 @@ MESSAGES = [
     ("count -l l.csv r.fq --shard 1/2 -o x --scheduler a:1",
      "give only one of --shard and --scheduler: a cluster run makes its own shards"),
 ]  # fmt: skip
+ENDS = [  # former options, and options for GPUs
+    ("pairwise r.fa --paf", "use --format paf"),
+    ("count -l l.csv r.fq --json", "use --report FILE.json"),
+    ("pairwise r.fa --device cpu", "use --engine cpu"),
+    ("search r.fa --device cuda", "use --engine cuda"),
+    ("pairwise r.fa --gpus both", "use --engine both"),
+    ("pairwise r.fa --gpus 2 --engine cpu", "use --engine cuda or auto, or omit --gpus"),
+    ("mem r.fa --gpus 2", "it uses one GPU (--device); to use several, run a --shard on each"),
+    ("search r.fa --gpu-memory 2", "give 2G or 2M"),
+    ("mem r.fa --gpu-memory 0.5", "give 0.5G or 0.5M"),
+    ("index r.fa --max-memory 8", "give 8G or 8M"),
+]
 
 
-@pytest.mark.parametrize(("words", "message"), MESSAGES, ids=[words for words, _ in MESSAGES])
+@pytest.mark.parametrize(("words", "message"), MESSAGES + ENDS, ids=[words for words, _ in MESSAGES + ENDS])
 def test_a_wrong_command_is_one_line(words, message, home, command):
-    assert said(command(*words.split())) == message
+    line = said(command(*words.split()))
+    assert line.endswith(message) if (words, message) in ENDS else line == message
+    assert sorted(path.name for path in home.iterdir()) == ["l.csv", "r.fa", "r.fq"]
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_no_option_silently_takes_the_last_of_several(words):
-    """Of all commands: each option that takes a value takes several, or refuses them."""
-    command = COMMANDS[words]
-    assert isinstance(command, Command)
-    for option in command.params:
-        if not isinstance(option, click.Option) or option.multiple or option.is_eager:
-            continue
-        name, is_flag = max(option.opts, key=len), option.is_flag
-        value = [] if is_flag else [VALUES.get(option.type.name) or next(iter(choices(option)), "1")]
-        with click.Context(command, info_name=" ".join(words)) as context:
-            if is_flag and not option.secondary_opts:
-                command.refuse_repeats(context, 2 * [name])
-                continue
-            other = option.secondary_opts[:1] or [name]
-            command.refuse_repeats(context, [name, *value])
-            with pytest.raises(click.UsageError, match="more than once"):
-                command.refuse_repeats(context, [name, *value, *other, *value])
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+@pytest.mark.parametrize("name", ["pairwise", "locate", "search", "mem"])
+def test_auto_takes_the_cpu_where_there_is_no_gpu_and_says_so(name, home, command):
+    def lines(*words):
+        done = command(name, "r.fa", *words)
+        return done.code, [line for line in done.out.splitlines() if line[:3] != b"@PG"], done.err
 
-
-VALUES = {"size": "5G", "i/n": "1/2"}
-
-
-def choices(option) -> list:
-    return list(getattr(option.type, "choices", ()))
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_what_other_programs_call_an_option_is_named_as_here(words):
-    """No spelling in the tables is an option of the command, and what the message advises is."""
-    command, (word,) = COMMANDS[words], words
-    types = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
-    tables = [ELSEWHERE, NEEDLESS.get(word, {}), INSTEAD.get(word, {})]
-    assert not {spelling for table in tables[1:] for each in table.values() for spelling in each.split()} & {
-        *types
-    }
-    for spelling in {name for table in tables for each in table.values() for name in each.split()} - {*types}:
-        context = click.Context(command, info_name=word)
-        with context, pytest.raises(click.UsageError) as error:
-            command.parse_args(context, [spelling, "1"])
-        _, _, advice = error.value.format_message().partition(": use ")
-        assert set(re.findall("(?<![a-z])-[-a-z0-9]+", advice)) <= types.keys()
-        name, _, value = advice.partition(" ")
-        assert value in (*getattr(types.get(name), "choices", ()), "") or advice in tables[2]
-
-
-def test_every_option_that_is_advised_exists():
-    options = {name for command in COMMANDS.values() for option in command.params for name in option.opts}
-    assert {name.split()[0] for name in ELSEWHERE} - {"--version"} <= options
-
-
-def test_a_flag_may_be_given_twice(home, command):
-    assert "No such file" in command("search", "-q", "-q", "no.fq", "-x", "no").err
-
-
-def test_help_comes_before_what_is_wrong(home, command):
-    result = command("mem", "-l", "1", "-l", "2", "--help")
-    assert (result.code, result.err) == (0, "")
+    cases.build(home / "ref.fmx", GENOME)
+    _, expected, _ = lines("-q")
+    assert expected
+    assert lines("--engine", "cuda")[0] == 1
+    code, found, err = lines("--engine", "auto")
+    assert (code, found) == (0, expected)
+    assert f"on the CPU{': no GPU' if name == 'pairwise' else ''}" in err

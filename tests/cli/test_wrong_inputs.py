@@ -1,0 +1,243 @@
+"""What commands say of their inputs: indexes by name, references, patterns, files of reads and mates."""
+
+import gzip
+import json
+import re
+
+import cases
+import pytest
+from bad_reads import complaint
+from texts import numbered, random_letters
+
+import fmx
+from fmx.errors import shown
+
+CONTIGS = numbered([random_letters(400, "naming")])
+PATTERNS = numbered([random_letters(3000, "patterns"), "ACGTACGT"])
+LONG = PATTERNS[0][1][100:2600]
+PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQ"
+BUILD = "build one with 'fmx index REFERENCE.fa"
+
+
+@pytest.fixture
+def home(folder):
+    """A folder that holds yeast.fa, yeast.fmx beside it, and a read."""
+    (folder / "yeast.fa").write_bytes(cases.fasta(CONTIGS))
+    cases.build(folder / "yeast.fmx", CONTIGS)
+    (folder / "r.fq").write_bytes(cases.fastq([("r", CONTIGS[0][1][20:60])]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["yeast", "yeast.fa", "yeast.fasta.gz", "yeast.fmx", "yeast.fmx/", "./yeast"]
+)
+def test_an_index_is_found_beside_its_name(name, home, command):
+    assert fmx.open(name).contigs == [CONTIGS[0][0]]
+    for words in (["search", "r.fq"], ["locate", "-p", "ACGT"], ["mem", "r.fq"], ["inspect"]):
+        assert command(*words, "-x", name).code == 0
+    assert command("inspect", name).code == 0
+    assert command("index", "--add", "--with-lcp", name).code == 0
+
+
+def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
+    (home / "yeast").mkdir()
+    assert command("inspect", "yeast").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("yaest.fmx", "yaest.fmx: there is no index at this path; did you mean yeast.fmx?"),
+        ("yest", "yest: there is no index at this path or at yest.fmx; did you mean yeast.fmx?"),
+        ("yeast.v2", "yeast.v2: there is no index at this path or at yeast.v2.fmx; did you mean yeast.fmx?"),
+        ("toad.fmx", f"toad.fmx: there is no index at this path: {BUILD} -o toad.fmx'"),
+        ("mouse", f"mouse: there is no index at this path or at mouse.fmx: {BUILD} -o mouse.fmx'"),
+        ("gone.fa.gz", f"gone.fa.gz: there is no index at this path or at gone.fmx: {BUILD} -o gone.fmx'"),
+        ("alone.fa", "alone.fa: this is a reference, not its index: build one with 'fmx index alone.fa'"),
+        ("r.fq", "r.fq: this is a file, not an index: name the folder that 'fmx index' wrote"),
+    ],
+)
+def test_what_is_no_index_is_told(name, message, home, command):
+    (home / "alone.fa").write_bytes(b">a\nACGT\n")
+    assert complaint(command("search", "-x", name, "r.fq")) == f"fmx: error: {message}"
+    with pytest.raises(fmx.errors.IndexFileError) as error:
+        fmx.open(name)
+    assert str(error.value) == message
+
+
+def test_one_index_by_two_names_is_refused(home, command):
+    result = command("search", "-x", "yeast", "-x", "yeast.fmx", "r.fq")
+    assert (result.code, result.err) == (2, "fmx: error: yeast.fmx is given twice: give each index once\n")
+
+
+def test_inspect_shows_several_indexes(home, command):
+    cases.build(home / "two.fmx", CONTIGS)
+
+    def shown(*words):  # but for the memory that is free now
+        return re.sub(r"[\d,.]+ [kMG]B is free", "", command("inspect", *words).out.decode())
+
+    one, two = shown("yeast.fmx"), shown("two.fmx")
+    for words in (["yeast.fmx", "two.fmx"], ["-x", "yeast.fmx", "-x", "two.fmx"]):
+        assert shown(*words) == f"{one}\n{two}"
+    listed = json.loads(command("inspect", "--json", "yeast.fmx", "two.fmx").out)
+    assert [each["path"] for each in listed] == ["yeast.fmx", "two.fmx"]
+
+
+def test_patterns_are_called_so(home, command):
+    (home / "p.fa").write_bytes(b">p\nACG\n>q\nGATTACAGATTACA\n")
+    said = command("locate", "-x", "yeast", "p.fa").err
+    assert "fmx: 2 patterns: " in said
+    assert " patterns/s" in said
+    assert "read" not in said.replace("reading", "").replace("thread", "")
+    (home / "none.fa").write_bytes(b"")
+    assert "warning: no patterns in none.fa" in command("locate", "-x", "yeast", "none.fa").err
+    assert "fmx: 1 read: " in command("search", "-x", "yeast", "r.fq").err
+
+
+@pytest.mark.parametrize(("one", "two"), [("/1", "/2"), (".1", ".2")])
+def test_swapped_mates_are_told(one, two, home, command):
+    letters = CONTIGS[0][1]
+    (home / "R1.fq").write_bytes(cases.fastq([(f"r{one}", letters[:40])]))
+    (home / "R2.fq").write_bytes(cases.fastq([(f"r{two}", letters[50:90])]))
+    assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
+        f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
+        "first and second mates are swapped: exchange them"
+    )
+    assert command("search", "-q", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").code == 0
+
+
+def test_mates_swapped_by_their_headers_are_warned_of(home, command):
+    letters = CONTIGS[0][1]
+    (home / "R1.fq").write_bytes(cases.fastq([("r 1:N:0:ACGT", letters[:40])]))
+    (home / "R2.fq").write_bytes(cases.fastq([("r 2:N:0:ACGT", letters[50:90])]))
+    swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
+    assert swapped.code == 0
+    warning = "by their headers, R2.fq has second mates and R1.fq first mates: are they swapped?"
+    assert f"fmx: warning: {warning}\n" in swapped.err
+    (home / "sheet.tsv").write_text("sample\treads\treads2\na\tR2.fq\tR1.fq\n")
+    sheet = command("search", "-x", "yeast", "--samples", "sheet.tsv", "-o", "{sample}.sam")
+    assert (sheet.code, sheet.err.count(warning), sheet.err.count("swapped")) == (0, 1, 1)
+    assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
+
+
+def test_a_file_of_reads_that_is_given_twice_is_warned_of(home, command):
+    warning = "fmx: warning: R1.fq is given more than once, so its reads are mapped several times\n"
+    (home / "R1.fq").write_bytes(cases.fastq([("r", "ACGT")]))
+    assert warning in command("search", "-x", "yeast", "R1.fq", "R1.fq").err
+    assert "warning" not in command("search", "-x", "yeast", "R1.fq").err
+
+
+# Patterns of fmx locate.
+
+
+@pytest.mark.parametrize("length", [254, 255, 2500])
+def test_long_patterns_are_their_own_names_where_sam_is_not_written(length, folder, index_of, command):
+    pattern, index = LONG[:length], index_of(PATTERNS)
+    place = f"{PATTERNS[0][0]}\t100\t{100 + length}"
+    result = command("locate", "-q", "-x", index, "-p", pattern)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.decode().splitlines()[1:] == [f"{pattern}\t{place}\t+\t1"]
+    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "bed")
+    assert result.out.decode() == f"{place}\t{pattern}\t0\t+\n"
+    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "sam")
+    assert result.code == (length > 254)
+    assert ("record 1: its name is longer than 254 characters" in result.err) == (length > 254)
+
+
+@pytest.mark.parametrize(
+    ("bad", "byte"),
+    [("AT C", "' '"), ("A,C", "','"), ("A\tC", r"'\t'"), ("A\nC", r"'\n'"), ("A\r", r"'\r'"),
+     ("A>C", "'>'"), ("@AC", "'@'"), ("A-C", "'-'"), ("é", r"'\xc3'"), ("\udcff", r"'\xff'")],
+)  # fmt: skip
+def test_a_pattern_with_anything_but_bases_is_refused(bad, byte, folder, index_of, command):
+    result = command("locate", "-q", "-x", index_of(PATTERNS), "-p", "ACGT", "-p", bad)
+    assert (result.code, result.out) == (2, b"")
+    assert result.err == f"fmx: error: -p {shown(bad)}: {byte} is not a base\n"
+
+
+def test_a_file_with_p_is_recognized(folder, index_of, command):
+    for name in ("reads.fa", "r1.fa", "ACGT"):
+        (folder / name).write_text(">1\nACGT\n")
+        result = command("locate", "-q", "-x", index_of(PATTERNS), "-p", name)
+        error = f"fmx: error: {name} is a file: give it without -p\n"
+        assert (result.code, result.err) == ((0, "") if name == "ACGT" else (2, error))
+
+
+def test_a_sequence_without_p_is_recognized(folder, index_of, command):
+    result = command("locate", "-x", index_of(PATTERNS), "GATTACA")
+    assert (result.code, result.err) == (
+        2,
+        "fmx: error: no file GATTACA; to search for a sequence, use -p GATTACA\n",
+    )
+
+
+@pytest.mark.parametrize("bad", ["N", "ACGTN", "ACR", ""])
+def test_a_pattern_that_cannot_occur_is_told(bad, folder, index_of, command):
+    index = index_of(PATTERNS)
+    result = command("locate", "-x", index, "-p", "ACGTACGT", "-p", bad)
+    assert result.code == (0 if bad else 2)
+    assert not bad or "; 1 not searched (empty, or with characters other than A, C, G, T and U)" in result.err
+    (folder / "p.fa").write_text(f">a\nACGTACGT\n>b\n{bad}\n>c\n{bad}\n")
+    assert "; 2 not searched (" in command("locate", "-x", index, "p.fa").err
+    assert "; 2 not searched (" in command("search", "-x", index, "p.fa").err
+    assert "not searched" not in command("locate", "-x", index, "-p", "ACGTACGT", "-p", "TTTTTTTTTTTTTTT").err
+
+
+# References.
+
+
+def test_a_protein_is_warned_of(folder, command):
+    for name, data in (
+        ("p.fa", cases.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1])])),
+        ("p.fa.gz", gzip.compress(cases.fasta([("p1", PROTEIN.lower())]), mtime=0)),
+    ):
+        (folder / name).write_bytes(data)
+        said = command("index", name, "-o", "p.fmx").err
+        assert (
+            f"warning: {name}: 37 % of its characters are not IUPAC DNA codes (E, F, I, L, P, Q): is it "
+            "protein? No read can match at these characters\n" in said
+        )
+        assert command("index", "-q", name, "-o", "p.fmx").err.count("warning") == 1
+
+
+@pytest.mark.parametrize(
+    "sequence", [PATTERNS[0][1], "ACGTURYSWKMBDHVNacgturyswkmbdhvn.", "ACGT" + "N" * 500, "ACGT" * 60 + "X"]
+)
+def test_dna_is_not(sequence, folder, command):
+    (folder / "d.fa").write_bytes(cases.fasta([("a", sequence)]))
+    done = command("index", "d.fa")
+    assert (done.code, "warning" in done.err) == (0, False)
+
+
+def test_pairwise_warns_once_of_each_file_of_proteins(folder, command):
+    (folder / "d.fa").write_bytes(cases.fasta([("a", "acgtn" * 10_000), ("b", "ACGU")]))
+    (folder / "p.fa").write_bytes(cases.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1].lower())]))
+    expected = (
+        "fmx: warning: p.fa: 37 % of its characters are not IUPAC DNA codes (E, F, I, L, P, Q): is it "
+        "protein? They match nothing\n"
+    )
+    for names in (["p.fa"], ["d.fa", "p.fa"], ["p.fa", "d.fa"]):
+        done = command("pairwise", *names)
+        assert (done.code, done.err.count("warning"), done.err.count(expected)) == (0, 1, 1)
+    assert "warning" not in command("pairwise", "d.fa").err
+    assert command("pairwise", "-q", "p.fa").err == expected
+
+
+def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
+    (folder / "a.fa").write_bytes(cases.fasta(PATTERNS[:1]))
+    (folder / "b.fa").write_bytes(cases.fasta([("c1", random_letters(3000, "two"))]))
+    assert "fmx: wrote x.fmx; " in command("index", "a.fa", "-o", "x.fmx").err
+    for more in ([], ["--sa-rate", "2"], ["--layout", "cofi-k4"]):
+        assert "fmx: replaced x.fmx; " in command("index", "a.fa", "-o", "x.fmx", *more).err
+    said = command("index", "b.fa", "-o", "x.fmx").err
+    assert "fmx: replaced x.fmx, the index of another reference (1 contig, 3,000 bases); inspect" in said
+
+
+def test_inspect_counts_the_indexed_bases(folder, command):
+    (folder / "x.fa").write_bytes(cases.fasta([("a", "ACGTTGCA" * 9 + "NNN" + "ACCA" * 5)]))
+    assert command("index", "-q", "x.fa").code == 0
+    lines = command("inspect", "x.fmx").out.decode().splitlines()
+    assert (
+        "  indexed        92 bases (A, C, G and T) in 2 blocks; 94 symbols, counting one separator per block"
+        in lines
+    )
