@@ -13,9 +13,9 @@ from fmx.cli.main import run
 from fmx.input import streams
 from fmx.jobs import shard
 from fmx.output import run as output
-from fmx.system import files
+from fmx import system
 
-PLACES = {module.__file__ for module in (streams, shard, output, files)} | {pathlib.__file__, shutil.__file__}
+PLACES = {module.__file__ for module in (streams, shard, output, system, pathlib, shutil)}
 CALLS = {"open", "write", "flush", "fsync", "mkdir", "rename", "replace", "link", "unlink", "close"}
 TABLES = ["--counts", "c.tsv", "--screen", "s.tsv", "--al", "al.fq", "--un", "un.fq.gz", "--report", "r.json"]
 alone = ["search", "-q", "-t", "1", "-x", sys.argv[1], *sys.argv[3:], *TABLES, "-o"]

@@ -4,7 +4,6 @@ import json
 import lzma
 
 import cases
-import numpy as np
 import pytest
 from texts import numbered, random_letters
 
@@ -12,7 +11,6 @@ from fmx import workflow
 from fmx.errors import UnsupportedError
 from fmx.index import disk, fasta, fm_index
 from fmx.index import reference as contigs
-from fmx.index.fasta import read_fasta
 
 ONE, TWO = numbered([random_letters(90, 1), "ACGNNTT"]), [("x", "GATTACA"), ("c9", random_letters(40, 2))]
 TABLE = "c0\tgut\nx\tskin flora\nc1\tgut\nc9\tgut\n"
@@ -133,12 +131,3 @@ def test_what_does_not_go_together_is_refused(arguments, code, message, home, co
     result = command("index", "-q", *arguments)
     assert result.code == code
     assert message in result.err
-
-
-def test_files_are_read_as_one_by_any_number_of_threads(home):
-    whole, text = read_fasta(cases.fasta(ONE + TWO))
-    for n_threads in (1, 3):
-        found, own = read_fasta(["strain.one.fa", "two.fna.xz"], n_threads)
-        np.testing.assert_array_equal(own, text)
-        np.testing.assert_array_equal(found.md5, whole.md5)
-        assert (found.names, found.lengths.tolist()) == (whole.names, whole.lengths.tolist())

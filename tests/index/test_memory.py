@@ -79,17 +79,7 @@ def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
     member, peaks = gzip.compress(piece, 1), []
     for n in (1, 60 * MB // len(piece), 300 * MB // len(piece)):  # the first compiles
         (tmp_path / "reads.gz").write_bytes(member * n)
-        arguments = [
-            "search",
-            "-q",
-            "-t",
-            "6",
-            "-x",
-            index_of(contigs),
-            tmp_path / "reads.gz",
-            "-o",
-            "/dev/null",
-        ]
-        peaks.append(peak(arguments))
+        reads = tmp_path / "reads.gz"
+        peaks.append(peak(["search", "-q", "-t", "6", "-x", index_of(contigs), reads, "-o", "/dev/null"]))
     assert peaks[2] - peaks[1] < 100 * MB
     assert peaks[2] < 700 * MB

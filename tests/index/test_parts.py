@@ -188,22 +188,3 @@ def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command)
     with pytest.raises(IndexFileError, match=r"part2/text_words\.npy: damaged"):
         fm_index.load(several)
     assert "part2/text_words.npy: damaged" in command("inspect", "--verify", several).err
-
-
-def test_a_plan_for_parts_is_what_they_take(folder):
-    contigs = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
-    for max_memory in (10**9, 500_000, 250_000):
-        chosen = plan.plan_index([30_001, 20_001], max_memory)
-        workflow.build_index(
-            cases.fasta(contigs),
-            "r.fmx",
-            workflow.IndexOptions(["auto"], max_memory=max_memory, part_size=30_001),
-        )
-        meta = disk.read_meta("r.fmx")
-        assert [meta["sparse"] if chosen.method == "sparse" else meta["layouts"][0]] == [chosen.layout]
-        assert meta["parts"] == [30_001, 20_001]
-        way, _ = plan.choose_way(meta, max_memory)
-        assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=80_000)
-        assert {part.method for part in fm_index.load("r.fmx", max_memory=max_memory).parts} == {
-            chosen.method
-        }

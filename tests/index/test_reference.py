@@ -1,17 +1,21 @@
 """The reference: contigs, blocks, coordinates, digests; the tables over its text; sampled positions."""
 
 import hashlib
+from bisect import bisect_left
 from types import SimpleNamespace
 
 import cases
 import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from texts import TEXTS
 
 from fmx.errors import UnsupportedError
 from fmx.index import bwt, fasta, reference, tables
 from fmx.index.positions import sample
+from fmx.index.reference import ContigNames, names_of
 from fmx.index.suffix_array import suffix_array
 from fmx.input import dna
 from fmx.machines.jobs import Cores
@@ -72,22 +76,15 @@ def test_tables_hold_the_rows_of_every_string(name):
         for length in range(q + 1):
             for letters in naive.kmers(length):
                 lo, hi = table.pairs[2 * pair : 2 * pair + 2].tolist()
-                first = naive_first(suffixes, letters)
+                first = bisect_left(suffixes, letters)
                 size = sum(suffix.startswith(letters) for suffix in suffixes[first : first + len(text)])
                 assert (lo, hi) == (first, first + size)
                 pair += 1
         assert 2 * pair == table.pairs.size
-    wanted = [naive_first(suffixes, letters) for letters in naive.kmers(4)] + [len(text)]
+    wanted = [bisect_left(suffixes, letters) for letters in naive.kmers(4)] + [len(text)]
     for n_threads in (1, 2, 5):
         sa = suffix_array(codes(text))
         assert tables.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
-
-
-def naive_first(suffixes, letters) -> int:
-    """Number of suffixes that sort before a string."""
-    import bisect
-
-    return bisect.bisect_left(suffixes, letters)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -125,7 +122,7 @@ def test_tables_do_not_depend_on_threads(p_separator):
     sa = suffix_array(text)
     suffixes = [letters[i : i + 8] for i in sa]
     for s in (1, 2, 4, 6):
-        wanted = [naive_first(suffixes, letters) for letters in naive.kmers(s)] + [text.size]
+        wanted = [bisect_left(suffixes, letters) for letters in naive.kmers(s)] + [text.size]
         for n_threads in (1, 3):
             assert tables.first_rows(Cores(n_threads), text, sa, s).tolist() == wanted
     one, three = (tables.build_prefix_table(text, 4, n_threads).pairs for n_threads in (1, 3))
@@ -142,3 +139,24 @@ def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_hel
     if not is_held:
         with pytest.raises(UnsupportedError, match=r"pairs need contigs of less than 15 Gbases.*: map mates"):
             rule_of(Pairing(), large)
+
+
+NAMES = st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), min_size=1)
+
+
+def lines_of(names):
+    return np.frombuffer("\n".join(names).encode(), np.uint8)
+
+
+@given(names=NAMES, start=st.none() | st.integers(-3, 3), stop=st.none() | st.integers(-3, 3))
+def test_names_of_contigs_are_read_as_a_list_is(names, start, stop):
+    contig_names = ContigNames(lines_of(names))
+    assert contig_names == names
+    assert len(contig_names) == len(names)
+    assert [contig_names[i] for i in range(-len(names), len(names))] == 2 * names
+    assert contig_names[start:stop] == names[start:stop]
+    with pytest.raises(IndexError):
+        contig_names[len(names)]
+    ended = names_of(lines_of([*names, ""]))  # a newline at the end changes nothing
+    assert names_of(lines_of(names)).first.tolist() == ended.first.tolist()
+    assert names_of(lines_of([])).first.tolist() == [0]

@@ -73,12 +73,7 @@ def rewrite(file, change):
     with open(file, "r+b") as stream:
         stream.write(data)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    after = file.stat()
-    assert (before.st_size, before.st_mtime_ns, before.st_ino) == (
-        after.st_size,
-        after.st_mtime_ns,
-        after.st_ino,
-    )
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
 
 
 def test_a_changed_byte_is_found_though_size_and_mtime_stay(sealed, opened):
@@ -89,12 +84,6 @@ def test_a_changed_byte_is_found_though_size_and_mtime_stay(sealed, opened):
     rewrite(sealed / ARRAY, flip)
     assert opened(sealed) == {"sa_positions"}
     assert opened(sealed) == set()
-
-
-def test_a_truncated_array_is_refused(sealed, opened):
-    os.truncate(sealed / ARRAY, (sealed / ARRAY).stat().st_size - 1)
-    with pytest.raises(IndexFileError, match=f"{ARRAY}: truncated or damaged"):
-        opened(sealed)
 
 
 def test_a_replaced_file_and_a_copied_index_are_checked(sealed, opened, tmp_path):
@@ -204,11 +193,6 @@ def test_many_may_open_and_seal_at_once(path, opened):
     assert all(future.result() for future in futures)
     opened(path), opened(path, method="backward")
     assert opened(path) == opened(path, method="backward") == set()
-
-
-def test_a_file_system_that_may_hide_changes_has_no_seals(path, opened, monkeypatch):
-    monkeypatch.setattr(disk, "tells_changes", lambda file: False)
-    assert opened(path) == opened(path) >= OF_VERIFY
 
 
 def test_file_systems_are_told_apart(path):

@@ -16,7 +16,7 @@ from texts import TEXTS, random_letters, reads_of
 
 import fmx
 from fmx.machines.progress import Progress
-from fmx.mem.matching import TaskSizes
+from fmx.mem.matching import CPU_TASK
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -197,7 +197,7 @@ def test_names_are_a_sequence_of_str(wanted, data):
 
 
 def test_names_of_queries(opened, fastq):
-    long = random_letters(2 * TaskSizes().cpu, "long")  # it is shared out
+    long = random_letters(2 * CPU_TASK, "long")  # it is shared out
     queries = {"x": CONTIGS[0][1] + long, "none": "", "y": CONTIGS[1][1] + "N" + CONTIGS[0][1]}
     matches = opened.mem(queries, min_length=12, strands="both")
     assert list(matches.names["query"]) == list(queries)

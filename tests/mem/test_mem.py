@@ -4,8 +4,10 @@ import io
 from pathlib import Path
 
 import cases
+import mems
 import naive
 import numpy as np
+import protocols
 import pytest
 from cover import examples
 from hypothesis import given
@@ -18,9 +20,18 @@ from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline as machines_pipeline
-from fmx.mem import Matches, matching, seeds, take
+from fmx.mem import Matcher, Matches, matching, seeds, take
 from fmx.mem import matching as pipeline
-from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
+from fmx.mem.matching import (
+    ALGORITHMS,
+    ALL,
+    IN_BOTH,
+    IN_REFERENCE,
+    JoinedMatchers,
+    MemOptions,
+    make_matcher,
+)  # fmt: skip
+from fmx.mem.mummergpu_gpu import GpuMummer
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
@@ -139,3 +150,24 @@ def test_the_width_of_windows():
 def test_a_mask_takes_matches():
     matches = Matches(*(np.arange(3) for _ in Matches._fields))
     assert take(matches, np.array([True, False, True])).text.tolist() == [0, 2]
+
+
+def test_a_matcher_of_a_gpu_has_what_finders_call():
+    assert protocols.missing(Matcher, GpuMummer.__new__(GpuMummer)) == []
+
+
+@pytest.mark.parametrize("is_joined", [False, True])
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "sparse"])
+def test_a_matcher_yields_matches_in_order_and_no_empty_ones(algorithm, is_joined, index_of):
+    letters, is_sparse = random_letters(600, "matchers"), algorithm == "sparse"
+    layouts = ("sparse-k5-w3",) if is_sparse else ("bvsfm-k2-d96",)
+    path = index_of(numbered([letters]), layouts, with_lcp=not is_sparse)
+    opened = fm_index.load(path, method="sparse" if is_sparse else "verify")
+    matcher = make_matcher(opened, MemOptions(15, algorithm="seeds" if is_sparse else algorithm))
+    if is_joined:
+        matcher = JoinedMatchers([matcher], [0])
+    assert protocols.missing(Matcher, matcher) == []
+    found = list(matcher.slices(mems.strands([letters[100:140] + "T" + letters[300:360]])))
+    places = [place for part in found for place in zip(part.strand, part.position, strict=True)]
+    assert places == sorted(places) != []
+    assert all(part.length.size for part in found)

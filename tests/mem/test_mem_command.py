@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 import subprocess
-import sys
 
 import cases
 import naive
@@ -174,17 +173,6 @@ def test_an_index_without_a_whole_suffix_array(folder, index_of, command):
     line = complaint(command("mem", "-x", index_of(CONTIGS, sa_rate=4), "q.fa"))
     assert "no whole suffix array" in line
     assert "without --sa-rate" in line
-
-
-def test_help_is_instant():
-    code = (
-        "import sys; from fmx.cli.main import run; code = run(['mem', '--help']);"
-        "assert not {'numba', 'numpy'} & set(sys.modules); sys.exit(code)"
-    )
-    assert (
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode
-        == 0
-    )
 
 
 def test_several_indexes_are_one(folder, command):

@@ -10,6 +10,7 @@ import pytest
 from cover import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from ptx import check_lean, code_of
 from texts import TEXTS, random_letters, reads_of
 
 from fmx.errors import DeviceError
@@ -115,3 +116,15 @@ def test_a_division_fits_and_takes_whole_memory(room):
     assert division.n_suffixes == 10**7 or taken > room - 9
     with pytest.raises(DeviceError, match="raise --gpu-memory"):
         mummergpu_gpu.divide(10**7, room, room)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
+def test_code_of_the_matching_kernel(capability):
+    """Compiled for two GPUs without one: what its code must not hold."""
+    pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
+    host, strands = mems.mummergpu("ACGT$", 1), mems.strands(["ACG"])
+    longest = LongestMatches(*[np.zeros(3, np.uint32)] * 2)
+    arguments = host.segment, strands, make_jobs(strands, 1), np.int64(1), longest
+    ptx = code_of(mummergpu_gpu.match_kernel, arguments, capability)
+    check_lean(ptx)
+    assert "ld.global.v2" not in ptx  # no wide loads: one thread, one place

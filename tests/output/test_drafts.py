@@ -194,10 +194,10 @@ def test_an_interrupt_while_a_draft_is_made_leaves_nothing(tmp_path, kind):
 # Opens a draft in a process that gets SIGINT at one call, or return of a function of C, after the other.
 INTERRUPTED = """
 import contextlib, itertools, os, signal, sys
-from fmx.index.disk import writer
+from fmx.index import writer
 from fmx.jobs import shard
 from fmx.output.search_output import SearchOutput
-from fmx.system import system, process
+from fmx import system
 signal.signal(signal.SIGINT, signal.default_int_handler)
 opened = {
     "file": lambda: system.DraftFile("x"),
@@ -218,7 +218,7 @@ def work():
     return 0
 for at in itertools.count():
     if os.fork() == 0:
-        process.run(work)
+        system.run_with_signals(work)
     code = os.waitstatus_to_exitcode(os.wait()[1])
     print(code, *os.listdir("."))
     if code == 0:
