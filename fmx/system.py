@@ -1,4 +1,4 @@
-"""Files: change detection, pipes, drafts that become complete outputs, and reads at offsets."""
+"""The operating system: outputs that appear complete, reads at offsets, signals, streams, limits."""
 
 import ctypes
 import errno
@@ -40,8 +40,6 @@ def tells_changes(file: int) -> bool:
     return kind in _TELLING
 
 
-# The capacity of a pipe.
-
 _PIPE_BYTES = 1 << 20  # bytes: the limit of Linux for any user
 
 
@@ -73,13 +71,13 @@ class _Draft:
     def __init__(self, final: Path | str) -> None:
         self.final = Path(os.path.realpath(final))
         sweep(self.final)
-        self.path = _beside(self.final, "partial")
+        self.path = _draft_name(self.final, "partial")
 
     def __enter__(self) -> Self:
         unfinished.add(self._remove)
         try:
-            while not self._made():
-                self.path = _beside(self.final, "partial")
+            while not self._create():
+                self.path = _draft_name(self.final, "partial")
         except BaseException:  # a signal, too, that arrives as soon as the draft exists
             self._finish()
             raise
@@ -89,23 +87,22 @@ class _Draft:
         self._remove()
         unfinished.discard(self._remove)
 
-    def _made(self) -> bool:
+    def _create(self) -> bool:
         """Create the draft and lock it; return False if another run has removed it.  Raises OSError."""
         raise NotImplementedError
 
     def _remove(self) -> None:
-        """Remove the draft, if it exists."""
         raise NotImplementedError
 
 
 class DraftFile(_Draft):
     """An unfinished file: write to ``file``, then ``commit``.  Raises OSError."""
 
-    def _made(self) -> bool:
+    def _create(self) -> bool:
         self.file = open(self.path, "xb")  # noqa: SIM115
-        if not (is_own := lock_new(self.path, self.file.fileno())):
+        if not (is_locked := lock_new(self.path, self.file.fileno())):
             self.file.close()
-        return is_own
+        return is_locked
 
     def _remove(self) -> None:
         with suppress(OSError):
@@ -132,15 +129,15 @@ class DraftFile(_Draft):
 class DraftFolder(_Draft):
     """An unfinished folder: write below ``path``, then ``commit``.  Raises OSError."""
 
-    def _made(self) -> bool:
+    def _create(self) -> bool:
         self.path.mkdir()
         try:
             self._descriptor = os.open(self.path, os.O_RDONLY)
         except FileNotFoundError:
             return False
-        if not (is_own := lock_new(self.path, self._descriptor)):
+        if not (is_locked := lock_new(self.path, self._descriptor)):
             os.close(self._descriptor)
-        return is_own
+        return is_locked
 
     def _remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -180,23 +177,23 @@ def sweep(final: Path) -> None:
     final = Path(final)
     pattern = re.compile(re.escape(_draft_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
     with suppress(OSError), os.scandir(os.fsencode(final.parent)) as entries:
-        for found in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
-            with suppress(OSError), _of_the_dead(found) as is_folder:
+        for path in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
+            with suppress(OSError), _of_the_dead(path) as is_folder:
                 if not is_folder:
-                    os.unlink(found)
-                elif found.endswith(b".replaced") and not final.exists():
-                    os.rename(found, final)
+                    os.unlink(path)
+                elif path.endswith(b".replaced") and not final.exists():
+                    os.rename(path, final)
                 else:
-                    shutil.rmtree(found)
+                    shutil.rmtree(path)
 
 
 @contextmanager
 def _of_the_dead(path: bytes) -> Iterator[bool]:
     """Yield whether a path is a folder, with its lock held.  Raises OSError if it is locked."""
-    found = os.lstat(path)
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    mode = os.lstat(path).st_mode
+    is_folder = stat.S_ISDIR(mode)
+    if not (is_folder or stat.S_ISREG(mode)):
         raise OSError(errno.EINVAL, "neither file nor folder")
-    is_folder = stat.S_ISDIR(found.st_mode)
     descriptor = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if is_folder else os.O_RDWR))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -211,8 +208,7 @@ def _draft_start(final: Path) -> bytes:
     return b".%s." % os.fsencode(final.name)[:room]
 
 
-def _beside(final: Path, kind: str) -> Path:
-    """Return a new name beside a final place."""
+def _draft_name(final: Path, kind: str) -> Path:
     return final.with_name(
         os.fsdecode(b"%s%s.%s" % (_draft_start(final), os.urandom(8).hex().encode(), kind.encode()))
     )
@@ -255,7 +251,7 @@ def _replace(new: Path, final: Path) -> None:
     if exchange(new, final):
         shutil.rmtree(new, ignore_errors=True)
         return
-    old = _beside(final, "replaced")
+    old = _draft_name(final, "replaced")
     descriptor = os.open(final, os.O_RDONLY)
     try:
         lock(descriptor)
@@ -272,13 +268,11 @@ def _replace(new: Path, final: Path) -> None:
 
 def exchange(one: Path, other: Path) -> bool:
     """Exchange two names atomically; return False if the C library or file system cannot.  Raises OSError."""
-    import ctypes
-
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    if renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+    folder, flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if renameat2(folder, os.fsencode(one), folder, os.fsencode(other), flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
@@ -305,10 +299,10 @@ class RegularFile:
 
     def read(self, view: Any, offset: int) -> int:
         """Fill ``view`` with bytes from ``offset``; return how many, fewer at the end.  Raises InputError."""
-        want, done = max(0, min(len(view), self.size - offset)), 0
+        n_bytes, done = max(0, min(len(view), self.size - offset)), 0
         with named_input(self.path):
-            while done < want:
-                n = os.preadv(self.descriptor, [view[done:want]], offset + done)
+            while done < n_bytes:
+                n = os.preadv(self.descriptor, [view[done:n_bytes]], offset + done)
                 if n == 0:
                     raise InputError(self.path, "", "the file became shorter while it was read; start again")
                 done += n
@@ -316,12 +310,10 @@ class RegularFile:
 
     def bytes(self, n: int, offset: int) -> bytes:
         """Return n bytes from ``offset``; fewer at the end."""
-        found = bytearray(max(0, min(n, self.size - offset)))
-        self.read(memoryview(found), offset)
-        return bytes(found)
+        data = bytearray(max(0, min(n, self.size - offset)))
+        self.read(memoryview(data), offset)
+        return bytes(data)
 
-
-# This process: its start time, signals, standard streams, and limits of cores and memory.
 
 # When this thread's command was started, on the clock of time.monotonic; None if there is no command.
 started: ContextVar[float | None] = ContextVar("started", default=None)
@@ -425,31 +417,30 @@ ROOT = ""  # of the file system
 
 def core_quota() -> float:
     """Return the smallest quota, in cores; infinity without one."""
-    found = [math.inf]
+    quotas = [math.inf]
     for folder in _folders("cpu"):
         quota = _numbers(f"{folder}/cpu.cfs_quota_us") + _numbers(f"{folder}/cpu.cfs_period_us")
         for share in (_numbers(f"{folder}/cpu.max"), quota):
             if len(share) == 2 and min(share) > 0:
-                found.append(share[0] / share[1])
-    return min(found)
+                quotas.append(share[0] / share[1])
+    return min(quotas)
 
 
 def available_cores() -> int:
     """Return the cores this process may use, by its affinity and the quota of a container or batch job."""
-    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = core_quota()
-    return own if quota > own else max(math.ceil(quota), 1)
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(math.ceil(min(n, core_quota())), 1)
 
 
 def memory_left() -> float:
     """Return the bytes left under the limit, file cache included; infinity without a limit."""
-    found = [math.inf]
+    limits = [math.inf]
     for folder in _folders("memory"):
         for limit, used, cached in (("max", "current", ""), ("limit_in_bytes", "usage_in_bytes", "total_")):
             for most in _numbers(f"{folder}/memory.{limit}"):
                 taken = sum(_numbers(f"{folder}/memory.{used}"))
-                found.append(max(most - taken + min(_cache(folder, cached), taken), 0))
-    return min(found)
+                limits.append(max(most - taken + min(_cache(folder, cached), taken), 0))
+    return min(limits)
 
 
 def _folders(controller: str) -> Iterator[str]:
@@ -464,10 +455,9 @@ def _folders(controller: str) -> Iterator[str]:
 
 
 def _cache(folder: str, prefix: str) -> float:
-    """Return the bytes of file cache of a group."""
-    wanted = (f"{prefix}active_file", f"{prefix}inactive_file")
+    names = (f"{prefix}active_file", f"{prefix}inactive_file")
     words = _text_of(f"{folder}/memory.stat").split()
-    return sum(float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in wanted)
+    return sum(float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in names)
 
 
 def _numbers(path: str) -> list:

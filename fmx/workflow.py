@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ._version import __version__
 from .compiler import object_cache
 from .index import layouts, plan
-from .index.disk import own_sizes, part_sizes, read_meta, settled
+from .index.disk import array_sizes, part_sizes, read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.plan import IndexOptions
 from .index.reference import Reference
@@ -218,7 +218,7 @@ def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     if verify:
         verify_index(path, meta, n_threads)
     names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
-    n_text, arrays, sizes = meta["n_text"], own_sizes(meta), {}
+    n_text, arrays, sizes = meta["n_text"], array_sizes(meta), {}
     for name in names:
         layout = parse_sparse(name) or layouts.parse_name(name)
         size = sum(n for key, n in arrays.items() if key.startswith(f"{name}."))

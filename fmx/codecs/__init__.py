@@ -197,12 +197,10 @@ class CompressedStream:
                 return len(data)
 
     def _read(self) -> bytes:
-        """Return the next bytes of the file; none at its end."""
         ahead, self._ahead = self._ahead, b""
         return ahead or self._raw.read(_AT_ONCE)
 
     def _begin(self) -> bool:
-        """Return whether another stream begins."""
         n_padding = 0
         while packed := self._read():
             self._ahead = packed.lstrip(self._kind.padding)

@@ -147,10 +147,9 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
 # From Python, each block would need that lock, and 16 threads would spend their time waiting for it.  The
 # words of isal's two structs are those of igzip_lib.h, which ISA-L 2 leaves unchanged:
 #
-#     word      0         1                     2         3                     4                         5, 6
-#     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables        level,
-#     buffer state     next_out  avail_out, total_out  next_in   read_in               avail_in,
-#     read_in_length
+#     word      0         1                     2         3                     4           5, 6
+#     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables  level, buffer
+#     state     next_out  avail_out, total_out  next_in   read_in               avail_in, read_in_length
 
 BLOCK = 0xFF00  # uncompressed bytes of a block, the usual size
 STORED = 5  # bytes added to a block that does not shrink

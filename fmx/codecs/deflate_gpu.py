@@ -315,7 +315,6 @@ def _write_tokens(words, places, table, start, stop, tokens, lane):
 
 @device
 def _copy_token(length, distance):
-    """Return the token of a copy (int32)."""
     n, d = np.int32(length - 3), np.int32(distance - 1)
     bits = np.int32(max(29 - cuda.clz(np.int32(n | 1)), 0))
     code, extra = np.int32((bits << 2) + (n >> bits)), np.int32(n & ((1 << bits) - 1))

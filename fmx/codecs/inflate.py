@@ -1,4 +1,6 @@
-"""Huffman codes of deflate (RFC 1951, sections 3.2.2 to 3.2.7), as tables indexed by the next bits.
+"""Inflate on the CPU (RFC 1951): Huffman codes, and decoding from the middle of a stream.
+
+Huffman codes (sections 3.2.2 to 3.2.7) are tables indexed by the next bits:
 
     entry      bit 0      5            9                       26
     literals   bits taken | 1 or 2     | one, and the other    | LITERALS

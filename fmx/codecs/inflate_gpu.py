@@ -1,8 +1,13 @@
-"""CRC-32 (RFC 1952) on a GPU by one warp: each lane takes a part of the bytes, and their sums are combined.
+"""Inflate BGZF blocks on a GPU, one warp per block; all data are checked.
 
-A sum is a polynomial modulo the CRC polynomial, its highest power in the lowest bit.  Appending n bytes
-multiplies it by x^(8 n), so the sums of adjacent parts are combined by one such product (as in zlib's
-crc32_combine).  For lengths that are needed often, tables hold the product for each byte of a sum.
+For each deflate block, lane 0 reads the code lengths with the function of the CPU (inflate.py), the warp
+fills the code tables in shared memory, and each lane decodes a part of the tokens.  A stream that is unsound,
+or has another length or CRC-32, is noted in a report; it never reads or writes outside its range.
+
+CRC-32 (RFC 1952): each lane takes a part of the bytes.  A sum is a polynomial modulo the CRC polynomial, its
+highest power in the lowest bit.  Appending n bytes multiplies it by x^(8 n), so the sums of adjacent parts
+are combined by one such product (as in zlib's crc32_combine).  For lengths that are needed often, tables hold
+the product for each byte of a sum.
 """
 
 import zlib
@@ -126,12 +131,6 @@ def crc32_of_warp(words, at, n, lane, table, crc):
         crc, at = np.int64(table[1792 + ((crc ^ byte) & 255)]) ^ crc >> 8, at + 1
     return crc
 
-
-# Inflate BGZF blocks on a GPU, one warp per block; all data are checked.
-#
-# For each deflate block, lane 0 reads the code lengths with the function of the CPU (inflate.py), the warp
-# fills the code tables in shared memory, and each lane decodes a part of the tokens.  A stream that is
-# unsound, or has another length or CRC-32, is noted in a report; it never reads or writes outside its range.
 
 # Tables of Huffman codes on a GPU, filled by a warp, and the next token of deflate for each lane.
 #

@@ -175,13 +175,11 @@ class Range:
         return n
 
     def _result(self, future: Future) -> Any:
-        """Wait for what the previous range passes on.  Raises InputError."""
         if (result := future.result()) is None:
             raise InputError(self._file.path, "", "the part before could not be read")
         return result
 
     def _pass_on(self, context: RangeStart) -> int:
-        """Hold no bytes and pass on what the previous range reported."""
         self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
         self._next.set_result(context)
         self._next_sum.set_result(self._sum.result())

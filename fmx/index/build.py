@@ -13,7 +13,7 @@ from ..input.dna import pack_text, unpack_text
 from ..machines.jobs import Array, Backend, Cores, start
 from ..machines.places import CPU, Device, choose_place
 from ..machines.progress import Progress
-from .bwt import invert
+from .bwt import build_lcp, invert
 from .disk import FORMAT, GROUPED, SPARSE, part_arrays, part_sizes, part_span, read_checked
 from .fasta import read_fasta, read_groups
 from .fm_index import group_arrays, load, load_reference, reference_arrays
@@ -23,7 +23,7 @@ from .positions import sample
 from .reference import Groups, Reference, cut, names_in, part_of
 from .sparse import SparseName
 from .sparse_build import build_sparse
-from .suffix_array import build_lcp, make_suffix_array, plan_passes
+from .suffix_array import make_suffix_array, plan_passes
 from .tables import first_rows, make_prefix_table
 from .writer import Add, IndexExtender, IndexSink, IndexWriter, adders
 
@@ -170,7 +170,8 @@ def _add_suffix_array(
         sa = make_suffix_array(backend, text, progress, done)
     arrays = {"sa_positions": sa}
     if options.sa_rate != 1:
-        k, ahead = (max(getattr(name, field) for name in options.layouts) for field in ("k", "k_ahead"))
+        steps = [(name.k, name.kind.walks_forward) for name in options.layouts]
+        k, ahead = max(steps)[0], max(k * walks_forward for k, walks_forward in steps)
         sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
         arrays = {"sa_marks": sampled.marks, "sa_positions": sampled.positions}
 

@@ -128,21 +128,12 @@ class LCP(NamedTuple):
 
 
 @inlined
-def lcp_at(lcp, row):
-    """Return lcp[row] as int64."""
-    value = np.int64(at(lcp.small, row))
-    if value < LARGE:
-        return value
-    return np.int64(at(lcp.values, last_until(lcp.rows, np.int64(0), np.int64(lcp.rows.size), row)))
-
-
-@inlined
 def lcp_below(lcp, row, limit):
-    """Return min(lcp[row], limit); the list is searched only if it matters."""
+    """Return min(lcp[row], limit) as int64; the list is searched only if it matters."""
     value = np.int64(at(lcp.small, row))
-    if value < LARGE or limit <= LARGE:
-        return min(value, limit)
-    return min(lcp_at(lcp, row), limit)
+    if value == LARGE and limit > LARGE:
+        value = np.int64(at(lcp.values, last_until(lcp.rows, np.int64(0), np.int64(lcp.rows.size), row)))
+    return min(value, limit)
 
 
 def build_lcp(text: Array, sa: Array, n_threads: int = 1) -> LCP:
@@ -157,10 +148,9 @@ def build_lcp(text: Array, sa: Array, n_threads: int = 1) -> LCP:
     run_all(_link, [(sa, *span, permuted) for span in spans(n, n_threads)], n_threads)
     run_all(_compare, [(text, int(sa[0]), *span, permuted) for span in spans(n, n_threads)], n_threads)
     small = np.empty(n, np.uint8)
-    n_large = run_all(_narrow, [(sa, permuted, *span, small) for span in spans(n, n_threads)], n_threads)
-    lcp = LCP(small, *(np.empty(sum(n_large), np.uint32) for _ in range(2)))
-    _take_large(sa, permuted, lcp)
-    return lcp
+    run_all(_narrow, [(sa, permuted, *span, small) for span in spans(n, n_threads)], n_threads)
+    rows = np.flatnonzero(small == LARGE).astype(np.uint32)
+    return LCP(small, rows, permuted[sa[rows]])
 
 
 @compiled
@@ -191,22 +181,7 @@ def _compare(text, first, start, stop, permuted):
 
 @compiled
 def _narrow(sa, permuted, start, stop, small):
-    """Write values of rows start to stop as bytes; return the number of large ones."""
-    n_large = 0
     for row in range(start, stop):
         if row + _AHEAD < stop:
             prefetch(permuted, np.int64(sa[row + _AHEAD]))
-        value = min(permuted[sa[row]], np.uint32(LARGE))
-        small[row] = value
-        n_large += value == LARGE
-    return n_large
-
-
-@compiled
-def _take_large(sa, permuted, lcp):
-    n = 0
-    for row in range(sa.size):
-        if lcp.small[row] == LARGE:
-            lcp.rows[n] = row
-            lcp.values[n] = permuted[sa[row]]
-            n += 1
+        small[row] = min(permuted[sa[row]], np.uint32(LARGE))

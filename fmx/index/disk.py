@@ -1,4 +1,18 @@
-"""An index on disk: its folder; the modules write, open, check and seal it."""
+"""An index on disk: its name, the names and forms of its arrays, reading and checking them.
+
+    ref.fmx/
+      meta.json            format, versions, parameters, one entry per array: dtype, shape, bytes, checksums
+      contig_names.npy ... opened with mmap_mode="r"
+      part0/ part1/ ...    the arrays of each part, if there are several (reference.py)
+
+Each array has one xxh3 checksum per PIECE bytes of its data, and meta.json has one of itself.  Checksums
+detect damage; further checks detect what cannot be right, so that compiled code never reads outside an array,
+whoever wrote the index.  A seal records the arrays that need no second check: device, inode, size, mtime and
+ctime of each, and a digest for meta.json.  Only the kernel sets ctime, at every write.  Seals are stored with
+the machine code, in a folder that only the user can write (compiler/object_cache.py), so nobody else can make
+one.  A seal of another version of fmx, which may check more, is not accepted: the digest covers the sources
+of this package.
+"""
 
 import functools
 import hashlib
@@ -7,6 +21,7 @@ import os
 import re
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -32,15 +47,13 @@ FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
 
 
 def index_at(path: str | os.PathLike) -> Path:
-    """Return the folder of an index: ``path``, or NAME.fmx beside it if ``path`` is NAME, NAME.fa or similar.
+    """Return the folder of an index: ``path``, or NAME.fmx if ``path`` is NAME, NAME.fa or similar.
 
     If there is none, returns ``path``, which is refused when it is opened.
     """
     name = os.fspath(path)
-    beside = [f"{name.rstrip(os.sep)}.fmx", re.sub(FASTA, ".fmx", name)]
-    return next(
-        (Path(each) for each in (name, *beside) if os.path.isfile(os.path.join(each, META))), Path(path)
-    )
+    candidates = name, f"{name.rstrip(os.sep)}.fmx", re.sub(FASTA, ".fmx", name)
+    return Path(next((each for each in candidates if os.path.isfile(os.path.join(each, META))), name))
 
 
 def what_is_there(path: Path) -> str:
@@ -55,15 +68,15 @@ def what_is_there(path: Path) -> str:
         names = []
     from difflib import get_close_matches  # only for errors
 
-    beside = re.sub(FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
-    missing = "there is no index at this path" + (f" or at {beside}" if beside != str(path) else "")
+    usual = re.sub(FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
+    missing = "there is no index at this path" + (f" or at {usual}" if usual != str(path) else "")
     if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
         return f"{missing}; did you mean {path.parent / meant[0]}.fmx?"
-    return f"{missing}: build one with 'fmx index REFERENCE.fa -o {beside}'"
+    return f"{missing}: build one with 'fmx index REFERENCE.fa -o {usual}'"
 
 
 def default_index_path(reference: str | os.PathLike) -> str:
-    """Return the default place of the index of a reference: beside it, with .fmx instead of .fa.gz etc."""
+    """Return the default path of the index of a reference: its name with .fmx instead of .fa.gz etc."""
     path = Path(reference)
     if not path.name:
         path = path.resolve() / "index"  # a folder, which is refused when it is read
@@ -71,8 +84,6 @@ def default_index_path(reference: str | os.PathLike) -> str:
         path = path.with_suffix("")
     return str(path.with_suffix(".fmx"))
 
-
-# Arrays of an index: their required forms, checked in one pass with checksums; their names and sizes.
 
 _STRETCH = 1 << 18  # bytes that are still in the cache when they are read a second time
 
@@ -111,34 +122,26 @@ def part_span(meta: dict, number: int) -> tuple:
     return sum(sizes[:number]), sum(sizes[: number + 1])
 
 
-def own_name(array_name: str) -> str:
-    """Return the name of an array within its part."""
-    return array_name.rpartition("/")[2]
-
-
 def part_arrays(meta: dict, number: int) -> dict:
-    """Return {own name: name} for the arrays of a part, and for those of the whole reference."""
-    folders = ("", f"part{number}")
-    return {own_name(name): name for name in meta["arrays"] if name.rpartition("/")[0] in folders}
+    """Return {name within the part: name} for the arrays of a part, and for those of the whole reference."""
+    split = {name: name.rpartition("/") for name in meta["arrays"]}
+    return {file: name for name, (folder, _, file) in split.items() if folder in ("", f"part{number}")}
 
 
-def own_sizes(meta: dict) -> dict:
+def array_sizes(meta: dict) -> Counter:
     """Return the bytes of the arrays by their names within a part, summed over all parts."""
-    sizes: dict = {}
+    sizes: Counter = Counter()
     for name, array in meta["arrays"].items():
-        sizes[own_name(name)] = sizes.get(own_name(name), 0) + array["bytes"]
+        sizes[name.rpartition("/")[2]] += array["bytes"]
     return sizes
 
 
 def of_reference(array_name: str) -> bool:
-    """Return whether an array, by its own name, describes contigs rather than the searchable text."""
+    """Return whether an array, by its name in a part, describes contigs rather than the searchable text."""
     return array_name.startswith(OF_REFERENCE)
 
 
-# Checks of an index: the allowed content of meta.json, and the form of each array that follows from it.
-#
-# Checksums detect damage; these checks detect what cannot be right, so that compiled code never reads outside
-# an array, whoever wrote the index.  All raise ValueError with a description.
+# The allowed content of meta.json, and the form of each array that follows from it.
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json
@@ -147,7 +150,7 @@ _RANGES = {  # of the numbers in meta.json
     "seed_length": (0, tables.MAX_SEED),
 }  # fmt: skip
 GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
-_LARGE_LCP = 255  # as in building/bwt.py
+_LARGE_LCP = 255  # as in bwt.py
 _FIXED = {  # arrays whose names do not depend on layouts
     "contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig", "prefix_pairs",
     "text_words", "sa_positions", "seed_starts", "sa_marks", "lcp.small", "lcp.rows", "lcp.values",
@@ -194,7 +197,8 @@ def check_meta(meta: dict) -> None:
         shape: Any = entry.get("shape") if isinstance(entry, dict) else None
         has_shape = isinstance(shape, list) and all(_is_whole(n, 0, _LARGEST - 1) for n in shape)
         _need(has_shape, f"{name} has no shape")
-        fits = entry.get("dtype") == form.dtype and form.takes(shape)
+        fits = entry.get("dtype") == form.dtype and len(shape) == len(form.shape)
+        fits = fits and all(most in (None, n) for most, n in zip(form.shape, shape, strict=True))
         _need(fits, f"{name} does not have the required type and size")
         n_bytes = np.dtype(form.dtype).itemsize * int(np.prod(shape, dtype=object))
         _need(entry.get("bytes") == n_bytes, f"{name} has a number of bytes that differs from its shape")
@@ -211,7 +215,6 @@ def _is_whole(value: object, low: int, high: int) -> bool:
 
 
 def _layout_named(name: object) -> LayoutName | SparseName | None:
-    """Return the layout or sparse suffix array of exactly this name, None if there is none."""
     try:
         parsed = (parse_sparse(name) or layouts.parse_name(name)) if isinstance(name, str) else None
     except UnsupportedError:
@@ -312,12 +315,7 @@ def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: S
     _need(at_contigs, "a part does not end where a contig does")
 
 
-# Reading an index from disk, and its seal, which records the files that need no second check.
-#
-# For each checked array the seal has device, inode, size, mtime and ctime, and a digest for meta.json.  Only
-# the kernel sets ctime, at every write.  Seals are kept with the machine code, in a folder that only the user
-# can write (compiler/object_cache.py), so nobody else can make one.  A seal of another version of fmx, which
-# may check more, is not accepted: the digest covers the sources of this package, too.
+# The seal.
 
 _SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older files have different times
 
@@ -326,18 +324,15 @@ T = TypeVar("T")
 
 def state_of(file: int) -> list | None:
     """Return values that change whenever the file of a descriptor does; None if there are none."""
-    return _state(os.fstat(file)) if tells_changes(file) else None
+    return _state(file) if tells_changes(file) else None
 
 
-def _state(status: os.stat_result) -> list:
-    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _state_at(path: Path) -> list | None:
+def _state(path: Path | int) -> list | None:
     try:
-        return _state(os.stat(path))
+        status = os.stat(path)
     except OSError:
         return None
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def read_seal(path: str | os.PathLike, meta: dict) -> dict:
@@ -358,7 +353,7 @@ def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> 
     unchanged = {
         name: state
         for name, state in states.items()
-        if state == _state_at(Path(path) / f"{name}.npy") and state[-1] < since - _SETTLED
+        if state == _state(Path(path) / f"{name}.npy") and state[-1] < since - _SETTLED
     }
     if unchanged:
         object_cache.write(_seal_name(path), json.dumps([_seal_digest(meta), unchanged]).encode())
@@ -374,16 +369,7 @@ def _seal_digest(meta: dict) -> str:
     return hashlib.sha256(checks + json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
-# The index on disk: a directory of .npy arrays and meta.json, written beside its place and renamed when
-# complete.
-#
-#     ref.fmx/
-#       meta.json            format, versions, parameters, one entry per array: dtype, shape, bytes, checksums
-#       contig_names.npy ... opened with mmap_mode="r"
-#       part0/ part1/ ...    the arrays of each part, if there are several (index/reference.py)
-#
-# Each array has one xxh3 checksum per PIECE bytes of its data, and meta.json has one of itself.  check.py has
-# the further checks of arrays; the seal records arrays that were already checked.  Writing is in writer.py.
+# Reading.
 
 FORMAT = 1  # of an index with neither groups nor a sparse suffix array
 FORMATS = FORMAT, GROUPED, SPARSE
@@ -392,7 +378,7 @@ PIECE = 1 << 26
 
 def checksum(array: Array) -> str:
     """Return the hexadecimal xxh3-64 of a flat array's data."""
-    return scan(array, 0, array.size, ArraySpec("", ()))[0]
+    return xxhash.xxh3_64_hexdigest(array.view(np.uint8))
 
 
 def not_whole(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
@@ -420,11 +406,11 @@ def settled(read: Callable[..., T]) -> Callable[..., T]:
 
     @functools.wraps(read)
     def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> T:
-        before = _state_at(Path(path) / META)
+        before = _state(Path(path) / META)
         try:
             return read(path, *arguments, **named)
         except IndexFileError:
-            if _state_at(Path(path) / META) == before:
+            if _state(Path(path) / META) == before:
                 raise
         return read(path, *arguments, **named)
 
@@ -478,8 +464,7 @@ def read_any_meta(path: Path) -> dict:
 
 
 def _regular(file: Path) -> Path:
-    """Return the file unless it is a pipe or a device, where reading could wait forever."""
-    if not stat.S_ISREG(file.stat().st_mode):
+    if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe or a device could wait forever
         raise OSError(f"{file.name} is not a regular file")
     return file
 

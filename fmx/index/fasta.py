@@ -87,8 +87,13 @@ def read_letters(
     spans = run_all(scan, [(*span, begin) for span, begin in zip(cut, begins, strict=True)], n_threads)
     for _, bad, *_ in spans:
         if bad >= 0:
-            line = 1 + int(np.count_nonzero(data[:bad] == NEWLINE))
-            raise InputError(source.path, f"line {line}", _complaint(data, bad))
+            line, wrong = 1 + int(np.count_nonzero(data[:bad] == NEWLINE)), data[bad]
+            message = f"{escaped(bytes([wrong]))} is not a base"
+            if bad and data[bad - 1] == CR and wrong != NEWLINE:
+                message = about_cr(data[:CHUNK_SIZE])
+            elif bad <= first or data[first] != _HEADER:
+                message = no_fasta(wrong)
+            raise InputError(source.path, f"line {line}", message)
     at = np.concatenate([at for *_, at, _ in spans] or [np.empty(0, np.int64)])
     if at.size == 0:
         raise InputError(source.path, "", "the file is empty; expected FASTA")
@@ -101,16 +106,6 @@ def read_letters(
         starts.append(before + n)
         n += n_letters
     return FastaLetters(letters[:n], np.concatenate([*starts, [n]]), headers)
-
-
-def _complaint(data: np.ndarray, bad: int) -> str:
-    byte = data[bad]
-    if bad and data[bad - 1] == CR and byte != NEWLINE:
-        return about_cr(data[:CHUNK_SIZE])
-    first = skip_blank(data, 0)
-    if bad <= first or data[first] != _HEADER:
-        return no_fasta(byte)
-    return f"{escaped(bytes([byte]))} is not a base"
 
 
 @compiled
@@ -259,24 +254,21 @@ def read_fasta(
         files += lengths.size * [stem]
     joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
     del letters
-    digests = jobs.start(n_threads, _digests, joined, borders, n_threads)
+
+    def digests_of(first: int, last: int) -> bytes:
+        sequences = [joined[borders[i] : borders[i + 1]].data for i in range(first, last)]
+        return b"".join(hashlib.md5(sequence).digest() for sequence in sequences)
+
+    # The MD5 of each contig, in another thread, while the blocks are cut.
+    digests = jobs.start(
+        n_threads, run_all, digests_of, jobs.spans(borders.size - 1, 16 * n_threads), n_threads
+    )
     columns, text = _cut_blocks(joined, borders, n_threads)
-    md5 = digests()
+    md5 = np.frombuffer(b"".join(digests()), np.uint8).reshape(-1, 16)
     if text.size == 0:
         raise InputError(source.path, "", "the reference has no A, C, G or T: nothing to index")
     groups = grouped(files) if len(paths) > 1 else None
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
-
-
-def _digests(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return uint8[n, 16]: the MD5 of each contig."""
-
-    def of_contigs(first: int, last: int) -> bytes:
-        sequences = [letters[starts[i] : starts[i + 1]].data for i in range(first, last)]
-        return b"".join(hashlib.md5(sequence).digest() for sequence in sequences)
-
-    digests = run_all(of_contigs, jobs.spans(starts.size - 1, 16 * n_threads), n_threads)
-    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
 
 
 def _cut_blocks(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> tuple[tuple, np.ndarray]:

@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..input.streams import stems_of
 from . import disk, layouts, plan
-from .disk import check_reference, of_reference, own_name, part_arrays, part_sizes, part_span
+from .bwt import LCP
+from .disk import check_reference, of_reference, part_arrays, part_sizes, part_span
 from .positions import FullSA, SampledSA, reach_of
 from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
 from .sparse import parse_sparse, sparse_named
@@ -110,7 +111,7 @@ def load(
     path = Path(path)
     meta = disk.read_meta(path)
     ways = _choose(meta, layout, method, max_memory)
-    names = [name for name in meta["arrays"] if _is_read(own_name(name), ways, with_text)]
+    names = [name for name in meta["arrays"] if _is_read(name.rpartition("/")[2], ways, with_text)]
     arrays = disk.read_checked(path, meta, names, n_threads, verify)
     return _opened(path, meta, arrays, ways)
 
@@ -254,8 +255,6 @@ def load_lcp(index: FMIndex) -> tuple:
 
 
 def _lcp_of(arrays: dict) -> tuple:
-    from .suffix_array import LCP  # which imports divsufsort
-
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .. import system
 from ..errors import UnsupportedError, bytes_of
 from . import layouts, tables
-from .disk import OF_REFERENCE, own_sizes
+from .disk import OF_REFERENCE, array_sizes
 from .reference import MAX_SYMBOLS
 from .sparse import SparseName, parse_sparse
 
@@ -100,7 +100,7 @@ def ways_to_search(meta: dict) -> dict:
     The preferred way is the sparse suffix array if there is one, then "verify" (seed and verify), then
     layouts.
     """
-    sizes, ways = own_sizes(meta), {}
+    sizes, ways = array_sizes(meta), {}
 
     def total(*prefixes: str) -> int:
         return sum(size for name, size in sizes.items() if name.startswith(prefixes))

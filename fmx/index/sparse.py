@@ -1,6 +1,6 @@
 """The sparse suffix array: rows of sampled text positions, in buckets by their canonical k-mers.
 
-A position is sampled if its k-mer is the smallest of some window of w neighbours (minimizers.py), so every
+A position is sampled if its k-mer is the smallest of some window of w neighbours, so every
 stretch of k + w - 1 bases has a sampled position, the same on either strand.  Of a k-mer and its reverse
 complement, the *canonical* one is the smaller; k is odd, so they differ.  A row is 8 bytes:
 
@@ -29,8 +29,6 @@ from ..errors import UnsupportedError
 from ..input.dna import WORD, reverse_complement, symbols
 from .layouts import DEFAULT, ArraySpec
 from .reference import find_block
-
-# The sparse suffix array, which --layout names as well.
 
 MAX_K, MAX_W = 31, 64
 
@@ -95,10 +93,10 @@ def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
 
 
 def sparse_named(name: str) -> SparseName:
-    """Parse the name of a sparse suffix array, which must be one."""
-    sparse = parse_sparse(name)
-    assert sparse is not None
-    return sparse
+    """Return the SparseName of the name of a sparse suffix array; raises ValueError for another name."""
+    if sparse := parse_sparse(name):
+        return sparse
+    raise ValueError(name)
 
 
 def bucket_bits(n_text: int, w: int) -> int:
@@ -219,13 +217,9 @@ def packed_key(words, first, i, n, reverse):
 # Minimizers: the k-mers of a text or a read that are the smallest in a window of w neighbours.
 #
 # k-mers are compared by a 32-bit hash that is equal for a k-mer and its reverse complement (ntHash, Mohamadi
-# et
-# al. 2016): the bits of each base, rotated by its place, combined by exclusive or; the hashes of both strands
-# are added.  All k-mers with the smallest hash of a window count, so both strands of a text have the same
-# minimizers.
-#
-# Nothing is rolled: hashes of 2p symbols are made from two of p, and minima of 2p places from two of p, for
-# 32
+# et al. 2016): the bits of each base, rotated by its place, combined by exclusive or; the hashes of both
+# strands are added.  All k-mers with the smallest hash of a window count, so both strands of a text have the
+# same minimizers.  Hashes of 2p symbols are made from two of p, and minima of 2p places from two of p, for 32
 # places at a time.
 
 SPAN = 1024  # symbols that are hashed together

@@ -1,4 +1,4 @@
-"""Building a sparse suffix array on a GPU; the rows are identical to those of building.py.
+"""Building a sparse suffix array on a GPU; the rows are identical to those of sparse_build.py.
 
 sample    a bit for each position, by blocks of threads that share the hashes of a stretch
 buckets   the sampled positions, sorted by the buckets of their k-mers; their rows
@@ -291,11 +291,10 @@ def _order(backend: "Backend", text: Text, rows: Array, slots: Array, groups: Ar
         slots, groups = to_slots, to_groups
 
 
-# Hashes of k-mers, equal to those of minimizers.py, by a thread of a GPU, base by base.
+# Hashes of k-mers, equal to those of sparse.py, by a thread of a GPU, base by base.
 #
 # The hash of the next k-mer is the last one, rotated, and changed by the base that enters and the base that
-# leaves.  A table of 16 numbers has the change for each pair of bases, for both strands at once.  In shared
-# memory, each number is in separate banks.
+# leaves.  A table of 16 numbers has the change for each pair of bases, for both strands at once.
 
 N_STEPS = 16
 

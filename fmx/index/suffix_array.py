@@ -1,23 +1,34 @@
-"""Suffix arrays: built in buckets or by divsufsort on the CPU, by radix sort on a GPU."""
+"""Suffix arrays: in buckets or by divsufsort on CPU cores, by radix sort and prefix doubling on a GPU.
+
+On all cores, suffixes are distributed to buckets that fit a cache, and threads sort these:
+
+    scan    the text from its end; a suffix is added, as an item, to the bucket of its first c symbols:
+            0 | the next 13 symbols, 2 bits each | symbols before a separator, 31 if more | position, 32 bits
+    sort    the items of a bucket by radix.  Suffixes with equal items get new items, from their next 10
+            symbols (3 bits each, input/dna.py), or are sorted by insertion, by their next 21 symbols
+    ties    suffixes that share LIMIT symbols: in rounds that double h, by the rank of the suffix h further on
+
+A separator or the end of the text is padded with A, the smallest symbol; the number of symbols before it
+sorts the suffix before longer ones.  The text is scanned for half of the buckets at a time: the items of a
+half take the memory that the ranks take later.
+
+On a GPU (stretches of machines/jobs.py):
+
+    passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory requires;
+             the rank of a suffix is the first row of those with the same symbols so far
+    rounds   h = 21, 42, 84 ...: sort tied suffixes by their rank and the rank of the suffix h further on
+
+Rounds touch only tied rows, and write rows and ranks in place (Larsson and Sadakane 2007, "Faster suffix
+sorting"), so repeats of m symbols end after log2(m / h) rounds.
+"""
 
 import os
 from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-
-from ..machines.jobs import Array, Backend
-from ..machines.progress import Progress
-from .bwt import LCP, build_lcp
-
-try:
-    import pydivsufsort
-    from pydivsufsort.dll import libdivsufsort
-except ModuleNotFoundError:  # there is no wheel for Python 3.15
-    pydivsufsort = libdivsufsort = None
-from typing import NamedTuple
 
 from ..compiler.functions import by_type, compiled, inlined
 from ..compiler.primitives import at, prefetch, trailing_zeros
@@ -26,9 +37,14 @@ from ..errors import DeviceError
 from ..input import dna
 from ..input.dna import PER_KEY, key_at
 from ..machines.gpu import memory_beside
-from ..machines.jobs import Cores, choose, do, run_all, spans, start
+from ..machines.jobs import Array, Backend, Cores, choose, do, run_all, spans, start
+from ..machines.progress import Progress
 
-__all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]
+try:
+    import pydivsufsort
+    from pydivsufsort.dll import libdivsufsort
+except ModuleNotFoundError:  # there is no wheel for Python 3.15
+    pydivsufsort = libdivsufsort = None
 
 
 def make_suffix_array(
@@ -46,20 +62,6 @@ def make_suffix_array(
     sa = sort_suffixes(text, backend.n_threads, done=done)
     return suffix_array(text, n_threads=backend.n_threads) if sa is None else sa
 
-
-# Suffix arrays on all CPU cores: suffixes are distributed to buckets that fit a cache; threads sort these.
-#
-#     scan    the text from its end; a suffix is added, as an item, to the bucket of its first c symbols:
-#
-#             0 | the next 13 symbols, 2 bits each | symbols before a separator, 31 if more | position, 32
-# bits
-#
-#     sort    the items of a bucket, and suffixes that share more symbols (in_bucket.py)
-#     ties    suffixes that share their first LIMIT symbols, by ranks (ties.py)
-#
-# A separator or the end of the text is padded with A, the smallest symbol; the number of symbols before it
-# sorts the suffix before longer ones.  The text is scanned for half of the buckets at a time: the items of a
-# half take the memory that the ranks take later.
 
 _BUCKET = 1 << 16  # suffixes per bucket: fewer on average, so that they and a copy fit a core's cache
 _SCANS = 2
@@ -92,14 +94,6 @@ def Fill(into, bucket, item):
     into.first[np.uint64(bucket)] = place + np.uint64((into.low <= bucket) & (bucket < into.high))
 
 
-def symbols_of_bucket(n: int) -> int:
-    """Return the smallest c for which 4^c buckets of _BUCKET suffixes hold a text of n symbols."""
-    c = 1
-    while n > _BUCKET << 2 * c:
-        c += 1
-    return c
-
-
 def sort_suffixes(
     text: Array,
     n_threads: int,
@@ -114,13 +108,9 @@ def sort_suffixes(
     text included, and 200 MB for buffers.  ``for_buffers``: bytes that these may take for any text; beyond
     that, they take one per symbol, or, without divsufsort, what the buffers of one thread take.
     """
-    sa, ties = _sort_in_buckets(text, n_threads, c or symbols_of_bucket(text.size), done, for_buffers)
-    return None if sa is None else sort_ties(sa, ties, LIMIT, n_threads)
-
-
-def _sort_in_buckets(text: Array, n_threads: int, c: int, done: Callable, for_buffers: int) -> tuple:
-    """Return (suffix array, with tied rows, or None, as sort_suffixes does; the Ties of all rows)."""
     n = text.size
+    if c is None:  # the smallest for which a bucket has at most _BUCKET suffixes on average
+        c = next(c for c in range(1, 17) if n <= _BUCKET << 2 * c)
     cut = spans(n, n_threads)
     counts = np.zeros((len(cut), 4**c), np.int64)
     work = [(text, *span, c, Count(of_span)) for span, of_span in zip(cut, counts, strict=True)]
@@ -129,10 +119,12 @@ def _sort_in_buckets(text: Array, n_threads: int, c: int, done: Callable, for_bu
     largest = int(np.diff(starts).max())
     n_buffers = min(n_threads, max(n, for_buffers) // (_BUFFERS * largest))
     if n_buffers == 0 and pydivsufsort:
-        return None, []
+        return None
     free: SimpleQueue = SimpleQueue()
     for _ in range(max(1, n_buffers)):
-        free.put(make_buffers(largest))
+        digits = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
+        groups = np.empty((largest // 2 + 1, 3), np.uint32)
+        free.put(SortBuffers(np.empty(largest, np.uint64), digits, groups))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
     result, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
@@ -140,7 +132,8 @@ def _sort_in_buckets(text: Array, n_threads: int, c: int, done: Callable, for_bu
     def sort_part(first: int, last: int) -> Any:
         """Sort the buckets from ``first`` up to ``last``; return their Ties."""
         nonlocal n_sorted
-        of_part, buffers = no_ties(starts[first], starts[last]), free.get()
+        bits, buffers = np.zeros((starts[last] - starts[first]) // 64 + 1, np.uint64), free.get()
+        of_part = Ties(starts[first], starts[last], bits)
         try:
             span = slice(of_part.start - base, of_part.stop - base)
             n_tied = sort_buckets(result, (first, last), items[span], buffers, of_part)
@@ -164,8 +157,8 @@ def _sort_in_buckets(text: Array, n_threads: int, c: int, done: Callable, for_bu
             ties += run_all(sort_part, some, n_threads)
             n_rows = sum(of_part.stop - of_part.start for of_part in ties)
             if pydivsufsort and sum(of_part.n for of_part in ties) > _TIED * n_threads * n_rows:
-                return None, []
-    return result.sa, ties
+                return None
+    return sort_ties(result.sa, ties, LIMIT, n_threads)
 
 
 @compiled
@@ -221,15 +214,7 @@ def _divsufsort(text: Array, force64: bool, n_threads: int | None) -> np.ndarray
         raise
 
 
-# Sorting the suffixes of a bucket by one thread in its own memory; buckets.py runs the threads.
-#
-# The items of a bucket are sorted by radix.  A group of suffixes with equal items gets new items, from its
-# next
-# 10 symbols, and is sorted in the same way, until no suffixes are equal or they share LIMIT symbols:
-#
-#     0 | the next 10 symbols, 3 bits each (input/dna.py) | 0 | position, 32 bits
-#
-# A small group is sorted by insertion, by its next 21 symbols.
+# Sorting the suffixes of a bucket by one thread in its own memory.
 
 LIMIT = 100  # symbols by which suffixes are compared before ranks are result
 SYMBOLS = 13  # of an item, after those of its bucket
@@ -266,12 +251,6 @@ class SortBuffers(NamedTuple):
     groups: Any
 
 
-def make_buffers(m: int) -> SortBuffers:
-    """Allocate a SortBuffers for buckets of up to m suffixes."""
-    counts = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
-    return SortBuffers(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
-
-
 @compiled
 def sort_buckets(result, buckets, items, buffers, ties):
     """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` uint64 are all of theirs.
@@ -289,7 +268,8 @@ def sort_buckets(result, buckets, items, buffers, ties):
             alike = np.int64(buffers.groups[n_groups, 2])
             if alike >= LIMIT:
                 for row in range(first + 1, first + m):
-                    tie(ties, row)
+                    bit = np.uint64(row - ties.start)
+                    ties.bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
                 n_tied += m
             elif m <= _FEW:
                 n_groups = _place_few(result, first, m, alike, buffers, n_groups)
@@ -348,7 +328,6 @@ def _place_few(result, first, m, alike, buffers, n_groups):
 
 @inlined
 def _push(buffers, n_groups, first, m, alike):
-    """Push a group; return the number of groups."""
     group = buffers.groups[n_groups]
     group[0], group[1], group[2] = first, m, alike
     return n_groups + 1
@@ -381,7 +360,6 @@ def _sort_items(items, buffers):
 
 @inlined
 def _digit(item, i):
-    """Return the digit by which pass i sorts an item."""
     return np.int64((item >> np.uint64(_SHIFTS[i])) & np.uint64(_N_DIGITS - 1))
 
 
@@ -397,15 +375,8 @@ def _pass(source, target, counts, i):
         counts[digit] += 1
 
 
-# Sorting rows that are still tied by their ranks, on all cores: the last step of buckets.py.
-#
-# A row's rank is the first row of its group of tied rows.  In rounds that double h, each group is sorted by
-# the
-# rank of the suffix h further on, so that rows still tied share 2 h symbols (Larsson and Sadakane 2007,
-# "Faster
-# suffix sorting").  No thread writes ranks while others read them: in a round, the keys of many groups are
-# made
-# first, then these groups are sorted.
+# Sorting rows that are still tied.  A row's rank is the first row of its group of tied rows.  No thread
+# writes ranks while others read them: in a round, the keys of many groups are made before these are sorted.
 #
 #     rows    0 1 2 3 4 5 6 7
 #     bits    0 0 1 0 0 1 1 0     tied with the row before: two groups, rows 1 to 2 and 4 to 6
@@ -433,11 +404,6 @@ class Ranked(NamedTuple):
     rank: Array
 
 
-def no_ties(start: int, stop: int) -> Ties:
-    """Return Ties of some rows, none of them tied."""
-    return Ties(start, stop, np.zeros((stop - start) // 64 + 1, np.uint64))
-
-
 def sort_ties(sa: Array, ties: Array, h: int, n_threads: int) -> np.ndarray:
     """Finish sorting ``sa`` (uint32[n]); the rows in ``ties`` share h symbols or more."""
     if not any(some.n for some in ties):
@@ -460,13 +426,6 @@ def sort_ties(sa: Array, ties: Array, h: int, n_threads: int) -> np.ndarray:
             del keys, work  # before those of the next batch are made
         h *= 2
     return sa
-
-
-@inlined
-def tie(ties, row):
-    """Mark a row as tied with the one before."""
-    i = np.uint64(row - ties.start)
-    ties.bits[i >> np.uint64(6)] |= np.uint64(1) << (i & np.uint64(63))
 
 
 @inlined
@@ -496,7 +455,6 @@ def _next_group(ties, row):
 
 @compiled
 def _rank(ranked, ties):
-    """Write the rank of each suffix of these rows."""
     first = ties.start
     for row in range(ties.start, ties.stop):
         if row + _AHEAD < ties.stop:
@@ -550,38 +508,27 @@ def _sort_groups(ranked, ties, keys):
     return n_tied
 
 
-# Suffix arrays by radix sort and prefix doubling, in the stretches of machines/jobs.py, as used on a GPU.
-#
-#     passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory requires;
-#              the rank of a suffix is the first row of those with the same symbols so far
-#     rounds   h = 21, 42, 84 ...: sort tied suffixes by their rank and the rank of the suffix h further on;
-#              suffixes that remain tied share their first 2 h symbols
-#
-# A round touches only the tied rows, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster
-# suffix sorting"), so repeats of m symbols end after log2(m / 21) rounds.  The tied rows are kept in order,
-# and
-# the rank of a group is its first row: a sort by rank puts each suffix in a row of its group.
+# Radix sort and prefix doubling.  The tied rows ascend: a sort by rank keeps suffixes in their group.
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
-# Bytes per symbol: text, its words, rows, ranks, tied rows before and after a round; bytes per suffix to
-# sort.
+# Bytes per symbol: text, its words, rows, ranks, tied rows before and after a round; per suffix to sort.
 _SYMBOL_BYTES, _SUFFIX_BYTES = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
 
 
 @by_type
 def row_of(rows, j):
-    """Return the row of thing j."""
+    """Return row j of a RowRange or a RowList."""
 
 
 @row_of.of("first")
 def RowRange(rows, j):
-    """The rows from ``first`` on."""
+    """Return row j of those from ``first`` on."""
     return rows.first + j
 
 
 @row_of.of("rows")
 def RowList(rows, j):
-    """A list of ``rows`` uint32, ascending."""
+    """Return row j of a list, ``rows`` uint32 in ascending order."""
     return np.int64(at(rows.rows, j))
 
 

@@ -1,4 +1,6 @@
-"""SA intervals of all strings of up to q symbols, so that a search starts q symbols deep.
+"""Tables by short strings: the prefix table, with which a search starts q symbols deep, and the seed table.
+
+The prefix table has the SA intervals of all strings of up to q symbols.
 
 The levels 0, 1 ... q are stored one after another; level L holds 4^L pairs (lo, hi) of uint32:
 
@@ -149,10 +151,8 @@ def _accumulate(q, pairs, ended):
 #     starts[4^s]    n
 #
 # The rows of string c are in [starts[c], starts[c + 1]), together with the few suffixes between them that
-# meet
-# a separator within s symbols.  A search compares whole patterns and so excludes those.  A short suffix w
-# sorts
-# just before w AA...A.
+# meet a separator within s symbols.  A search compares whole patterns and so excludes those.  A short suffix
+# w sorts just before w AA...A.
 
 MIN_SEED, MAX_SEED = 4, 13
 _FAR = 256  # rows of a string from which on binary search is faster than a look at each row
@@ -232,7 +232,6 @@ def _next_string(job, row):
 
 @inlined
 def _holds_separator(x):
-    """Return whether one of eight symbols is 0."""
     return ((x - np.uint64(0x0101010101010101)) & ~x & np.uint64(0x8080808080808080)) != 0
 
 

@@ -216,8 +216,4 @@ def adders(sink: IndexSink, n_parts: int, progress: Progress) -> Iterator[Add]:
         folder = f"part{number}/" if n_parts > 1 else ""
         if folder:
             progress.say(f"part {number + 1} of {n_parts}")
-
-        def add(name: str, array: Array, backend: Backend = ONE_CORE, folder: str = folder) -> None:
-            sink.add(folder + name, array, backend)
-
-        yield add
+        yield lambda name, array, backend=ONE_CORE, folder=folder: sink.add(folder + name, array, backend)

@@ -1,4 +1,4 @@
-"""Interface of algorithms for maximal exact matches (matchers), and the strands of queries.
+"""Maximal exact matches: the interface of algorithms (matchers), the strands of queries, sorting, uniqueness.
 
 A matcher is a NamedTuple of an index's arrays and ``least``, the least length of a match. It works in two
 phases, so that memory is bounded however many matches a query has. ``seek`` finds the anchors of all strands,
@@ -28,8 +28,6 @@ from ..machines.jobs import cuts, run_all, runs
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
-
-    pass
 
 
 class Strands(NamedTuple):
@@ -66,7 +64,7 @@ def empty_matches(n: int) -> Matches:
     return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
 
 
-def take(columns: "Any", which: slice | np.ndarray) -> "Any":
+def take(columns: Any, which: slice | np.ndarray) -> Any:
     """Return the rows of a slice, a mask or indices of a NamedTuple of columns, such as Matches."""
     return type(columns)(*(column[which] for column in columns))
 
@@ -81,7 +79,7 @@ class Matcher(Protocol):
 
     Implementations: Seeds, SparseSeeds and MummerGpu; on a GPU GpuMummer; JoinedMatchers for the parts of a
     text. To add one: write ``slices``, on the CPU with ``seek`` and ``collect``, and create it in
-    matching.make_matcher. tests/mem/test_matcher_protocol.py runs over all of them.
+    matching.make_matcher. tests/mem/test_mem.py runs over all of them.
     """
 
     def slices(self, strands: Strands, /) -> "Iterator[Matches]":
@@ -197,16 +195,6 @@ def word_ends(strands: Strands) -> np.ndarray:
     return strands.first + (strands.length + WORD - 1) // WORD
 
 
-def words_of(strands: Strands) -> tuple:
-    """Return (first word of strands, their words and a spare one)."""
-    if strands.first.size == 0:
-        return 0, strands.words[:1]
-    base, end = int(strands.first[0]), int(word_ends(some_strands(strands, -1, None))[0])
-    return base, strands.words[base : end + 1]
-
-
-# Sorting of the matches of an anchor in place, without allocation (compiler/functions.py).
-#
 # Until the matches of an anchor are sorted, ``position`` holds position << 32 | text, and ``strand`` and
 # ``text`` are scratch.
 
@@ -251,7 +239,7 @@ def put_in_order(matches, start, stop, strand, counts):
 # unique in the query if they occur once in the query's row (one strand of it).
 
 
-def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches) -> Matches:
+def in_reference(searchers: Sequence[Any], strands: Strands, matches: Matches) -> Matches:
     """Return the matches that occur once in the text; ``searchers`` search Patterns in each of its parts.
 
     All matches that start at a position of a strand must be in ``matches``: only the longest can be unique.
@@ -275,7 +263,7 @@ def in_reference(searchers: Sequence[Any], strands: "Strands", matches: Matches)
     return take(matches, n_occurrences == 1)
 
 
-def in_query(strands: "Strands", matches: Matches) -> Matches:
+def in_query(strands: Strands, matches: Matches) -> Matches:
     """Return the matches that occur once in their row, from all that are unique in the reference.
 
     The bases of such a match occur in a row again exactly if another match in the text contains them.

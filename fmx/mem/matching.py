@@ -1,4 +1,4 @@
-"""Matching: from queries to lines of matches, by several threads; a warning if matches are too many."""
+"""``fmx mem``: from an opened index and queries to the written lines, by several threads."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -42,11 +42,11 @@ from . import (
     mummergpu,
     seeds,
     take,
-)
+)  # fmt: skip
 from .mummergpu import make_mummergpu
 
 if TYPE_CHECKING:
-    from ..index.fm_index import AnyIndex, FMIndex, JoinedIndex
+    from ..index.fm_index import AnyIndex
     from ..input import SpanLike
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MANY, LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
 
 
-class Flood:
+class MatchCounter:
     """Counts the matches of queries for several threads, and warns once with ``say(warning)``."""
 
     def __init__(self, say: Callable[[str], None], least: int, n_strands: int) -> None:
@@ -63,7 +63,7 @@ class Flood:
         self._n_matches = self._n_bytes = self._n_starts = 0
         self._has_warned, self._lock = False, threading.Lock()
 
-    def see(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
+    def add(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
         """Add ``n_matches`` in ``n_bytes`` of lines, which start in ``n_starts`` positions of strands."""
         with self._lock:
             self._n_matches, self._n_bytes = self._n_matches + n_matches, self._n_bytes + n_bytes
@@ -73,39 +73,14 @@ class Flood:
                 return
             self._has_warned = True
         n_starts = max(self._n_starts, 1)
-        n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
+        n_expected = self._n_strands * self._n_bytes / n_starts * 1e6
         self._say(
             f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries: "
-            f"expect about {bytes_of(n_coming)} of output per million bases; "
+            f"expect about {bytes_of(n_expected)} of output per million bases; "
             f"for fewer matches, raise -l (now {self._least})"
         )
 
 
-class StartCounter:
-    """Counts the positions of some Strands that were searched, from the matches found so far."""
-
-    def __init__(self, strands: Strands) -> None:
-        self._start, self._ends = strands.start, np.cumsum(strands.stop - strands.start)
-        self._done = 0
-
-    def starts(self, matches: Matches) -> int:
-        """Return the number of positions where matches may start, up to the last of ``matches``."""
-        if not matches.length.size:
-            return 0
-        k, position = int(matches.strand[-1]), int(matches.position[-1])
-        return self._up_to((int(self._ends[k - 1]) if k else 0) + position + 1 - int(self._start[k]))
-
-    def rest(self) -> int:
-        """Return the number of positions after the last match."""
-        return self._up_to(int(self._ends[-1]) if self._ends.size else 0)
-
-    def _up_to(self, now: int) -> int:
-        n, self._done = now - self._done, now
-        return n
-
-
-# Matches of strands, one slice after the other, so that memory is bounded.
-#
 # An index in parts is cut between contigs, so a match is in one part, and each part has its own matcher.
 # Their slices are merged up to the first place (strand, position) at which one of them ends, because only
 # later places follow:
@@ -140,7 +115,7 @@ class JoinedMatchers(NamedTuple):
                     waiting[part] = next(streams[part], None)
 
 
-def join(index: "FMIndex | JoinedIndex", matchers: list[Matcher]) -> Matcher:
+def join(index: FMIndex | JoinedIndex, matchers: list[Matcher]) -> Matcher:
     """Return one matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]
@@ -148,19 +123,16 @@ def join(index: "FMIndex | JoinedIndex", matchers: list[Matcher]) -> Matcher:
 
 
 def _places(matches: Matches) -> np.ndarray:
-    """Return the places (strand, position) where matches start as one number each, ascending."""
     return (matches.strand << 32) | matches.position
 
 
-# Queries -> lines of matches, by several threads, in order, in bounded memory.
-#
-# bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
+# bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines, by several threads, in order.
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 
 
-def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
+def make_matcher(index: FMIndex, options: "MemOptions") -> Matcher:
     """Return the matcher of a part of an index by its options. Raises UnsupportedError."""
     if index.method == "sparse":
         from .sparse import make_sparse_seeds  # not needed by other methods
@@ -172,11 +144,7 @@ def make_matcher(index: "FMIndex", options: "MemOptions") -> Matcher:
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
-class TaskSizes(NamedTuple):
-    """Starts of matches per task, on the CPU and on a GPU; longer queries are split."""
-
-    cpu: int = 1 << 20
-    gpu: int = 1 << 24
+CPU_TASK, GPU_TASK = 1 << 20, 1 << 24  # starts of matches per task; longer queries are split
 
 
 @dataclass(frozen=True)
@@ -189,7 +157,6 @@ class MemOptions:
     n_threads: int = 1
     algorithm: str = "seeds"
     counts_lengths: bool = False  # whether to count lengths of queries and of matches
-    tasks: TaskSizes = field(default_factory=TaskSizes)
 
 
 @dataclass
@@ -246,14 +213,14 @@ class Finder:
         self,
         index: "AnyIndex",
         options: MemOptions,
-        writer: "FormatsMatches",
+        writer: FormatsMatches,
         matcher: Matcher | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
-        self.flood: Flood | None = None  # the command's, if it has one
-        self.task_size = options.tasks.cpu if matcher is None else options.tasks.gpu
+        self.counter: MatchCounter | None = None  # of the command
+        self.task_size = CPU_TASK if matcher is None else GPU_TASK
         parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
         self.matcher: Matcher = matcher or join(index, parts)
         numbers = range(len(index.parts)) if options.unique else ()
@@ -273,21 +240,26 @@ class Finder:
         self, emit: Emit, batch: "ReadBatch", strands: Strands, slices: Iterable[Any], rows: tuple[int, int]
     ) -> MemSummary:
         """Emit the lines of Matches with the header lines of ``rows``; return their MemSummary."""
-        (row, last_row), counts, far = rows, MemSummary(), StartCounter(strands)
+        (row, last_row), counts, n_searched = rows, MemSummary(), 0
+        ends = np.cumsum(strands.stop - strands.start)  # starts of matches, up to the end of each strand
         for matches in slices:
-            n = matches.length.size
+            n, n_reached = matches.length.size, n_searched
+            if n:
+                last = int(matches.strand[-1])
+                n_reached = int(ends[last] - strands.stop[last] + matches.position[-1]) + 1
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
             piece = self._format(batch, strands, matches, (row, stop))
-            if self.flood:
-                self.flood.see(n, len(piece), far.starts(matches))
+            if self.counter:
+                self.counter.add(n, len(piece), n_reached - n_searched)
+            n_searched = n_reached
             emit(piece)
             row = stop
             counts.add(MemSummary(matches=n, match_lengths=self._lengths_of(matches)))
             if self.options.counts_lengths:
                 counts.add(MemSummary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
-        if self.flood:
-            self.flood.see(0, 0, far.rest())
+        if self.counter:
+            self.counter.add(0, 0, int(ends[-1]) - n_searched if ends.size else 0)
         return counts
 
     def _format(self, *batch: Any) -> Any:
@@ -295,7 +267,6 @@ class Finder:
             return self.writer.format(*batch)
 
     def _lengths_of(self, things: "ReadBatch | Matches") -> np.ndarray | None:
-        """Return the numbers of queries of a batch, or of Matches, by length, if requested."""
         return histogram(things.length) if self.options.counts_lengths else None
 
     def shares(self, chunk: "Chunk") -> Iterator[partial]:
@@ -317,7 +288,6 @@ class Finder:
         yield partial(self._rest, counts, batch, strands, futures, (row, n_rows))
 
     def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, MemSummary]":
-        """Return (ReadBatch, Strands, MemSummary of the queries) of a chunk."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
             if self.writer.is_sam:
@@ -365,9 +335,6 @@ def compile_all(finder: Finder) -> None:
     if finder.options.unique:
         in_reference(finder.searchers, strands, nothing)
     finder.writer.format(batch, strands, nothing, (0, 2))
-
-
-# ``fmx mem``: from an opened index to the written lines.
 
 
 @dataclass(frozen=True)
@@ -445,16 +412,14 @@ def find(
         with wall.spending("matching"):
             summary = find_all(finder, source, measurement.timed(sink) if measurement else sink, progress)
         wall.turn_to("writing")
-        place = str(session or "the CPU")
-        outputs.finish(summary, facts=partial(_facts, measurement, place, summary) if measurement else None)
+
+        def facts() -> dict:
+            facts = length_facts(summary, ("lengths", "match_lengths"))
+            facts["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
+            return measurement.facts([str(session or "the CPU")], summary, facts) if measurement else {}
+
+        outputs.finish(summary, facts=facts if measurement else None)
     return summary
-
-
-def _facts(measurement: Measurement, place: str, summary: MemSummary) -> dict:
-    """Return the facts of a run for its report."""
-    facts = length_facts(summary, ("lengths", "match_lengths"))
-    facts["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
-    return measurement.facts([place], summary, facts)
 
 
 def find_all(
@@ -463,7 +428,7 @@ def find_all(
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress = progress or Progress(quiet=True)
     options = finder.options
-    finder.flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
+    finder.counter = MatchCounter(progress.say, options.least, 2 if options.strands == BOTH else 1)
 
     def write(lines: Any) -> None:
         sink.write(lines)

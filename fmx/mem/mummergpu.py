@@ -155,8 +155,6 @@ def _binary_search(segment, subquery):
     return high, high_length
 
 
-# The algorithm of MUMmerGPU++ (Gharaibeh and Ripeanu 2010) as a matcher on the CPU.
-#
 # Matching gives one row and length for each subquery (above). Post-processing scans the LCP array up and down
 # from that row for all other rows (figure 7):
 #

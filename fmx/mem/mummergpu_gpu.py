@@ -29,7 +29,7 @@ from ..machines.gpu import memory_beside
 from ..machines.gpu_session import PinnedPool
 from ..machines.jobs import run_all, spans
 from ..search.gpu import gpu_search
-from . import Matches, Strands, collected, some_strands, take, word_ends, words_of
+from . import Matches, Strands, collected, some_strands, take, word_ends
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _merge(segment, rank, longest, whole):
             whole.row[slot] = rank[segment.sa[longest.row[slot]]]
 
 
-# The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing by threads of the CPU.
+# Matching on the GPU, post-processing by threads of the CPU:
 #
 # copy in     the suffix array, its rank and LCP array: once, or a segment at a time; the queries of a round
 # match       one thread per job: up to N_SUBQUERIES subqueries of a query
@@ -179,7 +179,7 @@ class GpuMummer:
 
     def __init__(self, host: "MummerGpu", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.n_threads = host, host.least, n_threads
-        self.clock, self.run, self.desks = session.clock, session.run, PinnedPool()
+        self.clock, self.run, self.pool = session.clock, session.run, PinnedPool()
         self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
             shared = gpu_search.n_bytes((whole.words, whole.blocks))
@@ -201,12 +201,12 @@ class GpuMummer:
 
     def seek(self, strands: Strands) -> Subqueries:
         """Return the subqueries of strands that match, and their rows."""
-        jobs, arrays = make_jobs(strands, self.least), self.desks.take()
+        jobs, arrays = make_jobs(strands, self.least), self.pool.take()
         n = int(jobs.slot[-1])
         longest = _longest(arrays, n)
         self.search(strands, jobs, longest)
         anchors = subqueries(self.host.lcp, self.least, jobs, longest, self.n_threads)
-        self.desks.give_back(arrays)
+        self.pool.give_back(arrays)
         return anchors
 
     def search(self, strands: Strands, jobs: Jobs, longest: LongestMatches) -> None:
@@ -263,7 +263,6 @@ class GpuMummer:
 
 
 def _longest(make: Callable[..., Any], n: int) -> LongestMatches:
-    """Return arrays for n subqueries, made by ``make``."""
     return LongestMatches(*(make(name, n, np.uint32)[:n] for name in LongestMatches._fields))
 
 
@@ -271,7 +270,7 @@ def _round(strands: Strands, jobs: Jobs, longest: LongestMatches, start: int, st
     """Return the Round of jobs start to stop, with its own arrays of strands and slots."""
     first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
     piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)
-    base, words = words_of(piece)
+    base, end = int(piece.first[0]), int(word_ends(piece)[-1]) + 1  # with a spare word
     some = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
-    piece = piece._replace(words=words, first=piece.first - base)
+    piece = piece._replace(words=strands.words[base:end], first=piece.first - base)
     return Round(piece, some, take(longest, slice(slots[0], slots[-1])))

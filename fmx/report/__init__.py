@@ -41,9 +41,9 @@ class Report:
     paths: tuple[str, ...]
     about: dict
 
-    def facts(self, found: Mapping[str, Any]) -> dict:
-        """Return all facts: ``about``, ``found`` and the rates that follow from them."""
-        return with_rates({"format": FORMAT, **self.about, **found})
+    def facts(self, results: Mapping[str, Any]) -> dict:
+        """Return all facts: ``about``, ``results`` and the rates that follow from them."""
+        return with_rates({"format": FORMAT, **self.about, **results})
 
 
 class JobOutput:
@@ -105,13 +105,13 @@ def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
     """Return (reads or pairs, {outcome in words: count}); without -m the outcome of -m is left out."""
     counts = facts["counts"]
     what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
-    own = {
+    numbers = {
         "unique": counts["unique"], "several": mapped - counts["unique"],
         "suppressed": counts["suppressed"], "unmapped": counts[what] - mapped - counts["suppressed"],
     }  # fmt: skip
-    given = facts.get("options", {}).get("m") is not None or counts["suppressed"]
-    fates = {words: own[name] for name, (words, _) in FATES[what].items() if given or name != "suppressed"}
-    return what, fates
+    has_m = facts.get("options", {}).get("m") is not None or counts["suppressed"]
+    names = {name: words for name, (words, _) in FATES[what].items() if has_m or name != "suppressed"}
+    return what, {words: numbers[name] for name, words in names.items()}
 
 
 def added(
@@ -126,8 +126,8 @@ def added(
     whole = {**first, "options": options, **(about or {})}
     whole["shards"], whole["started"] = len(shards), min(each["started"] for each in shards)
     for name in ("counts", "seconds", "strands"):
-        if found := [each[name] for each in shards if name in each]:
-            whole[name] = _sums(found)
+        if parts := [each[name] for each in shards if name in each]:
+            whole[name] = _sums(parts)
     if wall is not None:
         whole["seconds"]["wall"] = round(wall, 3)
     whole["stages"] = {
@@ -158,7 +158,6 @@ def joined_screens(screens: Sequence[list]) -> list:
 
 
 def _sums(dicts: Iterable[Mapping[str, Any]]) -> dict:
-    """Add up numbers of the same name."""
     total: dict = {}
     for each in dicts:
         for name, n in each.items():
@@ -205,7 +204,7 @@ def with_general(path: str) -> tuple[str, ...]:
 
 
 def as_json(facts: dict[str, Any]) -> bytes:
-    """JSON with one line per element of long lists."""
+    """Return JSON with one line per element of long lists."""
     long = {name: facts[name] for name in LONG if name in facts}
     text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
     for name, rows in long.items():

@@ -1,4 +1,4 @@
-"""Report files of the facts of a run: an HTML html_page with figures, JSON, a table, a MultiQC section."""
+"""Report files of the facts of a run: an HTML page with figures, JSON, a table, a MultiQC section."""
 
 import json
 import math
@@ -39,7 +39,7 @@ def rendered(path: str, facts: dict[str, Any]) -> bytes:
 
 
 def html(facts: dict[str, Any]) -> bytes:
-    """Make the html_page."""
+    """Return the HTML page of the facts of a run."""
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
@@ -79,10 +79,10 @@ def html(facts: dict[str, Any]) -> bytes:
 
 def _about(facts: dict[str, Any]) -> str:
     started = facts["started"].replace("T", " ").replace("Z", " UTC")
-    said = [f"fmx {facts['fmx']}", started, f"{facts['seconds']['wall']:,.1f} s"]
+    parts = [f"fmx {facts['fmx']}", started, f"{facts['seconds']['wall']:,.1f} s"]
     if "shards" in facts:
-        said.append(f"{n_of(facts['shards'], 'shard')}, with their seconds added up")
-    return escape("; ".join(said))
+        parts.append(f"{n_of(facts['shards'], 'shard')}, with their seconds added up")
+    return escape("; ".join(parts))
 
 
 def _counts(facts: dict[str, Any]) -> str:
@@ -137,21 +137,19 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     """Return a table of the contigs or groups with the most reads, each with a bar."""
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
-    found = []
-    if len(rows) > len(shown):
-        found.append(_most(len(shown), len(rows), what))
+    note = [_most(len(shown), len(rows), what)] if len(rows) > len(shown) else []
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
     bars = [f'<td class="bar"><i style="width: {100 * row["reads"] / most:.1f}%"></i></td>' for row in shown]
     lines = [[*cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
-    return [*found, table(["name", "bases", *names, ""], lines)]
+    return [*note, table(["name", "bases", *names, ""], lines)]
 
 
 def _screen(groups: str, rows: Sequence[dict[str, Any]]) -> list:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
-    found = [table((groups, "reads"), lines)]
-    return [_most(len(shown), len(rows), "combinations"), *found] if len(rows) > len(shown) else found
+    note = [_most(len(shown), len(rows), "combinations")] if len(rows) > len(shown) else []
+    return [*note, table((groups, "reads"), lines)]
 
 
 def _most(n: int, of_all: int, what: str) -> str:
@@ -163,15 +161,15 @@ def _times(facts: dict[str, Any]) -> list:
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
     between = "; added up over all shards" if "shards" in facts else ""
-    found = [f"<p>{whole}{between}: {parts}.</p>", "<p>Time by stage, added up over all threads:</p>"]
+    sections = [f"<p>{whole}{between}: {parts}.</p>", "<p>Time by stage, added up over all threads:</p>"]
     for place, stages in facts["stages"].items():
         if stages:
             order = sorted(stages.items(), key=lambda item: -item[1])
             words = "{:.2f} s" if order[0][1] >= 1 else "{:.3f} s"
             rows = {stage: (spent, words.format(spent)) for stage, spent in order}
             rows = {stage: row for stage, row in rows.items() if row[1] != words.format(0)}
-            found.append(amounts(rows, f"Seconds by stage, {place}"))
-    return found
+            sections.append(amounts(rows, f"Seconds by stage, {place}"))
+    return sections
 
 
 def _run(facts: dict[str, Any]) -> str:
@@ -183,8 +181,8 @@ def _run(facts: dict[str, Any]) -> str:
     parts += [(name, facts[name]) for name in ("library", "machine", "versions") if name in facts]
     for what, known in parts:
         rows += [(f"{what}: {name}", value) for name, value in known.items()]
-    given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
-    for name, value in given.items():
+    options = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
+    for name, value in options.items():
         words = ", ".join(map(str, value)) if isinstance(value, list) else "yes" if value is True else value
         rows.append(("-" * min(len(name), 2) + name, words))
     return table(("", ""), [cells(*row, kind=' class="words"') for row in rows])
@@ -196,7 +194,7 @@ _ABOUT = "finds every place where a DNA read occurs in a reference, and counts g
 
 
 def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
-    """A MultiQC section with a bar for the sample that the file is named after, or per sample counted."""
+    """Return a MultiQC section: a bar for the sample that the file is named after, or per sample counted."""
     if "samples" in facts:
         what, done, colours = f"{facts['samples'][0]['unit']}s", "Counted", dict(SAMPLE_FATES.values())
         data, text = sample_fates(facts["samples"]), f"What became of {what}."
@@ -228,7 +226,7 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
 
 
 def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
-    """Columns of MultiQC's General Statistics: reads or pairs, and percentages, for the same samples."""
+    """Return columns of MultiQC's General Statistics for these samples: reads or pairs, and percentages."""
     rows: dict[str, tuple]
     if "samples" in facts:
         what, titles = f"{facts['samples'][0]['unit']}s", ["% assigned", "% guides without reads"]
@@ -261,9 +259,7 @@ def _sample_of(path: str | Path, ending: str) -> str:
     return os.path.basename(path)[: -len(ending)] or "fmx"
 
 
-# Reports on the samples of ``fmx count``: sections of the page, a table, bars for MultiQC.
-#
-# docs/reports.md describes the facts ``samples``, ``ranks`` and ``correlation``.
+# The samples of ``fmx count`` (docs/reports.md: samples, ranks and correlation).
 
 LOW = 30  # reads; guides with fewer are counted as low
 _ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise
@@ -293,8 +289,8 @@ def as_table(facts: Mapping[str, Any]) -> bytes:
             row[name] = "" if row[name] is None else f"{row[name]:.{n}f}"
         row["lost_guides"] = ",".join(each["lost_guides"])
         for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
-            own = (place for place in each["offsets"] if place["mate"] == mate)
-            row[name] = ",".join(f"{place['strand']}{place['offset']}:{place['reads']}" for place in own)
+            places = (place for place in each["offsets"] if place["mate"] == mate)
+            row[name] = ",".join(f"{place['strand']}{place['offset']}:{place['reads']}" for place in places)
         lines.append("\t".join(map(str, row.values())))
     return ("\n".join(lines) + "\n").encode()
 
@@ -306,18 +302,15 @@ def sample_fates(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
 
 
 def offsets_in_words(sample: Sample) -> str:
-    """The most frequent offsets in words: at most 8 per mate, with 1 % of the assigned reads or more."""
-    said = [_of_mate(sample, 1) or "none"]
-    if of_mates2 := _of_mate(sample, 2):
-        said.append(of_mates2)
-    return "; second mates: ".join(said)
+    """Return the most frequent offsets: at most 8 per mate, with 1 % of the assigned reads or more."""
+    first, second = (_of_mate(sample, mate) for mate in (1, 2))
+    return "; second mates: ".join(filter(None, [first or "none", second]))
 
 
 def starts_in_words(sample: Sample) -> str:
     """The same offsets as a part of a sentence; "" if there are none."""
-    of_mates1, of_mates2 = (_of_mate(sample, mate, _start) for mate in (1, 2))
-    said = [of_mates1, of_mates2 and f"in second mates {of_mates2}"]
-    return "; ".join(filter(None, said))
+    first, second = (_of_mate(sample, mate, _start) for mate in (1, 2))
+    return "; ".join(filter(None, [first, second and f"in second mates {second}"]))
 
 
 def _offset(place: Mapping[str, Any]) -> str:
@@ -369,33 +362,40 @@ def sample_sections(facts: Mapping[str, Any]) -> list[str]:
 
 
 def above_chance(sample: Sample) -> list[tuple[str, int]]:
-    """(sequence, reads) of the top unassigned sequences of a sample that are not there by chance.
+    """Return (sequence, reads) of the top unassigned sequences of a sample that chance does not explain.
 
     Among as many random sequences, one would be as frequent with a probability below 1 % (Poisson); and no
     other differs in one base and has _ERRORS times as many reads.
     """
-    found: list[tuple[str, int]] = []
+    sequences: list[tuple[str, int]] = []
     for bases, n in (row.values() for row in sample["top_unassigned"]):
         kinds = 4.0 ** len(bases)
         mean = sample["unassigned"] / kinds
         if n <= max(1, mean):
             continue
         tail = kinds * math.exp(n * math.log(mean) - mean - math.lgamma(n + 1)) / (1 - mean / (n + 1))
-        errors = (sum(map(operator.ne, bases, other)) == 1 for other, more in found if more >= _ERRORS * n)
+        errors = (
+            sum(map(operator.ne, bases, other)) == 1 for other, more in sequences if more >= _ERRORS * n
+        )
         if tail < 0.01 and not any(errors):
-            found.append((bases, n))
-    return found
+            sequences.append((bases, n))
+    return sequences
 
 
 def _samples(samples: Sequence[Sample], units: str) -> str:
-    """Return a table of outcomes of reads by sample; columns of zeros are left out."""
     fates = sample_fates(samples)
     _, *others = fates[samples[0]["sample"]]
     rows = []
     for each in samples:
         _, *numbers = fates[each["sample"]].values()
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
-        rows.append([name_cell(each["sample"]), *cells("", *row)[1:], _words_cell(offsets_in_words(each))])
+        rows.append(
+            [
+                name_cell(each["sample"]),
+                *cells("", *row)[1:],
+                f'<td class="words">{escape(offsets_in_words(each))}</td>',
+            ]
+        )
     return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
 
 
@@ -413,7 +413,6 @@ def _fates_of_samples(samples: Sequence[Sample]) -> str:
 
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
-    """Return a table of the reads per guide by sample."""
     low = f"under {LOW} {units}"
     head = ("sample", "guides", f"without {units}", low, "mean", "median", "90/10 skew", "Gini")
     rows = []
@@ -438,10 +437,6 @@ def _ranks(facts: Mapping[str, Any], units: str) -> str:
     y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
     labels = "rank of guide", f"{units} (log scale)"
     return curves_figure(curves, (x_ticks, y_ticks), labels, f"{units} by rank of guide")
-
-
-def _words_cell(text: str) -> str:
-    return f'<td class="words">{escape(text)}</td>'
 
 
 # The frame, the tables and the bars of self-contained HTML pages.
@@ -490,7 +485,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cells(*words: object, kind: str = "") -> list[str]:
-    """Cells of a table row; ``kind``: attributes of all cells but the first."""
+    """Return the cells of a table row; ``kind``: attributes of all cells but the first."""
     first, *rest = map(_shown, words)
     return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
 
@@ -501,7 +496,7 @@ def breakable(name: str) -> str:
 
 
 def name_cell(name: str) -> str:
-    """A cell with a name, which stays in view if its table is wider than the window."""
+    """Return a cell with a name, which stays in view if its table is wider than the window."""
     return f'<td class="name">{breakable(name)}</td>'
 
 
@@ -509,7 +504,7 @@ def bars(
     rows: Mapping[str, tuple[Sequence[float], str]], colours: Sequence[str] = ("",),
     kinds: Sequence[str] = (), caption: str = "",
 ) -> str:  # fmt: skip
-    """Bars {name: (parts of the full width, from 0 to 1, words)}, with a legend of the ``kinds`` of parts."""
+    """Return bars {name: (parts of the full width, from 0 to 1, words)}, with a legend of ``kinds``."""
     fills = [f"background: {colour}" if colour else "" for colour in colours]
     keys = [
         f'<span class="key"><i style="{fill}"></i> {escape(kind)}</span>'
@@ -525,19 +520,19 @@ def bars(
 
 
 def amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
-    """Bars {name: (number, words)}, scaled to the largest."""
+    """Return bars {name: (number, words)}, scaled to the largest."""
     most = max((number for number, _ in rows.values()), default=0) or 1
     return bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
 
 
 def shares(rows: Mapping[str, int]) -> str:
-    """Bars {name: number}, each with its number and percentage of the sum."""
+    """Return bars {name: number}, each with its number and percentage of the sum."""
     n = sum(rows.values())
-    return amounts({name: (own, f"{own:,} ({100 * own / n:.1f} %)") for name, own in rows.items()})
+    return amounts({name: (row, f"{row:,} ({100 * row / n:.1f} %)") for name, row in rows.items()})
 
 
 def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
-    """A square matrix of numbers from -1 to 1; cells near 1 are darker, and have numbers if they are few."""
+    """Return a square matrix of numbers from -1 to 1; cells near 1 are darker, and few have numbers."""
     rows = []
     for i, name in enumerate(names):
         row = [name_cell(f"{i + 1}: {name}")]
@@ -551,7 +546,6 @@ def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a number or text as HTML."""
     if isinstance(value, float):
         return f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
@@ -604,7 +598,7 @@ def _y(share: float) -> float:
 def curves_figure(
     curves: Mapping[str, Points], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str
 ) -> str:
-    """Curves {name: points (x, y) from 0 to 1}, their names below; ``ticks``, ``labels``: of the axes."""
+    """Return curves {name: points (x, y) from 0 to 1}; ``ticks`` and ``labels`` of the axes."""
     parts = []
     for i, (name, points) in enumerate(curves.items()):
         colour, dash = COLOURS[i % len(COLOURS)], ("", "6 3", "2 2")[i // len(COLOURS) % 3]

@@ -8,7 +8,7 @@ A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has n
 
 import re
 from collections import UserDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -29,12 +29,6 @@ class ArraySpec(NamedTuple):
     at_most: int | None = None
     ascends: bool = False
     holds: Callable | None = None
-
-    def takes(self, shape: Sequence) -> bool:
-        """Return whether an array may have this shape."""
-        return len(shape) == len(self.shape) and all(
-            required in (None, n) for required, n in zip(self.shape, shape, strict=True)
-        )
 
 
 class _Registry(UserDict):
@@ -73,11 +67,6 @@ class LayoutName:
     def kind(self) -> "Family":
         """The Family of the layout."""
         return REGISTRY[self.family]
-
-    @property
-    def k_ahead(self) -> int:
-        """Symbols of a forward step, 0 if ``neighbour`` walks backwards."""
-        return self.k if self.kind.walks_forward else 0
 
     @property
     def units(self) -> int:

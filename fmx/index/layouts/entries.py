@@ -1,8 +1,8 @@
 """Bits of entries: columns (a counter next to a bit vector) and bit planes of k-symbols.
 
-Columns are used by bvSFM and by the marks of the sampled suffix array.  An entry is w words of 64 bits for d
-= 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32 bytes).  The counter is the count before
-the entry:
+Columns are used by bvSFM and by the marks of the sampled suffix array, planes by the other layouts.  An entry
+of a column is w words of 64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32
+bytes).  The counter is the count before the entry:
 
     word 0                                  word 1                ...
     | 32-bit counter | positions 0 to 31 |  | positions 32 to 95 |
@@ -71,7 +71,6 @@ POSITIONS = (0, 64, 32, 21)  # in a unit, by k
 
 @inlined
 def _filled(code, p):
-    """Return 32 bits equal to bit p of a code."""
     return np.uint32(np.int32(np.int32(code) << (31 - p)) >> 31)
 
 
@@ -169,15 +168,13 @@ def write_counters(counts, first, stop, entries, word):
         word += 1
 
 
-# Layouts of entries, and the rows without a k-symbol (the k symbols before them include a separator).
-#
-# Bit planes have no code for such a row and show it as the k-symbol 0, so a count of 0 subtracts them.  One
-# array of uint32 holds a shift, then for each run of 2^shift rows the start of its rows, then the rows:
+# The rows without a k-symbol: the k symbols before them include a separator.  Bit planes have no code for
+# such a row and show it as the k-symbol 0, so a count of 0 subtracts them.  One array of uint32 holds a
+# shift, then for each run of 2^shift rows the start of its rows, then the rows:
 #
 #     shift | start of run 0, of run 1 ... end | row row row ...
 #
-# There are about as many runs as rows, but at least some thousand, so that most runs are empty, which is seen
-# at once.
+# There are about as many runs as rows, but at least some thousand: most are empty, which is seen at once.
 
 _BEYOND = ROW + 1  # rows after the last that may be requested: no entry is longer
 _MIN_RUNS = 4096
@@ -229,7 +226,6 @@ def missing_between(missing, start, stop):
 
 @inlined
 def _index(missing, run, row):
-    """Return the index in the array of the first row that is not before ``row``, which is in run ``run``."""
     return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)
 
 
@@ -237,9 +233,6 @@ def _index(missing, run, row):
 def or_none(layout, c, row):
     """Return c, the k-symbol that planes show before a row, or -1 if the row has none."""
     return np.int64(-1) if c == 0 and missing_between(layout.missing, row, row + 1) > 0 else c
-
-
-# Layouts of entries, which are runs of rows with counters and bits: their arrays, builder and Family.
 
 
 def family_of_entries(
