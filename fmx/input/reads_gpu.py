@@ -35,21 +35,17 @@ if TYPE_CHECKING:
     from .chunks import Chunk
 
 _PROBLEM, _BORDERS = 0, 1  # of the report
-_N_THREADS, _STRETCH, _COUNTERS = (
-    128,
-    256,
-    1 << 16,
-)  # threads per block; bytes per counting thread, and number of such threads, at most
+_STRETCH, _COUNTERS = 256, 1 << 16  # bytes per counting thread, and number of such threads, at most
 
 
 @kernel
-def count_ends_kernel(data, own, is_fastq, report):
-    """Add the newlines that count (chunks.count) in the first ``own`` bytes to ``report[_BORDERS]``.
+def count_ends_kernel(data, size, is_fastq, report):
+    """Add the newlines that count (chunks.count) in the first ``size`` bytes to ``report[_BORDERS]``.
 
     Each thread reads bytes at equal distances.
     """
     n = np.int64(0)
-    for i in range(thread_index(), own, grid_size()):
+    for i in range(thread_index(), size, grid_size()):
         n += is_border(data, i, is_fastq)
     atomic_add(report, _BORDERS, n)
 
@@ -79,7 +75,7 @@ class GpuSpanBuffer(SpanBuffer):
         self._reader: Any
 
     def load(self, size: int, beyond: int, is_fastq: bool) -> int:
-        n = self._inflate(size, beyond, is_fastq) if isinstance(self._reader, BgzfBlocks) else None
+        n = self._inflate(size, beyond, is_fastq) if size and isinstance(self._reader, BgzfBlocks) else None
         return super().load(size, beyond, is_fastq) if n is None else n
 
     def read_on(self, more: int) -> None:
@@ -129,7 +125,7 @@ class GpuSpanBuffer(SpanBuffer):
             return None
         there, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
-        stream.launch(count_ends_kernel, n_threads, _N_THREADS, there, own, is_fastq, report.there)
+        stream.launch(count_ends_kernel, n_threads, N_THREADS, there, own, is_fastq, report.there)
         first, last = min(self._ends, n), max(own - self._ends, 0)
         ends = stream.here("ends", first + n - last, np.uint8)[: first + n - last]
         stream.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])

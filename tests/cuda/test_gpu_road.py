@@ -22,7 +22,7 @@ from fmx.index.reference import Groups
 from fmx.input import spans
 from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
-from fmx.machines.gpu_session import GpuSession
+from fmx.machines.gpu_session import GpuSession, GpuStream
 from fmx.machines.progress import Clock, Progress
 from fmx.output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report import Report
@@ -261,6 +261,20 @@ def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu)
     (tmp_path / "reads").write_bytes(bgzf(data, 130))
     both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
     assert not any(getattr(one, "n_bound", 1) for one in on_cpu)  # but for a chunk of no records
+
+
+def test_a_span_of_the_empty_last_block_alone(opened, tmp_path, on_cpu, monkeypatch):
+    """A GPU refuses to launch no threads, but the simulator does not."""
+    n, launch, launched = FEW_ENDS.gpu.chunk, GpuStream.launch, []
+
+    def noted(stream, kernel, n, *more):
+        launched.append(n)
+        launch(stream, kernel, n, *more)
+
+    monkeypatch.setattr(GpuStream, "launch", noted)
+    (tmp_path / "reads").write_bytes(bgzf((FASTA * 9)[: 2 * n], n // 2))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
+    assert min(launched) > 0
 
 
 def complaint(opened, tmp_path):
