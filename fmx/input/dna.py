@@ -7,7 +7,7 @@ compare like strings:
         s[0]  | s[1]  | ...           | s[31]
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -122,13 +122,6 @@ def reverse_complement(x, k):
     return swap_bytes(x) >> np.uint64(64 - 2 * k)
 
 
-class PackText(NamedTuple):
-    """Job of pack_text: ``text`` uint8[n] -> ``words``."""
-
-    text: Any
-    words: Any
-
-
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
     """Return a text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
 
@@ -153,8 +146,9 @@ def _unpack_text(words, start, stop, text):
         text[i] = 1 + ((words[i >> 5] >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3))
 
 
-@do.register(PackText)
-def _pack_text(job, stretch, start, stop):
+@do.of("text words")
+def PackText(job, stretch, start, stop):
+    """Pack ``text`` uint8[n], of separators and bases, into ``words`` uint64."""
     for w in range(start, stop):
         word = np.uint64(0)
         for i in range(WORD * w, min(WORD * w + WORD, job.text.size)):
@@ -172,15 +166,9 @@ def _pack_text(job, stretch, start, stop):
 PER_KEY = 21  # symbols per word, and of the longest key
 
 
-class PackKeys(NamedTuple):
-    """Job of pack_keys: ``text`` uint8[n] (separator 0, A C G T 1 to 4) -> ``words`` uint64."""
-
-    text: Any
-    words: Any
-
-
-@do.register(PackKeys)
-def _pack_keys(job, stretch, start, stop):
+@do.of("text words")
+def PackKeys(job, stretch, start, stop):
+    """Pack ``text`` uint8[n] (separator 0, A C G T 1 to 4) into ``words`` uint64."""
     for w in range(start, stop):
         word, first = np.uint64(0), PER_KEY * w
         for i in range(first, first + PER_KEY):
