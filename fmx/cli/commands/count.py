@@ -154,16 +154,12 @@ def command(args: SimpleNamespace) -> None:
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
     try:
         names = args.names and args.names.split(",")
-        samples = (
-            read_sheet(args.samples)
-            if args.samples
-            else samples_of(args.mates1 or args.reads, names, args.mates2)
-        )
+        first, sheet = args.mates1 or args.reads, args.samples
+        samples = read_sheet(sheet) if sheet else samples_of(first, names, args.mates2)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if args.mates1:
-        for sample in samples:
-            options.refuse_same_mates(sample.first, sample.second)
+    for sample in samples if args.mates1 else ():
+        options.refuse_same_mates(sample.first, sample.second)
     if len(windows) > 1 and not samples[0].second:
         raise click.UsageError(
             "a slash separates the values of first and second mates: give the files with -1 and -2"

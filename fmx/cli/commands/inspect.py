@@ -52,34 +52,22 @@ def _lines(meta: dict) -> Iterator[str]:
         symbols = ", ".join(f"{n:,}" for n in sizes)
         yield f"  parts          {len(sizes)} ({symbols} symbols)"
     for i, (name, (size, _)) in enumerate(meta["layout_sizes"].items()):
-        title = "layouts" if i == 0 else ""
-        yield f"  {title:<14} {name:<20} {size:.3f} bytes per symbol"
-    if meta["sa_rate"] > 0:
-        yield from _suffix_array_lines(meta)
+        yield f"  {'' if i else 'layouts':<14} {name:<20} {size:.3f} bytes per symbol"
+    if (sa_rate := meta["sa_rate"]) > 0:
+        lcp = any(name.endswith("lcp.rank") for name in meta["arrays"])
+        whole = "whole" if sa_rate == 1 else f"one in {sa_rate} positions"
+        yield f"  suffix array   {whole}{', with LCP array and rank array' * lcp}"
+        yield f"  prefix table   strings of up to {n_of(meta['prefix_length'], 'symbol')}"
+    from ...index.sparse import parse_sparse
+
     way = meta["search"]["way"]
-    yield f"  search         {_way(way)}: {meta['search']['reason']}"
+    method = "seed and verify" if way == "verify" else f"backward search over {way}"
+    if sparse := parse_sparse(way):
+        method = f"{way}, reads of {sparse.shortest} bases or more"
+    yield f"  search         {method}: {meta['search']['reason']}"
     yield f"  size           {meta['bytes']:,} bytes, {meta['bytes'] / meta['n_text']:.2f} per symbol"
     yield ""
     yield f"  {'array':<28} {'type':<8} {'shape':<14} {'bytes':>14}"
     for name, array in meta["arrays"].items():
         shape = " x ".join(str(n) for n in array["shape"])
         yield f"  {name:<28} {array['dtype']:<8} {shape:<14} {array['bytes']:>14,}"
-
-
-def _way(way: str) -> str:
-    """Return the name of a search method."""
-    if way == "verify":
-        return "seed and verify"
-    from ...index.sparse import parse_sparse
-
-    sparse = parse_sparse(way)
-    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
-
-
-def _suffix_array_lines(meta: dict) -> Iterator[str]:
-    """Lines about the suffix array and the prefix table."""
-    sa = "whole" if meta["sa_rate"] == 1 else f"one in {meta['sa_rate']} positions"
-    if any(name.endswith("lcp.rank") for name in meta["arrays"]):
-        sa += ", with LCP array and rank array"
-    yield f"  suffix array   {sa}"
-    yield f"  prefix table   strings of up to {n_of(meta['prefix_length'], 'symbol')}"

@@ -85,12 +85,7 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
     ):
         if value:
             raise click.UsageError(f"--pairs {why}")
-    from ...output.lines import KINDS
-
-    if args.kind and args.kind not in KINDS:
-        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
-    kind = options.format_of(args.kind, args.output, KINDS, "tsv")
-    _check_absent(args, kind)
+    kind = _format(args)
     from ...jobs.products import ProductsJob
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
@@ -109,8 +104,6 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
-    if args.kind == "fasta":
-        raise click.UsageError("FASTA is for PCR products: give --pairs with it")
     from ...index.disk import META
     from ...input.chunks import bytes_of
     from ...input.dna import LETTERS
@@ -130,7 +123,6 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     if bool(args.patterns) == bool(args.literal):
         raise click.UsageError("give patterns either with -p or as files")
     kind = _format(args)
-    _check_absent(args, kind)
     if args.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import LocateJob, ReadInput
@@ -141,37 +133,37 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     is_near = args.mismatches > 0 or args.iupac
     near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None
     strands = options.strands_of(args.forward_only, args.reverse_only)
+    records = RecordOutput(
+        args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
+    )
     return LocateJob(
         options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify),
         ReadInput(args.patterns, literal=args.literal),
         MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
-        SearchOutput(
-            RecordOutput(
-                args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
-            )
-        ),
+        SearchOutput(records),
     )
 
 
 def _format(args: SimpleNamespace) -> str:
     """Return the format of -o.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
+    from ...output.lines import KINDS
 
-    if not args.matrix:
-        if args.kind in ("rtab", "npz"):
-            raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
-        return options.format_of(args.kind, args.output, kinds_of("locate"), "tsv")
-    if args.absent:
+    kinds = list(KINDS) if args.pairs else list(FORMS) if args.matrix else kinds_of("locate")
+    if args.kind and args.kind not in kinds:
+        if args.pairs:
+            raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
+        if args.matrix:
+            raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}")
+        if args.kind == "fasta":
+            raise click.UsageError("FASTA is for PCR products: give --pairs with it")
+        raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
+    if args.absent and args.matrix:
         raise click.UsageError("--matrix writes a line for each pattern: leave out --absent")
-    if args.kind and args.kind not in FORMS:
-        raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}")
-    kind = options.format_of(args.kind, args.output, FORMS, "tsv")
+    kind = options.format_of(args.kind, args.output, kinds, "tsv")
     if kind == "rtab" and args.matrix == "counts":
         raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
-    return kind
-
-
-def _check_absent(args: SimpleNamespace, kind: str) -> None:
     if args.absent and kind != "tsv":
         (name,) = options.named([kind])
         raise click.UsageError(f"--absent adds lines to TSV, not to {name}: leave it out, or write TSV")
+    return kind
