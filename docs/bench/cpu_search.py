@@ -7,7 +7,6 @@ query are checked.
 """
 
 import math
-from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +29,6 @@ COMPARED = (
     "kstep-k3-d63", "alternate-k1-d64", "alternate-k2-d64", "alternate-k2-d192", "bvsfm-k1-d64",
     "bvsfm-k2-d64", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d96", "cofi", "verify",
 )  # fmt: skip
-OVER_SIZES = ("sampled-k1-d64", "alternate-k2-d64", "bvsfm-k2-d64", "cofi", "verify")
 INTERLEAVED = ("bvsfm-k2-d64", "cofi", "verify")
 SLOTS = (1, 2, 4, 8, 16, 32, 64)
 BLOCK, ALPHA_BVSFM = 64, 1.088  # bytes of a cache block; cache misses of a bvSFM step (section 6)
@@ -60,30 +58,16 @@ class Searches:
 
 def layouts(searches: Searches) -> list:
     """Every layout, and seed and verify, on one reference; LF operations are two per base (section 6)."""
-    rows, drawn = [], searches.drawn
-
-    def add(name: str, size: Any, gigabases: float) -> None:
-        row = {"layout": name, "bytes per base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
-        rows.append(row | {"Mreads/s": 1000 * gigabases / drawn.length})
-
+    rows, n = [], searches.drawn.n
     for name in COMPARED:
-        if name == "verify":
-            add(name, "4.25 and the seed table", searches.speed(name))
-        else:
-            parsed = parse_name(name, drawn.n)
-            add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
+        speed = searches.speed(name)
+        size: Any = "4.25 and the seed table"
+        if name != "verify":
+            name, size = str(parsed := parse_name(name, n)), parsed.bytes_per_symbol(n)
+        row = {"layout": name, "bytes per base": size, "Gbases/s": speed, "GLFOP/s": 2 * speed}
+        rows.append(row | {"Mreads/s": 1000 * speed / searches.drawn.length})
     base = next(row["Gbases/s"] for row in rows if row["layout"] == "bvsfm-k2-d64")
     return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
-
-
-def by_size(megabases: Sequence[float], searches_of: Callable[[float], Searches]) -> list:
-    """Throughput by reference size."""
-    rows = []
-    for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
-        searches = searches_of(size)
-        rows.append({"Mb": size} | {name: searches.speed(name) for name in OVER_SIZES})
-    rows.sort(key=lambda row: row["Mb"])
-    return rows
 
 
 def interleaving(searches: Searches) -> list:
@@ -143,38 +127,21 @@ QUESTIONS = {
 
 # The command.
 
-TABLES = {"sizes": None, **QUESTIONS}
-
 
 @click.command("search")
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
-@click.option(
-    "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),
-    show_default=True, help="Size of a random reference, in Mb. May be repeated; most tables use the last.",
-)  # fmt: skip
+@click.option("--size", type=COUNT, default="100M", show_default=True, help="Bases of a random reference.")
 @click.option("--reads", type=COUNT, default="1M", show_default=True, help="Number of reads.")
 @click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a read.")
-@click.option("--only", type=click.Choice(list(TABLES)), multiple=True, help="Only these tables.")
+@click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these tables.")
 @runner.common
 def search_command(reference: str | None, **given: Any) -> None:
-    """Time the search on the CPU: layouts, reference sizes, interleaving, and steps of COFI."""
-    text = read_fasta(reference)[1] if reference else None
-    sizes: Sequence[float] = given["sizes"] if text is None else (round(text.size / 1e6, 3),)
-    made: dict[float, Searches] = {}
-
-    def searches_of(megabases: float) -> Searches:
-        if megabases not in made:
-            made.clear()  # one reference in memory at a time
-            n_bases = round(megabases * 10**6)
-            codes = make_codes(Cores(given["threads"]), Repeat, n_bases) if text is None else text
-            made[megabases] = Searches(
-                codes, given["reads"], given["length"], given["n_runs"], given["threads"]
-            )
-        return made[megabases]
-
+    """Time the search on the CPU: layouts, interleaving, and steps and columns of COFI."""
+    n_threads, n_reads, length = given["threads"], given["reads"], given["length"]
+    codes = read_fasta(reference)[1] if reference else make_codes(Cores(n_threads), Repeat, given["size"])
+    searches = Searches(codes, n_reads, length, given["n_runs"], n_threads)
     where = (
-        f"{runner.machine()}; {given['threads']} threads; {given['reads']:,} reads of {given['length']} bases"
+        f"{runner.machine()}; {n_threads} threads; {n_reads:,} reads of {length} bases; {codes.size:,} bases"
     )
-    for name in given["only"] or TABLES:
-        rows = by_size(sizes, searches_of) if name == "sizes" else QUESTIONS[name](searches_of(sizes[-1]))
-        runner.keep(given["output"], f"search-{name}", f"{where}; {sizes[-1]} Mb", rows)
+    for name in given["only"] or QUESTIONS:
+        runner.keep(given["output"], f"search-{name}", where, QUESTIONS[name](searches))

@@ -25,13 +25,10 @@ MATRIX_KERNELS: list[tuple[str, dict[str, int]]] = [  # name, and the threads of
 ]
 
 
-def pair_row(
-    part: str, name: str, seconds: float, pairs: int, length: int | None = None, **more: Any
-) -> dict:
-    """Return a row for one measurement; with ``length``, also the cells of sequences of this length."""
+def pair_row(part: str, name: str, seconds: float, pairs: int, length: int, **more: Any) -> dict:
+    """Return a row for one measurement of pairs of sequences of one length."""
     row = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
-    row["pairs_per_s"] = pairs / seconds
-    return row | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})
+    return row | {"pairs_per_s": pairs / seconds, "gcells_per_s": pairs * length * length / seconds / 1e9}
 
 
 def _matrices(n_pairs: int, length: int) -> MatrixBatch:

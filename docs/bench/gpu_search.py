@@ -21,6 +21,7 @@ from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.search.engines import CUDA, cuda
+from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 
 _LOOKED_UP = 8  # symbols that the prefix table looks up
@@ -48,7 +49,7 @@ def count(query: Any, patterns: Any, n_sampled: int = 200_000) -> float | None:
         return None
     n = min(n_sampled, patterns.length.size)
     counts = gpu.zeros(n, np.int64)
-    runner.launch(count_entries_kernel, n, query, some(patterns, 0, n), counts)
+    count_entries_kernel[-(-n // 256), 256](query, some(patterns, 0, n), counts)
     return float(gpu.to_host(counts).mean())
 
 
@@ -82,7 +83,8 @@ class Experiment:
 
     def row(self, query: Any, launch: Any, n_entries: float | None, n: int) -> dict:
         """Return the cells of the search for the first n patterns: speed, entries read, wrong intervals."""
-        drawn, intervals = self.drawn, self.drawn.no_intervals()
+        drawn = self.drawn
+        intervals = Intervals(*(gpu.zeros(drawn.positions.size, np.uint32) for _ in Intervals._fields))
         seconds = runner.gpu_seconds(partial(launch, query, some(drawn.patterns, 0, n), intervals)) / n
         wrong = drawn.n_wrong(intervals) if n == drawn.positions.size else None
         row = {"wrong": wrong, "Gbases/s": drawn.length / seconds / 1e9}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from isal import igzip
-from synthetic import Repeat, letters, make_codes, places
+from synthetic import LETTERS, Repeat, make_codes, places
 
 from fmx.align.sequences import Sequences
 from fmx.index.fasta import read_fasta
@@ -46,7 +46,7 @@ def write_reference(path: str | None, n_bases: int, folder: Path) -> Path:
     if path:
         return write_plain(path, target)
     codes = make_codes(Cores(os.cpu_count() or 1), Repeat, n_bases)
-    target.write_bytes(b">random\n" + letters(codes).tobytes() + b"\n")
+    target.write_bytes(b">random\n" + LETTERS[codes].tobytes() + b"\n")
     return target
 
 
@@ -75,7 +75,7 @@ def write_reads(
                 unknown = np.flatnonzero(rng.random(block.size) < N_READS)
                 codes[unknown, rng.integers(0, length, unknown.size)] = 0
             contigs, starts = blocks.contig[block].tolist(), (blocks.contig_start[block] + offset).tolist()
-            all_letters, strands = letters(codes).tobytes().decode(), np.where(reverse, "-", "+").tolist()
+            all_letters, strands = LETTERS[codes].tobytes().decode(), np.where(reverse, "-", "+").tolist()
             file.writelines(
                 form.format(
                     number=start + i, name=reference.names[contigs[i]], place=starts[i], strand=strands[i],

@@ -39,7 +39,6 @@ class Mode(NamedTuple):
     is_paired: bool = False
 
 
-PROGRAMS = {"bowtie": "bowtie-build", "yara": "yara_indexer"}, {"bowtie": "bowtie", "yara": "yara_mapper"}
 _BEST, _ONE, _TWO = "-a --best --strata", "--mismatches 1 -a --strata", "--mismatches 2 -a --strata"
 MODES = {
     "exact": Mode("", "-v 0 -k 1"),
@@ -70,21 +69,20 @@ MODES = {
 @click.option("--engine", "engines", multiple=True, default=["cpu"], help="cpu, cuda or auto; repeatable.")
 @click.option("--bgzf", is_flag=True, help="Compress the reads with BGZF.")
 @click.option("--to", "out", default=os.devnull, help="Output of fmx, such as /dev/shm/out.bam.")
-@click.option("--peer", "peers", type=click.Choice(["bowtie", "yara"]), multiple=True, help="Also time.")
+@click.option("--peer", "peers", type=click.Choice(["bowtie"]), multiple=True, help="Also time.")
 @runner.common
 def modes_command(reference: str | None, **given: Any) -> None:
     """Time the index, and fmx search mode by mode, with the stage that takes most time.
 
-    Put --work on a RAM disk. yara is timed in the mode exact.
+    Put --work on a RAM disk.
     """
     threads, rows = given["threads"], []
-    runner.require(PROGRAMS[i][peer] for peer in given["peers"] for i in (0, 1))
+    runner.require(name for peer in given["peers"] for name in (peer, f"{peer}-build"))
     with inputs.work_folder(given["work"]) as folder:
         fasta, index = inputs.write_reference(reference, given["size"], folder), folder / "fmx.fmx"
         builds = {
             "fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index),
             "bowtie": ["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"],
-            "yara": ["yara_indexer", "-o", folder / "yara", fasta],
         }
         builds = {name: builds[name] for name in ("fmx", *given["peers"])}
         found = runner.medians(builds, given["n_runs"])
@@ -99,8 +97,6 @@ def modes_command(reference: str | None, **given: Any) -> None:
             if "bowtie" in given["peers"]:
                 bowtie = ["bowtie", "-S", "-p", threads, *mode.bowtie.split(), "-x", folder / "bowtie"]
                 commands["bowtie"] = [*bowtie, *plain]
-            if "yara" in given["peers"] and name == "exact":
-                commands["yara"] = ["yara_mapper", "-t", threads, "-e", 0, folder / "yara", *plain]
             try:
                 found = runner.medians(commands, given["n_runs"])
                 runner.run([*next(iter(commands.values())), "--report", report])
@@ -154,9 +150,8 @@ def count_command(**given: Any) -> None:
     threads, off = given["threads"], given["mismatches"]
     runner.require(given["peers"])
     with inputs.work_folder(given["work"]) as folder:
-        screen = inputs.write_screen(
-            folder, given["guides"], given["reads"], given["samples"], given["stagger"]
-        )
+        sizes = given["guides"], given["reads"], given["samples"], given["stagger"]
+        screen = inputs.write_screen(folder, *sizes)
         words, out = ["-l", screen.library, *screen.reads, "--mismatches", off], folder / "fmx.tsv"
         commands = {"fmx": fmx_command("count", "-q", "-t", threads, *words, "-o", out)}
         tables = {"fmx": out}
@@ -169,7 +164,11 @@ def count_command(**given: Any) -> None:
             commands["dotmatch"] = [*command, "--out", tables["dotmatch"]]
         rows = runner.compared("count", runner.medians(commands, given["n_runs"]), given["reads"])
         for row in rows:
-            row["reads off"] = int(np.abs(_counts(tables[row["count"]], screen) - screen.counts[off]).sum())
+            # A table whose first column is g0, g1, ... in any order.
+            lines = [line.split("\t") for line in tables[row["count"]].read_text().splitlines()]
+            counts = {line[0]: line[2 : 2 + len(screen.reads)] for line in lines}
+            counted = [counts[f"g{i}"] for i in range(given["guides"])]
+            row["reads off"] = int(np.abs(np.array(counted, np.int64).T - screen.counts[off]).sum())
     runner.keep(given["output"], "count", f"{runner.machine()}; {threads} threads", rows)
 
 
@@ -183,11 +182,63 @@ def _dotmatch(screen: inputs.Screen, folder: Path, given: dict[str, Any]) -> lis
     return [*words, *(["--auto-offset", 40, "--offset-mode", "multi"] if given["stagger"] else [])]
 
 
-def _counts(path: Path, screen: inputs.Screen) -> np.ndarray:
-    """Return int64[n_samples, n_guides] of a table whose first column is g0, g1, ... in any order."""
-    rows = [line.split("\t") for line in path.read_text().splitlines() if line.startswith("g")]
-    rows.sort(key=lambda row: int(row[0][1:]))
-    return np.array([[int(row[2 + i]) for row in rows] for i in range(len(screen.reads))], np.int64)
+# screens: reads of a host and of other genomes, separated by several options of fmx, by deacon and by mappy.
+
+SCREENS = ("", "--length 30", "--mismatches 2 --strata", "--min-match 31")
+DEACON = """import deacon, sys; x, out, *reads = sys.argv[1:]; index = deacon.Index(x)
+for i, path in enumerate(reads): index.filter(path, output=out + str(i), deplete=True, threads=1)"""
+MAPPY = """import mappy, sys; x, out, *reads = sys.argv[1:]; index = mappy.Aligner(x, preset="sr")
+for i, path in enumerate(reads):
+    with open(out + str(i), "w") as file:
+        for record in mappy.fastx_read(path):
+            if not any(True for _ in index.map(record[1])): file.write("@%s\\n%s\\n+\\n%s\\n" % record)"""
+
+
+@click.command("screens")
+@click.argument("host", type=click.Path(exists=True))
+@click.argument("other", type=click.Path(exists=True))
+@click.option("--reads", type=COUNT, default="500k", show_default=True, help="Reads, half of each genome.")
+@click.option("--errors", type=float, default=0.005, show_default=True, help="Fraction of changed bases.")
+@click.option(
+    "--peer", "peers", nargs=2, multiple=True, help="deacon=PYTHON, or mappy=PYTHON, and its index."
+)
+@runner.common
+def screens_command(host: str, other: str, **given: Any) -> None:
+    """Time one thread that separates reads of two genomes; count reads of HOST left, and of OTHER lost."""
+    n, rows = given["reads"] // 2, []
+    with inputs.work_folder(given["work"]) as folder:
+        index, out, paths = folder / "host.fmx", folder / "left", []
+        runner.run(fmx_command("index", "-q", host, "-o", index))
+        for mark, fasta in (("h", host), ("o", other)):
+            paths.append(folder / f"{mark}.fq")
+            inputs.write_reads(
+                fasta, n, 100, paths[-1], inputs.FASTQ.replace("@", f"@{mark}"), given["errors"]
+            )
+        words = [
+            "search",
+            "-q",
+            "-t",
+            1,
+            "-x",
+            index,
+            *paths,
+            "--un",
+            f"{out}0",
+            "--screen",
+            folder / "table",
+        ]
+        commands = {f"fmx {option}".strip(): fmx_command(*words, *option.split()) for option in SCREENS}
+        for program, its_index in given["peers"]:
+            name, _, python = program.partition("=")
+            commands[name] = [python, "-c", {"deacon": DEACON, "mappy": MAPPY}[name], its_index, out, *paths]
+        for row in runner.compared("screen", runner.medians(commands, given["n_runs"]), 2 * n):
+            for old in folder.glob("left*"):
+                old.unlink()
+            runner.run(commands[row["screen"]])
+            names = [line[:2] for path in folder.glob("left*") for line in path.read_text().splitlines()[::4]]
+            left, kept = names.count("@h"), names.count("@o")
+            rows.append(row | {"host left %": 100 * left / n, "other lost %": 100 - 100 * kept / n})
+    runner.keep(given["output"], "screens", f"{runner.machine()}; 1 thread; errors {given['errors']}", rows)
 
 
 # mem: the workloads of Gharaibeh and Ripeanu 2010, table 1, beside mummer less the time of its index.
@@ -195,18 +246,11 @@ def _counts(path: Path, screen: inputs.Screen) -> np.ndarray:
 CHANGED = 0.01  # fraction of a query's symbols that differ from the reference
 
 
-class Workload(NamedTuple):
-    """Queries of ``length`` bases and three least lengths of a match (configurations 1 to 3)."""
-
-    length: int
-    leasts: tuple
-
-
-WORKLOADS = {
-    "HS1": Workload(200, (25, 50, 100)),
-    "HS2": Workload(700, (50, 100, 200)),
-    "MONO": Workload(120, (20, 40, 80)),
-    "SUIS": Workload(36, (15, 20, 30)),
+WORKLOADS = {  # bases of a query, and three least lengths of a match (configurations 1 to 3)
+    "HS1": (200, (25, 50, 100)),
+    "HS2": (700, (50, 100, 200)),
+    "MONO": (120, (20, 40, 80)),
+    "SUIS": (36, (15, 20, 30)),
 }
 
 

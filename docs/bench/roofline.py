@@ -90,7 +90,7 @@ def word_kernel(cells, n_steps, out):
 def random_words(n_bytes: int) -> Any:
     """Return pseudorandom words on the device."""
     words = gpu.empty(n_bytes // 8, np.uint64)
-    runner.launch(fill_kernel, words.size, words, np.uint64(5))
+    fill_kernel[-(-words.size // BLOCK_THREADS), BLOCK_THREADS](words, np.uint64(5))
     return words
 
 

@@ -93,11 +93,6 @@ def compared(what: str, runs: Mapping[str, TimedRun], n_reads: int | None = None
 # Work on a GPU, timed by events.
 
 
-def launch(function: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
-    """Run a kernel with one thread for each of n items."""
-    function[-(-n // 256), 256, stream](*arguments)
-
-
 def gpu_seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
     """Return the median time on the device of what ``work()`` starts; the first run is not counted."""
     from fmx.machines import gpu
@@ -119,10 +114,7 @@ def open_gpu(number: int = 0) -> str:
 
 
 class Table(NamedTuple):
-    """Measurements of a command: ``rows`` (dicts of column: value), the machine, the date and the commit.
-
-    ``note``: what was measured and what it means, for docs/measurements.md.
-    """
+    """Measurements of a command: ``rows`` (dicts of column: value), and what they mean, a ``note``."""
 
     table: str
     command: str

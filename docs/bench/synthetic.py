@@ -30,7 +30,7 @@ from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
 
 _CELL = 512  # symbols
-_LETTERS = np.frombuffer(b"NACGT", np.uint8)
+LETTERS = np.frombuffer(b"NACGT", np.uint8)
 
 
 @inlined
@@ -97,11 +97,6 @@ def make_codes(backend: Backend, kind: type, n: int) -> Array:
     text = backend.empty(n, np.uint8)
     backend.run(kind(text, np.uint64(1)), n)
     return text
-
-
-def letters(codes: np.ndarray) -> np.ndarray:
-    """Return codes of a text as letters, both uint8."""
-    return _LETTERS[codes]
 
 
 # Patterns drawn from a text.
@@ -215,10 +210,6 @@ class DrawnPatterns:
         self.expected = self.expected or Intervals(*(array.copy() for array in found))
         differ = [a != b for a, b in zip(found, self.expected, strict=True)]
         return int((differ[0] | differ[1]).sum())
-
-    def no_intervals(self) -> Intervals:
-        """Return room for the results, initially zeros."""
-        return Intervals(*(self.backend.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
 
 
 def _aligned(array: Any) -> Any:

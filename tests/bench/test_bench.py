@@ -96,6 +96,17 @@ def test_a_simulated_screen_is_counted_as_is_true(mismatches, tmp_path):
     assert 1300 < sum(int(line[2]) for line in lines[1:]) <= 1500
 
 
+def test_what_screens_leave_and_lose_is_counted(tmp_path):
+    for name in "ho":
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{random_letters(4000, name)}\n")
+    run("screens", tmp_path / "h.fa", tmp_path / "o.fa", "--reads", 600, "--runs", 1, "-o", tmp_path)
+    (table,) = runner.read(tmp_path / "screens.json")
+    left = {row["screen"]: (row["host left %"], row["other lost %"]) for row in table.rows}
+    assert 25 < left["fmx"][0] < 55
+    assert left["fmx --min-match 31"][0] < 2
+    assert {lost for _, lost in left.values()} == {0}
+
+
 def test_modes_are_timed_beside_bowtie(peer, tmp_path):
     peer("bowtie"), peer("bowtie-build")
     (tmp_path / "r.fa").write_text(f">a\n{random_letters(3000, 'modes')}\n")
