@@ -10,7 +10,7 @@ import cases
 import pytest
 from conftest import ROOT
 from cover import covered
-from output_of import bgzf, without_program
+from output_of import bgzf
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
@@ -210,15 +210,6 @@ def test_a_shell_completes_commands_options_and_values(words, offered):
         check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == (f"plain,{offered}\n", "")
-
-
-def test_the_installed_command_is_the_same_program(folder, index_of, expected):
-    done = subprocess.run(
-        [sys.executable, "-m", "fmx", "search", "-a", "-x", index_of(CONTIGS), "-"],
-        input=FASTQ, capture_output=True, check=True,
-    )  # fmt: skip
-    lines = without_program(done.stdout).decode().splitlines()
-    assert [line.split("\t") for line in lines if line[0] != "@"] == expected
 
 
 def test_a_failure_in_the_middle_of_stdin_still_names_the_record(folder, index_of, command):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -206,94 +207,65 @@ def full_index(folder):
     return whole, sampled
 
 
-def flip(path, place):
-    data = bytearray(path.read_bytes())
-    data[place] ^= 0x10
-    path.write_bytes(data)
+def flipped(data, place) -> bytes:
+    return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :]
 
 
-def damage_is_found(array, words, command):
-    """Every search that reads the array fails and names it; at least one does."""
-    path = array.parent
-    ways = [["--layout", name] for name in json.loads((path / "meta.json").read_text())["layouts"]]
-    if (path / "seed_starts.npy").exists() or array.name == "seed_starts.npy":
-        ways.append(["--method", "verify"])
-    results = [command("search", "-q", "-x", path, *way, "r.fq", "-o", "out.sam") for way in ways]
-    failed = [result for result in results if result.code]
-    assert failed or (array.stem == "text_words" and path.name == "sampled.fmx")  # which no search reads
-    for result in failed:
-        assert f"{array}: {words}" in complaint(result)
-    assert len(failed) == len(results) or (path.parent / "out.sam").exists()
-    (path.parent / "out.sam").unlink(missing_ok=True)
+DAMAGE = {  # of the bytes of an array (None: no file), and what is said of it
+    "flipped": ([lambda b: flipped(b, len(b) - 1), lambda b: flipped(b, 64 + len(b) // 2),
+                 lambda b: flipped(b, 128)], "damaged (checksum differs)", ["--verify"]),
+    "truncated": ([lambda b: b[:-1], lambda b: b[:128], lambda b: b[:20], lambda b: b""],
+                  "truncated or damaged", []),
+    "missing": ([lambda b: None], "missing", []),
+}  # fmt: skip
 
 
-def test_one_flipped_byte_in_each_array(full_index, command):
-    n_arrays = 0
-    for path in full_index:
-        for array in sorted(path.glob("*.npy")):
-            good = array.read_bytes()
-            for place in (-1, 128 + (len(good) - 128) // 2, 128):
-                flip(array, place)
-                damage_is_found(array, "damaged (checksum differs)", command)
-                assert f"{array}: damaged (checksum differs)" in complaint(
-                    command("inspect", "--verify", path)
-                )
-                array.write_bytes(good)
-            n_arrays += 1
-        assert command("inspect", "--verify", path).code == 0
-    assert n_arrays > 20
-
-
-def test_each_array_truncated_or_missing(full_index, command):
-    for path in full_index:
-        for array in sorted(path.glob("*.npy")):
-            good = array.read_bytes()
-            for bad in (good[:-1], good[:128], good[:20], b""):
-                array.write_bytes(bad)
-                assert f"{array}: truncated or damaged" in complaint(command("inspect", path))
-                damage_is_found(array, "truncated or damaged", command)
-            array.unlink()
-            assert f"{array}: missing" in complaint(command("inspect", path))
-            damage_is_found(array, "missing", command)
-            array.write_bytes(good)
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_to_any_array_is_found_and_named(kind, full_index, command):
+    """By inspect, and by every search that reads the array, of which there is at least one."""
+    changes, words, option = DAMAGE[kind]
+    arrays = [array for path in full_index for array in sorted(path.glob("*.npy"))]
+    assert len(arrays) > 20
+    for array, change in itertools.product(arrays, changes):
+        path, good = array.parent, array.read_bytes()
+        ways = [["--layout", name] for name in json.loads((path / "meta.json").read_text())["layouts"]]
+        ways += [["--method", "verify"]] * (path / "seed_starts.npy").exists()
+        array.unlink() if change(good) is None else array.write_bytes(change(good))
+        assert f"{array}: {words}" in complaint(command("inspect", path, *option))
+        results = [command("search", "-q", "-x", path, *way, "r.fq", "-o", "out.sam") for way in ways]
+        failed = [result for result in results if result.code]
+        assert failed or (array.stem == "text_words" and path.name == "sampled.fmx")  # no search reads it
+        for result in failed:
+            assert f"{array}: {words}" in complaint(result)
+        array.write_bytes(good)
+    assert all(command("inspect", "--verify", path).code == 0 for path in full_index)
 
 
 def test_no_flip_in_a_header_goes_unnoticed(full_index, command):
-    whole, _ = full_index
-    array = whole / "sa_positions.npy"
-    good = array.read_bytes()
-    expected = command("search", "-q", "-x", whole, "r.fq").records
+    array = full_index[0] / "sa_positions.npy"
+    good, search = array.read_bytes(), ["search", "-q", "-x", full_index[0], "r.fq"]
+    expected = command(*search).records
     for place in range(128):
-        for mask in (1, 0x10):
-            data = bytearray(good)
-            data[place] ^= mask
-            array.write_bytes(data)
-            result = command("search", "-q", "-x", whole, "r.fq")
-            if result.code == 0:
-                assert result.records == expected
-            else:
-                assert str(array) in complaint(result)
+        array.write_bytes(flipped(good, place))
+        result = command(*search)
+        assert result.records == expected if result.code == 0 else str(array) in complaint(result)
 
 
 def test_a_wrong_version_or_a_broken_meta_json(full_index, command):
-    path = full_index[0]
-    meta = path / "meta.json"
-    good = meta.read_text()
+    meta = full_index[0] / "meta.json"
+    good = meta.read_bytes()
     parsed = json.loads(good)
-    meta.write_text(json.dumps({**parsed, "format": 999}))
-    message = complaint(command("search", "-x", path, "r.fq"))
-    assert "index format 999, but this fmx reads " in message
-    assert "build the index again" in message
-    meta.write_text(json.dumps({**parsed, "n_text": parsed["n_text"] + 1}))
-    assert "meta.json: damaged (checksum differs)" in complaint(command("search", "-x", path, "r.fq"))
-    for bad in ("", "{", "[]", "null", "{}", good[: len(good) // 2], "\0" * 100, '{"format": 1}'):
-        meta.write_text(bad)
-        assert "meta.json: damaged" in complaint(command("search", "-x", path, "r.fq"))
-        assert "meta.json: damaged" in complaint(command("inspect", path))
-    meta.write_bytes(b"\xff\xfe")
-    assert "meta.json: damaged" in complaint(command("search", "-x", path, "r.fq"))
+    longer = json.dumps({**parsed, "n_text": parsed["n_text"] + 1}).encode()
+    texts = {json.dumps({**parsed, "format": 999}).encode(): "index format 999, but this fmx reads "}
+    texts[longer] = "meta.json: damaged (checksum differs)"
+    for bad in (b"", b"{", b"[]", b"null", b"{}", good[:99], b"\0" * 100, b'{"format": 1}', b"\xff\xfe"):
+        texts[bad] = "meta.json: damaged"
+    for text, words in texts.items():
+        meta.write_bytes(text)
+        assert words in complaint(command("search", "-x", full_index[0], "r.fq"))
+        assert words in complaint(command("inspect", full_index[0])) or text == longer
     meta.unlink()
-    assert "is not an fmx index" in complaint(command("search", "-x", path, "r.fq"))
+    assert "is not an fmx index" in complaint(command("search", "-x", full_index[0], "r.fq"))
 
 
 def test_a_full_disk(indexed, command):

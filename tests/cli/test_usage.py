@@ -215,6 +215,7 @@ MESSAGES = [
      "writes it to a file"),
     ("search ACGTTT", "no file ACGTTT; to search for a sequence, use 'fmx locate -p ACGTTT'"),
     ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
+    ("locate ACGTTT", "no file ACGTTT; to search for a sequence, use -p ACGTTT"),
     ("locate -p 4 r.fq", "-p 4: a pattern is a DNA sequence; threads are -t 4"),
     ("mem -l 20 r.fq -l 30", "'-l' is given more than once"),
     ("search -o a.sam -o a.sam r.fq", "'-o' / '--output' is given more than once"),

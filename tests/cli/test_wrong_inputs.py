@@ -120,13 +120,6 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
 
 
-def test_a_file_of_reads_that_is_given_twice_is_warned_of(home, command):
-    warning = "fmx: warning: R1.fq is given more than once, so its reads are mapped several times\n"
-    (home / "R1.fq").write_bytes(cases.fastq([("r", "ACGT")]))
-    assert warning in command("search", "-x", "yeast", "R1.fq", "R1.fq").err
-    assert "warning" not in command("search", "-x", "yeast", "R1.fq").err
-
-
 # Patterns of fmx locate.
 
 
@@ -161,14 +154,6 @@ def test_a_file_with_p_is_recognized(folder, index_of, command):
         result = command("locate", "-q", "-x", index_of(PATTERNS), "-p", name)
         error = f"fmx: error: {name} is a file: give it without -p\n"
         assert (result.code, result.err) == ((0, "") if name == "ACGT" else (2, error))
-
-
-def test_a_sequence_without_p_is_recognized(folder, index_of, command):
-    result = command("locate", "-x", index_of(PATTERNS), "GATTACA")
-    assert (result.code, result.err) == (
-        2,
-        "fmx: error: no file GATTACA; to search for a sequence, use -p GATTACA\n",
-    )
 
 
 @pytest.mark.parametrize("bad", ["N", "ACGTN", "ACR", ""])
