@@ -65,9 +65,7 @@ def test_a_read_counts_for_what_the_definition_says(question):
     flanks, offsets = (options.looked[0].after, options.looked[0].before), options.looked[0].offsets
     wanted = [
         guides.guide_of(
-            library,
-            guides.windows(read, lengths, strands, offsets or None, flanks),
-            options.mismatches,
+            library, guides.windows(read, lengths, strands, offsets or None, flanks), options.mismatches
         )
         for read in reads
     ]

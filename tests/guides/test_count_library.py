@@ -103,10 +103,7 @@ HEADERS = {  # of libraries that people download: lines of each, (id, sequence, 
         "sgRNA,gRNA.sequence,gene\ns_10007,TGTTCACAGTATAGTTTGCC,CCNA1\n",
         ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
     ),
-    "2FAST2Q's": (
-        "sgRNA0001,TTTTTTTTACGTACGTACGT\n",
-        ("sgRNA0001", "TTTTTTTTACGTACGTACGT", "sgRNA0001"),
-    ),
+    "2FAST2Q's": ("sgRNA0001,TTTTTTTTACGTACGTACGT\n", ("sgRNA0001", "TTTTTTTTACGTACGTACGT", "sgRNA0001")),
     "10x's feature reference": (
         "id,name,read,pattern,sequence,feature_type,target_gene_id,target_gene_name\n"
         "RAB1A_1,RAB1A_1,R2,(BC)GTTTAAGAGC,ACATTGTTGCCCAACACCAG,CRISPR Guide Capture,ENSG0001,RAB1A\n",

@@ -142,10 +142,7 @@ def test_what_only_other_shards_have_is_refused(screen, command, folder):
     assert (
         done.code,
         "-o x.sam: the shards in out.d contain TSV or Parquet: choose another" in done.err,
-    ) == (
-        2,
-        True,
-    )
+    ) == (2, True)
     for arguments in (["merge", "out.d"], ["count", *screen]):
         assert command(*arguments, "-o", f"{arguments[0]}.parquet").code == 0
     assert (folder / "merge.parquet").read_bytes() == (folder / "count.parquet").read_bytes()

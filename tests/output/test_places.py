@@ -156,17 +156,7 @@ def test_an_open_descriptor_is_written_as_it_is(name, indexed):
 
 # Suffixes
 
-FOREIGN = [
-    "x.sam.gz",
-    "x.cram.gz",
-    "x.fq",
-    "x.fa",
-    "x.bam.gz",
-    "x.bgz",
-    "x.xz",
-    "x.VCF",
-    "x.npz",
-]
+FOREIGN = ["x.sam.gz", "x.cram.gz", "x.fq", "x.fa", "x.bam.gz", "x.bgz", "x.xz", "x.VCF", "x.npz"]
 SUFFIXES = [
     *(["search", "q.fq", "-o", name] for name in FOREIGN),
     ["search", "q.fq", "--format", "sam", "-o", "x.bam"],

@@ -17,15 +17,7 @@ from fmx.input.reads import ReadBatch, parse
 from fmx.input.sets import CHANGE_BITS, N_BITS
 from fmx.output import put, records
 from fmx.output.formats.sam import SamHits
-from fmx.output.records import (
-    REVERSE,
-    put_group,
-    put_group_of_read,
-    put_head,
-    put_md,
-    put_record,
-    widest,
-)
+from fmx.output.records import REVERSE, put_group, put_group_of_read, put_head, put_md, put_record, widest
 
 BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
 COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER

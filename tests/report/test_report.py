@@ -99,11 +99,7 @@ def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, r
     facts, sam = run("-x", "ref.fmx", "reads.fq", "--mismatches", 2, "-a", *more)
     fewest, strands, times = {}, Counter(), Counter()
     for line in sam.splitlines():
-        (
-            name,
-            flag,
-            *_,
-        ) = line.split("\t")
+        (name, flag, *_) = line.split("\t")
         if name[0] == "@" or int(flag) & 4:
             continue
         n = int(re.search(r"\tNM:i:([0-9]+)", line)[1])
