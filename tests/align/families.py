@@ -34,18 +34,10 @@ def family(seed, n_roots, n_children, length, most):
 
 
 AWKWARD = [
-    "",
-    "A",
-    "N",
-    "acgt",
-    "ACGU",
-    "ACGTRYKM",
-    "A" * 33,
-    "AC" * 40,
-    "NNNNNNNNNN",
+    "", "A", "N", "acgt", "ACGU", "ACGTRYKM", "A" * 33, "AC" * 40, "NNNNNNNNNN",
     *family(seed=5, n_roots=2, n_children=5, length=61, most=0.3),
     *family(seed=6, n_roots=1, n_children=4, length=130, most=0.3),
-]
+]  # fmt: skip
 
 
 def encode(strings) -> Sequences:

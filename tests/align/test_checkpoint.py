@@ -63,17 +63,6 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path, fasta, capsys):
     assert kept.exists()
 
 
-def test_a_checkpoint_that_cannot_be_kept_is_one_line(tmp_path, fasta, capsys):
-    (tmp_path / "folder").mkdir()
-    for name, why in (
-        ("no/kept", f"cannot write: the folder '{tmp_path / 'no'}' does not exist"),
-        ("folder", "not a regular file; choose another --checkpoint"),
-    ):
-        path = tmp_path / name
-        assert run(["pairwise", "-q", fasta, "-o", os.devnull, "--checkpoint", str(path)]) == 1
-        assert capsys.readouterr().err == f"fmx: error: {path}: {why}\n"
-
-
 def test_a_file_that_is_no_checkpoint_is_left_alone(tmp_path):
     kept = tmp_path / "thesis.txt"
     kept.write_text("years of work, more than one line of it, longer than the title of any checkpoint\n" * 9)

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmx.align.band import make_work
-from fmx.align.bounds import least_score, most_gaps
+from fmx.align.bounds import least_score
 from fmx.align.jobs import AlignmentJob, PairList, Worker, plan
 from fmx.align.sequences import Scoring
 
 from . import naive_nw
 from .families import AWKWARD, encode, family, mutate
-from .matrix import walk_matrix
 from .test_scores import SCORINGS
 
 
@@ -36,16 +35,9 @@ def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=No
     least, _ = plan(job, pairs)
     records = worker.align(pairs, least, worker.score(pairs) if known else None)
     totals = job.scoring.score(records.h, s.lengths()[records.query] + s.lengths()[records.target])
-    return {
-        (int(records.query[r]), int(records.target[r])): (
-            path(records, r),
-            int(totals[r]),
-            float(records.identity[r]),
-            int(records.length[r]),
-            int(records.matches[r]),
-        )
-        for r in range(records.h.size)
-    }
+    columns = records.query, records.target, totals, records.identity, records.length, records.matches
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return {(i, j): (path(records, r), *values) for r, (i, j, *values) in enumerate(rows)}
 
 
 @functools.lru_cache(1 << 14)
@@ -99,14 +91,6 @@ def test_no_pair_at_or_above_the_identity_is_lost(random_, definition, p, scorin
     assert align_all(sequences, scoring, definition, p) == wanted(sequences, scoring, definition, p)
 
 
-@pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
-def test_saving_every_few_diagonals_gives_the_same_paths(scoring):
-    sequences = [*family(3, 2, 3, 300, 0.4), "ACGT", ""]
-    small = make_work(420, 420, scoring.dtype, step=32, n_bits=1)
-    assert small.saved.size
-    assert align_all(sequences, scoring, work=small) == align_all(sequences, scoring)
-
-
 def test_long_sequences_stay_in_bounded_memory():
     random_ = random.Random(100)
     a = "".join(random_.choices("ACGT", k=100_000))
@@ -149,19 +133,32 @@ def test_our_bound_is_never_below_the_papers():
                 assert not reachable or least >= paper_bound(p, m, n, 4, -10) - 1
 
 
-def test_the_band_of_97_percent_is_narrow():
-    _, least = least_score(1, 0.97, 1536, 1536, (4, -5, -10))
-    assert most_gaps(1, 0.97, 1536, 1536, least, (4, -5, -10)) <= 47
+# The oracle itself.
 
 
-def test_walking_a_whole_matrix_gives_the_same_path():
-    sequences, scoring = AWKWARD[4:], Scoring()
-    found, s = align_all(sequences), encode(sequences)
-    for (i, j), (way, score, *_) in found.items():
-        full = naive_nw.matrix(sequences[i], sequences[j], 4, -5, -10)
-        h = [(x + 10 * (r + c)) // 3 for r, row in enumerate(full) for c, x in enumerate(row) if r and c]
-        runs = np.empty(len(way) + 1, np.int64)
-        matrix = np.array([*h, 0], np.int32)
-        got, n = walk_matrix(s, i, s, j, matrix, 0, scoring.gains, scoring.diagonal, runs)
-        assert "".join("=XID"[r & 3] * (r >> 2) for r in runs[:n][::-1].tolist()) == way
-        assert scoring.score(got, len(sequences[i]) + len(sequences[j])) == score
+def test_matrix_by_hand():
+    assert naive_nw.matrix("AC", "A", 4, -5, -10) == [[0, -10], [-10, 4], [-20, -6]]
+
+
+def test_paths_by_hand():
+    assert naive_nw.align("ACGT", "ACGT") == "===="
+    assert naive_nw.align("ACGT", "AGT") == "=I=="
+    assert naive_nw.align("AGT", "ACGT") == "=D=="
+    assert naive_nw.align("ACGT", "ATGT") == "=X=="
+    assert naive_nw.align("", "AC") == "DD"
+    assert naive_nw.align("NA", "NA") == "X="
+    assert naive_nw.align("u", "T") == "="
+
+
+def test_two_gaps_instead_of_a_worse_mismatch():
+    assert sorted(naive_nw.align("A", "C", 4, -25, -10)) == ["D", "I"]
+
+
+def test_identities_by_hand():
+    path = "II==X=D==D"  # 8 query letters, 8 target letters
+    assert naive_nw.identity(path, 8, 8, 0) == 5 / 8
+    assert naive_nw.identity(path, 8, 8, 1) == 5 / 10
+    assert naive_nw.identity(path, 8, 8, 2) == 5 / 7
+    assert naive_nw.identity(path, 8, 8, 3) == 1 - (1 + 3) / 8
+    assert naive_nw.identity(path, 8, 8, 4) == 5 / 10
+    assert naive_nw.identity("", 0, 0, 1) == 0

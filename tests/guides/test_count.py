@@ -4,7 +4,6 @@ import gzip
 import random
 import shlex
 import shutil
-from collections import Counter
 
 import naive
 import pytest
@@ -66,26 +65,6 @@ def test_files_of_a_sample_and_threads_and_standard_input(screen, command):
     sheet = folder / "sheet.tsv"
     sheet.write_text(f"sample\treads\ntwice\t{a}\nonce\t{a}.gz\ntwice\t{a}.gz\n")
     assert command("count", "-l", lib, "--samples", sheet).out == done.out
-
-
-def test_a_line_for_each_guide_and_sample(screen, command):
-    folder, _, truth = screen
-    done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--format", "long")
-    assert rows(done.out)[:2] == [
-        ["sample", "sgRNA", "Gene", "count"],
-        ["a", "g0", "G0", str(truth.count(0))],
-    ]
-    assert len(rows(done.out)) == 41
-
-
-def test_parquet_holds_the_same_table(screen, command, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[dev]'")
-    folder, library, truth = screen
-    out = tmp_path / "counts.parquet"
-    assert command("count", "-q", "-l", folder / "library.csv", folder / "a.fq", "-o", out).code == 0
-    found = parquet.read_table(out).to_pydict()
-    assert list(found) == ["sgRNA", "Gene", "a"]
-    assert found["a"] == [truth.count(i) for i in range(len(library))]
 
 
 def test_reads_of_the_other_strand_are_found(screen, command):
@@ -274,17 +253,6 @@ def test_guides_that_are_reverse_complements_of_others_are_warned_of(where, fold
     assert "reverse complements" not in told
 
 
-def test_a_file_that_is_given_twice_for_a_sample_is_warned_of(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\n")
-    for name in ("r.fa", "s.fa"):
-        (folder / name).write_text(">1\nACGTACGT\n")
-    done = command("count", "-l", "l.csv", "r.fa,r.fa", "s.fa")
-    assert rows(done.out)[1] == ["a", "a", "2", "1"]
-    warning = "fmx: warning: r.fa is given more than once, so its reads are counted several times\n"
-    assert done.err.count("given more than once") == done.err.count(warning) == 1
-    assert "more than once" not in command("count", "-l", "l.csv", "r.fa", "r.fa", "--names", "a,b").err
-
-
 def test_no_reads_are_no_error(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fq").touch()
@@ -358,23 +326,6 @@ def test_few_reads_per_guide_are_warned_of(folder, command):
     assert "per guide" not in command("count", *pairs, "--offset", 0).err
 
 
-def test_lanes_that_are_samples_of_their_own_are_warned_of(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGA\n")
-    names = [
-        "x_S1_L001_R1_001.fa",
-        "x_S1_L002_R1_001.fa",
-        "y_S2_L001_R1_001.fa",
-        "z_L1_R1_001.fa",
-        "z_L2_R1_001.fa",
-    ]
-    for name in names:
-        (folder / name).write_text(">1\nACGTACGA\n")
-    given = ["count", "-l", "l.csv", "--offset", 0]
-    said = "samples x_S1_L001, x_S1_L002, z_L1, z_L2 look like lanes of the same sample: give them as one"
-    assert f"fmx: warning: {said} argument, separated by commas\n" in command(*given, *names).err
-    assert "lanes" not in command(*given, ",".join(names[:2]), names[2], ",".join(names[3:])).err
-
-
 def test_a_library_in_the_place_of_reads_is_named(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT,G\n")
     (folder / "l.csv.gz").write_bytes(gzip.compress(b"a,ACGTACGT,G\n"))
@@ -394,15 +345,6 @@ def test_a_library_in_the_place_of_reads_is_named(folder, command):
     done = command("count", "-l", "l.csv", "notes.txt")
     said = "record 1: expected '@' (FASTQ) or '>' (FASTA) at its start, found 'w' (is this a file of reads?)"
     assert (done.code, done.err) == (1, f"fmx: error: notes.txt: {said}\n")
-
-
-def test_the_demo_of_mageck_has_the_counts_that_are_known(data, command):
-    library, reads = data("mageck_demo_library.txt"), data("mageck_demo_test1.fastq")
-    done = command("count", "-l", library, reads)
-    assert "2,500 reads: 1,453 assigned (58.12 %), 1,047 unassigned; 1,276 of 2,550 guides" in done.err
-    expected = Counter(line[:20] for line in reads.read_text().splitlines()[1::4])
-    found = {line.split("\t")[0]: line.split("\t")[1] for line in library.read_text().splitlines()}
-    assert [int(row[2]) for row in rows(done.out)[1:]] == [expected[sequence] for sequence in found.values()]
 
 
 def test_the_page_tells_the_truth(folder, command):

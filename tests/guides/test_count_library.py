@@ -36,14 +36,6 @@ def test_libraries_are_read_as_people_have_them(name, tmp_path):
 
 
 HEADERS = {  # of libraries that people download: lines of each, (id, sequence, gene) of its first guide
-    "Brunello": (
-        "Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After Cut "
-        "(1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\tExon Number\t"
-        "Rule Set 2 score\r"
-        "1\tA1BG\tNM_130786.3\tNC_000019.9\t58862927\tsense\tCATCTTCTTTCACCTGAACG\t"
-        "ATTGCATCTTCTTTCACCTGAACGCGGTGG\tCGG\t4\t0.5725\r",
-        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "A1BG"),
-    ),
     "Brie": (
         "Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After Cut "
         "(1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\tExon Number\t"
@@ -56,14 +48,6 @@ HEADERS = {  # of libraries that people download: lines of each, (id, sequence, 
         "gene_id,UID,seq\nA1BG,HGLibA_00001,GTCGCTGAGCTCCGATTCGA\n",
         ("HGLibA_00001", "GTCGCTGAGCTCCGATTCGA", "A1BG"),
     ),
-    "TKOv3": (
-        "GENE\tSEQUENCE\nA1BG\tCAAGAGAAAGACCACGAGCA\n",
-        ("CAAGAGAAAGACCACGAGCA", "CAAGAGAAAGACCACGAGCA", "A1BG"),
-    ),
-    "Dolcetto": (
-        "sgRNA Sequence\tAnnotated Gene Symbol\tAnnotated Gene ID\nGGACAACTAGAGCCAAGACG\tA1BG\t1\n",
-        ("GGACAACTAGAGCCAAGACG", "GGACAACTAGAGCCAAGACG", "A1BG"),
-    ),
     "Calabrese": (
         "sgRNA Sequence,Annotated Gene Symbol,Annotated Gene ID\nGAGACTGAGGCCTGATCAGT,A1CF,29974\n",
         ("GAGACTGAGGCCTGATCAGT", "GAGACTGAGGCCTGATCAGT", "A1CF"),
@@ -74,10 +58,6 @@ HEADERS = {  # of libraries that people download: lines of each, (id, sequence, 
     ),
     "Yusa": (
         "gRNA ID,Gene,gRNA sequence\nYUSA_0001,A1cf,GCAGAGTTCACCTGTTACC\n",
-        ("YUSA_0001", "GCAGAGTTCACCTGTTACC", "A1cf"),
-    ),
-    "Yusa as MAGeCK's": (
-        "id,gRNA.sequence,Gene\nYUSA_0001,GCAGAGTTCACCTGTTACC,A1cf\n",
         ("YUSA_0001", "GCAGAGTTCACCTGTTACC", "A1cf"),
     ),
     "Sanger, as CRISPRcleanR's": (
@@ -99,27 +79,11 @@ HEADERS = {  # of libraries that people download: lines of each, (id, sequence, 
         "s_10007\tTGTTCACAGTATAGTTTGCC\tCCNA1\ns_10008\tTTCTCCCTAATTGCTTGCTG\tCCNA1\n",
         ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
     ),
-    "MAGeCK's with names": (
-        "sgRNA,gRNA.sequence,gene\ns_10007,TGTTCACAGTATAGTTTGCC,CCNA1\n",
-        ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
-    ),
     "2FAST2Q's": ("sgRNA0001,TTTTTTTTACGTACGTACGT\n", ("sgRNA0001", "TTTTTTTTACGTACGTACGT", "sgRNA0001")),
     "10x's feature reference": (
         "id,name,read,pattern,sequence,feature_type,target_gene_id,target_gene_name\n"
         "RAB1A_1,RAB1A_1,R2,(BC)GTTTAAGAGC,ACATTGTTGCCCAACACCAG,CRISPR Guide Capture,ENSG0001,RAB1A\n",
         ("RAB1A_1", "ACATTGTTGCCCAACACCAG", "RAB1A"),
-    ),
-    "a symbol, its column called so by the Broad": (
-        "id,Annotated Gene Symbol,seq\nx1,A1BG,CATCTTCTTTCACCTGAACG\n",
-        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
-    ),
-    "all by the names of Brunello": (
-        "sgRNA ID,Target Gene Symbol,sgRNA Target Sequence\nx1,A1BG,CATCTTCTTTCACCTGAACG\n",
-        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
-    ),
-    "sequences called sgRNA": (
-        "sgRNA,Gene\nCATCTTCTTTCACCTGAACG,A1BG\n",
-        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "A1BG"),
     ),
     "a list of sequences": (
         "CATCTTCTTTCACCTGAACG\nGGACAACTAGAGCCAAGACG\n",
@@ -148,15 +112,6 @@ def test_headers_of_known_libraries_are_understood(name, tmp_path):
 
 def test_columns_that_are_not_used_are_named(tmp_path):
     path, said = tmp_path / "library", []
-    path.write_text(HEADERS["Brie"][0])
-    read_library(path, say=said.append)
-    assert said == [
-        f"{path}: sequences from column 'sgRNA Target Sequence'; genes from column 'Target Gene Symbol'; "
-        "guides are named by their sequence; not used: 'Target Gene ID', 'Target Transcript', "
-        "'Genomic Sequence', "
-        "'Position of Base After Cut (1-based)', 'Strand', 'Target Context Sequence', 'PAM Sequence', "
-        "'Exon Number', 'Rule Set 2 score'"
-    ]
     told = {
         "id,seq,locus\nx,ACGTACGT,A\n": "ids from column 'id'; sequences from column 'seq'; no gene "
         "column found; not used: 'locus'",
@@ -246,13 +201,6 @@ def test_a_sequence_that_is_said_is_that_of_single_guides(tmp_path):
     assert library.sequences == ["ACGTA"]
 
 
-def test_columns_of_pairs_may_be_said(tmp_path):
-    (tmp_path / "library").write_text("one,two\nACGTA,CCCCA\n")
-    for first in ("sequence", "sequence1"):
-        library = read_library(tmp_path / "library", ((first, "one"), ("sequence2", "two")))
-        assert (library.ids, library.sequences, library.seconds) == (["ACGTA|CCCCA"], ["ACGTA"], ["CCCCA"])
-
-
 @pytest.mark.parametrize(
     ("text", "asked", "said"),
     [
@@ -299,23 +247,6 @@ def test_barcodes_of_10x_are_understood(text, tmp_path):
     assert library.ids == (["a", "b"] if "a" in text else text.split())
     short = ["AAAC", "CCCA"]
     assert library.sequences == (short if "aaac" in text else ["AAACCCAAGAAACACT", "AAACCCAAGAAACCAT"])
-
-
-def test_of_guides_without_ids_the_gene_of_the_first_stays(tmp_path):
-    (tmp_path / "library").write_text("gene,seq\nA,ACGTA\nB,CCCTA\nC,ACGTA\n")
-    library, left = read_library(tmp_path / "library").unique()
-    assert (library.genes, left) == (["A", "B"], [("ACGTA of C", "ACGTA of A")])
-
-
-def test_without_genes_a_guide_is_its_own(tmp_path):
-    (tmp_path / "library").write_text("a,ACGTA\nb,CCCTA\n")  # as 2FAST2Q's
-    assert read_library(tmp_path / "library").genes == ["a", "b"]
-
-
-def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
-    (tmp_path / "library").write_text("a,ACGTA\nb,CCCTA\nc,acgta\n")
-    library, left = read_library(tmp_path / "library").unique()
-    assert (library.ids, left) == (["a", "b"], [("c", "a")])
 
 
 @pytest.mark.parametrize(

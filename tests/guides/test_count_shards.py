@@ -12,7 +12,11 @@ import pytest
 from output_of import bgzf
 from texts import random_letters
 
-from fmx.input import spans
+from fmx.guides.counting import CountOptions, spans_of
+from fmx.guides.pipeline import ShardInputs
+from fmx.guides.samples import samples_of
+from fmx.input import InputShare, spans
+from fmx.input.shards import Shard, ShardPlan
 
 FACTS = ["inputs", "library", "counts", "shares", "samples", "ranks", "correlation"]
 OUTPUTS = ["--report", "s.tsv", "--report", "s.json", "--report", "r_mqc.json"]
@@ -112,15 +116,6 @@ def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, comma
     assert (folder / "m.tsv").read_bytes() == (folder / "w.tsv").read_bytes()
 
 
-def test_shards_of_another_run_are_refused(screen, folder, command):
-    assert command("count", *screen, "--shard", "1/2", "-o", "out.d").code == 0
-    other = command("count", *screen[:-1], "0", "--shard", "2/2", "-o", "out.d")
-    assert other.code == 0
-    done = command("merge", "out.d", "-o", "merged.tsv")
-    assert (done.code, (folder / "merged.tsv").exists()) == (1, False)
-    assert "with --mismatches 0 in shard 2; with --mismatches 1 in shard 1): delete " in done.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -134,15 +129,46 @@ def test_errors_are_one_line(arguments, code, said, screen, command):
     assert said in done.err
 
 
-def test_what_only_other_shards_have_is_refused(screen, command, folder):
-    assert command("count", *screen, "--shard", "1/1", "-o", "out.d").code == 0
-    done = command("merge", "out.d", "-o", "x.tsv", "--counts", "y.tsv")
-    assert (done.code, "--counts is for shards of fmx search" in done.err) == (2, True)
-    done = command("merge", "out.d", "-o", "x.sam")
-    assert (
-        done.code,
-        "-o x.sam: the shards in out.d contain TSV or Parquet: choose another" in done.err,
-    ) == (2, True)
-    for arguments in (["merge", "out.d"], ["count", *screen]):
-        assert command(*arguments, "-o", f"{arguments[0]}.parquet").code == 0
-    assert (folder / "merge.parquet").read_bytes() == (folder / "count.parquet").read_bytes()
+# Whatever gives a Counter its spans gives each read of each file of each sample once, in order.
+
+FILES = {"a1.fq": 70, "a2.fq.gz": 40, "b.fq": 1, "empty.fq": 0}
+
+
+def all_of(samples):
+    return [spans_of(samples, 2, InputShare(()))]
+
+
+def three_shards(samples):
+    def shard(i):
+        return SimpleNamespace(cut=lambda wanted: ShardPlan(Shard(i, 3), wanted._replace(size=300)))
+
+    counter = SimpleNamespace(find=find, options=CountOptions())
+    return [ShardInputs(samples, shard(i), counter) for i in (1, 2, 3)]
+
+
+def find(names, batches):
+    assert batches[0].length.size
+    return (names,)
+
+
+@pytest.mark.parametrize("make", [all_of, three_shards])
+def test_each_read_is_given_once(make, tmp_path):
+    for name, n in FILES.items():
+        data = "".join(
+            f"@{name}:{i}\n{'ACGT'[i % 4] * (1 + i % 7)}\n+\n{'I' * (1 + i % 7)}\n" for i in range(n)
+        )
+        (tmp_path / name).write_bytes((gzip.compress if name.endswith("gz") else bytes)(data.encode()))
+    a, b, empty = f"{tmp_path}/a1.fq,{tmp_path}/a2.fq.gz", f"{tmp_path}/b.fq", f"{tmp_path}/empty.fq"
+    found: dict = {}
+    for inputs in make(samples_of([a, b, empty])):
+        for item in inputs:
+            file, reads = item.read(find)
+            known = found.setdefault((file.sample, file.file), [])
+            for (batch,), number in reads:
+                assert file.where == (list(file.paths),)
+                assert number == len(known) + 1 or make is three_shards  # which count from 1 in each
+                for name, length in zip(batch.name_start, batch.name_length, strict=True):
+                    known.append(bytes(batch.data[name : name + length]).decode())
+    places = {(0, 0): "a1.fq", (0, 1): "a2.fq.gz", (1, 0): "b.fq", (2, 0): "empty.fq"}
+    expected = {at: [f"{name}:{i}" for i in range(FILES[name])] for at, name in places.items()}
+    assert {at: names for at, names in found.items() if names} == {k: v for k, v in expected.items() if v}

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fmx.guides.results import gini, letters_of, skew
-from fmx.guides.table import keys_of
+from fmx.guides.results import gini, skew
 from fmx.report.page import above_chance
 
 LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
@@ -85,15 +84,6 @@ def test_multiqc_gets_a_bar_for_each_sample(told):
     assert general["plot_type"] == "generalstats"
 
 
-def test_options_that_are_reports_now_are_named(folder, command):
-    for option, report in (("--json", "FILE.json"), ("--stats", "FILE.tsv")):
-        done = command("count", "-l", "l.csv", "a.fq", option, "x")
-        assert done.code == 2
-        assert f"{option} was removed; use --report {report}" in done.err
-    done = command("search", "-x", "a.fmx", "a.fq", "--report", "x.tsv")
-    assert (done.code, "the name of a report must end with .json, .html or .htm, or" in done.err) == (2, True)
-
-
 class Tags(HTMLParser):
     """Every tag that needs an end has one."""
 
@@ -156,46 +146,6 @@ def test_skew_is_the_ratio_of_percentiles():
     assert skew(np.array([0, 0, 5])) is None
 
 
-def pages(folder, command, reads, *arguments):
-    """The text of the cells and headings of a report, by one sample or more of ``reads`` {name: letters}."""
-    (folder / "l.csv").write_text("".join(f"{name},{x}\n" for name, x in LIBRARY.items()))
-    for name, letters in reads.items():
-        (folder / name).write_text("".join(f">r\n{x}\n" for x in letters))
-    done = command("count", "-l", "l.csv", *reads, "--offset", 0, "--report", "r.html", *arguments)
-    assert done.code == 0, done.err
-    tags = Tags()
-    tags.feed((folder / "r.html").read_text().replace("<wbr>", ""))
-    return [words for words in tags.text if words]
-
-
-def test_the_report_tells_how_reads_are_spread_over_guides(folder, command):
-    reads = 60 * ["ACGTACGT"] + 50 * ["ACGTACGA"] + 29 * ["GGGGTTTT"] + 21 * ["CCCCCCAA"]
-    words = pages(folder, command, {"a.fa": reads, "b.fa": [*reads, "TTTTTTTT"]})
-    at = words.index("Gini")
-    assert words[at - 7 : at] == [
-        "sample",
-        "guides",
-        "without reads",
-        "under 30 reads",
-        "mean",
-        "median",
-        "90/10 skew",
-    ]
-    wanted = f"{np.quantile([60, 50, 29, 21], 0.9) / np.quantile([60, 50, 29, 21], 0.1):.2f}"
-    assert words[at + 1 : at + 8] == ["a", "4", "0", "2", "40.0", "39.5", wanted]
-    assert (
-        "ambiguous" not in words[words.index("% assigned") : words.index("offsets of guides")]
-    )  # a column of zeros
-
-
-def test_what_is_no_guide_is_listed_where_few_reads_count(folder, command):
-    title = "Most frequent unassigned sequences at the start of each file"
-    most = 95 * ["ACGTACGT"] + 5 * ["TTTTTTTT"]
-    assert title not in pages(folder, command, {"a.fa": most})
-    words = pages(folder, command, {"a.fa": most, "b.fa": [*most, "TTTTTTTT"]})
-    assert words[words.index(title) :][5:8] == ["b", "TTTTTTTT", "6"]
-
-
 def test_unassigned_sequences_by_chance_are_not_listed():
     """Those of random windows, and errors of a more frequent one."""
 
@@ -212,8 +162,3 @@ def test_unassigned_sequences_by_chance_are_not_listed():
     assert listed(65536, TTTTAAAA=12, CCCCAAAA=9) == ["TTTTAAAA"]
     assert listed(2, TTTTAAAACCCCGGGGTTTT=1, TTTTAAAACCCCGGGGAAAA=1) == []
     assert listed(10**6, TTTTAAAACCCCGGGGTTTT=3) == ["TTTTAAAACCCCGGGGTTTT"]
-
-
-def test_letters_of_a_key_are_what_it_was_made_of():
-    for letters in ("ACGT", "TTTTT", "A" * 32, "CGTA" * 8):
-        assert letters_of(keys_of([letters])[0], len(letters)) == letters

@@ -75,16 +75,3 @@ def test_proper_pairs_with_mismatches(strata, opened):
     assert set(found["mismatches1"].tolist()) == set(found["mismatches2"].tolist()) == {0, 1}
     with pytest.raises(ValueError, match=r"^strata must be False without mismatches"):
         opened.search_pairs(one, two, strata=True)
-
-
-def test_what_is_no_pair(opened):
-    with pytest.raises(fmx.InputError, match="mates must have equal names"):
-        opened.search_pairs({"a": "ACGT"}, {"b": "ACGT"})
-    with pytest.raises(fmx.InputError, match="record"):
-        opened.search_pairs(["ACGT", "A"], ["ACGT"])
-    with pytest.raises(ValueError, match=r"^orientation must be one of fr, rf, ff"):
-        opened.search_pairs([], [], orientation="fw")
-    with pytest.raises(ValueError, match=r"^min_insert must be max_insert, 5, or less, not 9$"):
-        opened.search_pairs([], [], min_insert=9, max_insert=5)
-    with pytest.raises(TypeError, match=r"^reads2 must be a path, or sequences"):
-        opened.search_pairs([], 5)

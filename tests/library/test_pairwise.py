@@ -68,13 +68,3 @@ def test_sequences_may_be_bytes_a_generator_a_path_or_none(fasta):
 def test_what_makes_no_sense_is_refused(name, value, error):
     with pytest.raises(error, match=f"^{name} must be "):
         fmx.pairwise(SEQUENCES, **{name: value})
-
-
-def test_a_sequence_that_is_none_is_named(tmp_path):
-    with pytest.raises(fmx.InputError, match="record 2"):
-        fmx.pairwise(["A", "A-C"])
-    with pytest.raises(TypeError, match=r"sequences\[1\] must be"):
-        fmx.pairwise(["A", 3])
-    (tmp_path / "empty.fa").write_text("")
-    with pytest.raises(fmx.InputError, match=r"empty\.fa: the file is empty"):
-        fmx.pairwise(tmp_path / "empty.fa")

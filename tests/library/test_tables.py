@@ -1,7 +1,6 @@
 """Tables: NumPy arrays that know names, and the same rows for Arrow."""
 
 import importlib.util
-import pickle
 import sys
 from functools import partial
 
@@ -12,11 +11,10 @@ import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import TEXTS, random_letters, reads_of
+from texts import TEXTS, reads_of
 
 import fmx
 from fmx.machines.progress import Progress
-from fmx.mem.matching import CPU_TASK
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -56,15 +54,6 @@ def test_names_that_there_are_not(opened):
         hits["strand"]
     with pytest.raises(TypeError, match=r"names are indexed by whole numbers, not by array\(\["):
         hits.names["contig"][hits["reverse"]]
-
-
-def test_tables_of_no_rows_know_names(opened, tmp_path):
-    (tmp_path / "none.fq").write_bytes(b"")
-    for hits, is_named in [(opened.search([]), False), (opened.locate({}), True)]:
-        assert list(hits.names["contig"]) == opened.contigs
-        assert ("read" in hits.names) == is_named
-    for hits in (opened.search(tmp_path / "none.fq"), opened.search_pairs({}, {}), opened.mem({})):
-        assert [len(hits.names[column]) for column in sorted(hits.names)] in ([len(opened.contigs), 0],)
 
 
 def test_what_a_table_shows(opened, fastq):
@@ -130,22 +119,6 @@ def test_tables_of_libraries_that_are_not_there(package, opened, monkeypatch):
         give()
 
 
-def test_a_table_is_an_array(opened, fastq):
-    hits = opened.locate(fastq)
-    assert isinstance(hits, np.ndarray)
-    for column in (hits["read"], hits["read"] + 1, hits == hits, hits["position"].max()):
-        assert not isinstance(column, fmx.Table)
-    for some in (
-        hits[hits["reverse"]],
-        hits[2:],
-        np.sort(hits, order="position"),
-        pickle.loads(pickle.dumps(hits)),
-    ):
-        assert isinstance(some, fmx.Table)
-        assert some.names["read"] == hits.names["read"]
-    assert pickle.loads(pickle.dumps(hits)).tolist() == hits.tolist()
-
-
 def test_chunks_together_are_the_table(opened, fastq, chunks_of):
     chunks_of(200)
     whole = opened.search(fastq, k=3)
@@ -194,18 +167,6 @@ def test_names_are_a_sequence_of_str(wanted, data):
     assert fmx.Names.joined(iter([names, names])) == wanted + wanted
     with pytest.raises(IndexError):
         names[len(wanted)]
-
-
-def test_names_of_queries(opened, fastq):
-    long = random_letters(2 * CPU_TASK, "long")  # it is shared out
-    queries = {"x": CONTIGS[0][1] + long, "none": "", "y": CONTIGS[1][1] + "N" + CONTIGS[0][1]}
-    matches = opened.mem(queries, min_length=12, strands="both")
-    assert list(matches.names["query"]) == list(queries)
-    wanted = opened.mem(list(queries.values()), min_length=12, strands="both")
-    assert "query" not in wanted.names
-    assert matches.tolist() == wanted.tolist()
-    assert set(matches.names["query"][matches["query"]]) == {"x", "y"}
-    assert list(opened.mem(fastq).names["query"]) == [f"read/{i}" for i in range(len(READS))]
 
 
 def test_near_matches(index_of):

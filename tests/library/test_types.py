@@ -3,13 +3,10 @@
 import inspect
 import subprocess
 import sys
-from typing import get_args
 
 from conftest import ROOT
 
 import fmx
-from fmx.library import arguments
-from fmx.search.mapping import ORIENTATIONS
 
 PROGRAM = """\
 from pathlib import Path
@@ -43,12 +40,6 @@ fmx.serach
 WANTED = [
     "Index", "Table", "ndarray", "Table", "Table", "str", "list[str]", "ndarray", "Table", "list[str] | None",
 ]  # fmt: skip
-
-
-def test_names_of_choices():
-    assert set(get_args(arguments.Strands)) == set(arguments.STRANDS)
-    assert set(get_args(arguments.Unique)) == set(arguments.UNIQUE)
-    assert set(get_args(arguments.Orientation)) == set(ORIENTATIONS)
 
 
 def test_a_strict_program(tmp_path):

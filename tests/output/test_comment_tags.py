@@ -98,14 +98,6 @@ def test_each_mate_has_its_own(kind, search, folder):
         assert found == expected
 
 
-def test_shards_hold_the_same(search, folder, command):
-    for kind in ("sam", "bam", "cram"):
-        for shard in ("1/2", "2/2"):
-            assert search("r.fq", "-C", "--format", kind, "--shard", shard, "-o", f"{kind}.d").code == 0
-        assert command("merge", "-q", f"{kind}.d", "-o", f"out.{kind}").code == 0
-        assert lines(f"out.{kind}") == with_tags(search("r.fq").records)
-
-
 @pytest.mark.parametrize("more", [[], ["--rg", r"@RG\tID:own"]])
 def test_bam_keeps_its_tags_except_those_of_its_alignment(more, search, folder):
     rows = [

@@ -12,7 +12,6 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.errors import OutputError
-from fmx.input import alignments
 from fmx.output.formats import bam
 from fmx.output.search_output import RecordOutput
 
@@ -106,13 +105,6 @@ def test_a_run_that_fails_leaves_what_was_there(search, folder):
     assert names(folder) == ["bad.fq", "s.bam", "s.bam.bai"]
 
 
-def test_samtools_says_what_is_wrong(search, folder):
-    to_sort = cases.opened_output("s.bam", bam.Samtools("bam", ".bai", None))
-    with pytest.raises(OutputError, match=r"^samtools could not write: [^\n]+$"), to_sort as file:
-        file.write(b"no BAM")
-    assert names(folder) == []
-
-
 @pytest.mark.parametrize(("kind", "index"), [("bam", ".bai"), ("cram", None), ("cram", ".crai")])
 def test_the_reason_why_a_file_cannot_be_written_is_told(kind, index, search, folder):
     data, made = search("-o", "-", "--format", "bam").out, bam.Samtools(kind, index, None)
@@ -139,14 +131,6 @@ def write(container, path, data):
 
 
 @pytest.mark.parametrize("options", [[], ["--sort"]])
-def test_cram_with_a_reference_stores_no_tag_that_was_left_out(options, search, folder):
-    (folder / "g.fa").write_bytes(cases.fasta(GENOME))
-    assert search("-o", "g.cram", "--reference", "g.fa", "--tags", "NH", *options).code == 0
-    with pysam.AlignmentFile("g.cram", format_options=[b"decode_md=0"]) as file:
-        assert {tuple(tag for tag, _ in record.tags) for record in file} == {("NH",)}
-
-
-@pytest.mark.parametrize("options", [[], ["--sort"]])
 def test_the_wrong_reference_is_named(options, search, folder):
     name, letters = GENOME[0]
     (folder / "w.fa").write_text(f">{name}\n{letters[::-1]}\n")
@@ -156,13 +140,6 @@ def test_the_wrong_reference_is_named(options, search, folder):
         "use the indexed FASTA\n"
     )
     assert sorted(names(folder)) == ["w.fa", "w.fa.fai"]
-
-
-def test_a_fault_names_the_output(folder):
-    with open("said", "w+b") as stderr:
-        stderr.write(b'[sort] merging\\nsamtools sort: error closing "/x/out##idx##/x/out.bai"')
-        said = alignments.why_not_written(stderr, 1, "/x/out##idx##/x/out.bai", "s.bam")
-    assert said == "samtools sort: error closing s.bam"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import ctypes
 import errno
-import itertools
 import os
 import signal
 import subprocess
@@ -66,13 +65,6 @@ def test_a_draft_becomes_the_final_place_and_replaces_it(tmp_path, kind):
         with MAKERS[kind](tmp_path / "x") as draft:
             assert make(draft, text) == text
     assert os.listdir(tmp_path) == ["x"]
-
-
-@KINDS
-def test_a_draft_that_is_not_committed_leaves_nothing(tmp_path, kind):
-    with MAKERS[kind](tmp_path / "x") as draft:
-        assert hidden(tmp_path) == [draft.path.name]
-    assert os.listdir(tmp_path) == []
 
 
 @KINDS
@@ -163,34 +155,6 @@ def test_links_are_followed(tmp_path, kind):
     assert os.listdir(tmp_path / "real") == ["x"]
 
 
-@KINDS
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that nobody closed
-def test_an_interrupt_while_a_draft_is_made_leaves_nothing(tmp_path, kind):
-    """At each call, and at each return of a function of C, one after the other."""
-
-    def is_interrupted(at):
-        events = itertools.count()
-
-        def interrupt(frame, event, _):
-            here = frame.f_code.co_filename == system.__file__ and event in ("call", "c_return")
-            if here and next(events) == at:
-                raise KeyboardInterrupt
-
-        sys.setprofile(interrupt)
-        try:
-            with MAKERS[kind](tmp_path / "x"):
-                sys.setprofile(None)
-                return False
-        except KeyboardInterrupt:
-            return True
-
-    n = 0
-    while is_interrupted(n):
-        assert os.listdir(tmp_path) == []
-        n += 1
-    assert n > 10
-
-
 # Opens a draft in a process that gets SIGINT at one call, or return of a function of C, after the other.
 INTERRUPTED = """
 import contextlib, itertools, os, signal, sys
@@ -267,25 +231,3 @@ def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, old_librar
             make(draft)
     assert (tmp_path / "x" / "part0" / "a").read_text() == "old"
     assert os.listdir(tmp_path) == ["x"]
-
-
-def test_an_old_folder_set_aside_by_a_dead_owner_goes_back(tmp_path):
-    aside = tmp_path / ".x.0123456789abcdef.replaced"
-    aside.mkdir()
-    (aside / "a").write_text("old")
-    system.sweep(tmp_path / "x")
-    assert (tmp_path / "x" / "a").read_text() == "old"
-    aside.mkdir()
-    system.sweep(tmp_path / "x")
-    assert os.listdir(tmp_path) == ["x"]
-
-
-def test_names_are_exchanged_at_once(tmp_path):
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).write_text("")
-    if not system.exchange(tmp_path / "one", tmp_path / "other"):
-        pytest.skip("this system cannot exchange names")
-    assert os.listdir(tmp_path / "one") == ["other"]
-    with pytest.raises(FileNotFoundError):
-        system.exchange(tmp_path / "one", tmp_path / "none")

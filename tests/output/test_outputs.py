@@ -80,20 +80,6 @@ def test_a_second_signal_does_not_cut_the_cleaning_short(indexed):
     assert sorted(os.listdir(indexed)) == before
 
 
-def test_nohup_is_heeded(indexed):
-    def ignore():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    with subprocess.Popen(
-        [*MAIN, "search", "-q", "-", "-o", "out.sam"], stdin=subprocess.PIPE, preexec_fn=ignore
-    ) as process:
-        feed_until(process, GOOD * 1000, lambda: grown(indexed))
-        process.send_signal(signal.SIGHUP)
-        process.stdin.close()
-        assert process.wait(60) == 0
-    assert (indexed / "out.sam").exists()
-
-
 def test_a_killed_run_leaves_a_draft_that_the_next_run_sweeps(indexed):
     (indexed / "out.sam").write_bytes(b"old")
     with started(["search", "-", "-o", "out.sam"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -126,17 +112,6 @@ def test_of_two_runs_at_once_one_wins_whole(indexed):
     assert len(found) == 100_000
     assert set(found) in ({b"one"}, {b"two"})
     assert not list(indexed.glob(".*.partial"))
-
-
-def test_process_numbers_may_repeat(folder, monkeypatch):
-    """Those of two containers that share storage do."""
-    monkeypatch.setattr(os, "getpid", lambda: 7)
-    (folder / ".x.7.partial").write_bytes(b"left by a killed run")
-    with cases.opened_output(folder / "x") as one, cases.opened_output(folder / "x") as two:
-        for _ in range(3):
-            one.write(b"1" * 100_000)
-            two.write(b"2" * 100_000)
-    assert (folder / "x").read_bytes() == b"1" * 300_000
 
 
 @pytest.mark.parametrize("name", ["TERM", "HUP", "KILL"])
@@ -238,13 +213,6 @@ def test_data_are_on_disk_before_they_have_their_name(folder, monkeypatch):
     with cases.opened_output(folder / "x") as file:
         file.write(b"data")
     assert calls == ["fsync", "replace", "fsync"]
-
-
-def test_counts_that_cannot_be_written_are_told_before_the_work(indexed, command):
-    result = command("search", "-q", "q.fq", "-o", "out.sam", "--counts", "no/counts.tsv")
-    assert result.code == 1
-    assert "no/counts.tsv: cannot write: the folder 'no' does not exist" in result.err
-    assert not (indexed / "out.sam").exists()
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux lets a pipe be widened")

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import naive
 import numpy as np
-import pysam
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,10 +13,8 @@ from kept import compiled
 from fmx.index.reference import make_blocks
 from fmx.input.chunks import Chunk
 from fmx.input.reads import ReadBatch, parse
-from fmx.input.sets import CHANGE_BITS, N_BITS
-from fmx.output import put, records
-from fmx.output.formats.sam import SamHits
-from fmx.output.records import REVERSE, put_group, put_group_of_read, put_head, put_md, put_record, widest
+from fmx.output import put
+from fmx.output.records import REVERSE, put_group_of_read, put_head, put_record, widest
 
 BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
 COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER
@@ -48,13 +45,6 @@ def test_shares_of_whole_numbers_are_rounded_half_to_even(matches, more):
             out = np.zeros(200, np.uint8)
             n = _write(0, matches / length, out)
             assert bytes(out[:n]).split(b"\t")[-1].decode() == f"{matches / length:.6f}"
-
-
-@given(odd=st.integers(0, 63))
-def test_ties_go_to_the_even_digit(odd):
-    out, share = np.zeros(200, np.uint8), (2 * odd + 1) / 128
-    n = _write(0, share, out)
-    assert bytes(out[:n]).split(b"\t")[-1].decode() == f"{share:.6f}"
 
 
 @compiled
@@ -128,38 +118,6 @@ def test_a_new_tag_makes_its_own_room(n, where):
     assert max(len(str(x)) for x in (2**64 - 1, -(2**63))) == put.DIGITS
 
 
-def test_flags_are_those_of_sam():
-    names = "PAIRED PROPER_PAIR UNMAP MUNMAP REVERSE MREVERSE READ1 READ2 SECONDARY"
-    assert [getattr(pysam, f"F{name}") for name in names.split()] == [
-        records.PAIRED, records.PROPER, records.UNMAPPED, records.MATE_UNMAPPED, records.REVERSE,
-        records.MATE_REVERSE, records.FIRST, records.SECOND, records.SECONDARY,
-    ]  # fmt: skip
-
-
-def test_a_form_has_no_gap_by_default():
-    batch = read_of("r", "ACGT")
-    assert records.with_gaps("form", None) == "form"
-    assert records.gap_of("form", batch, 0) == (0, 0)
-    assert records.gap_byte("form", batch, 0, False, 1) == 0
-
-
-@compiled
-def _write_md(length, changes, out):
-    return put_md(out, np.int64(0), length, changes)
-
-
-@given(read=st.text("ACGT", min_size=1, max_size=30), seen=st.data())
-def test_md_spells_the_reference(read, seen):
-    places = sorted(seen.draw(st.sets(st.integers(0, len(read) - 1), max_size=2)))
-    text, changes = list(read), len(places)
-    for j, place in enumerate(places):
-        text[place] = seen.draw(st.sampled_from([base for base in "ACGT" if base != read[place]]))
-        changes |= (place << 2 | "ACGT".index(text[place])) << (N_BITS + CHANGE_BITS * j)
-    out = np.zeros(200, np.uint8)
-    n = _write_md(len(read), changes, out)
-    assert bytes(out[:n]).decode() == naive.md(read, "".join(text))
-
-
 @compiled
 def _write_group(batch, most, out):
     return put_group_of_read(out, np.int64(0), batch, 0, most)
@@ -185,28 +143,6 @@ def test_a_read_names_its_group_right_behind_its_name(head, group):
     out = np.zeros(20, np.uint8)
     n = _write_group(read_of(head, "ACGT"), 3, out)
     assert bytes(out[:n]).decode() == group
-
-
-@compiled
-def _write_group_tag(form, batch, out):
-    return put_group(form, out, np.int64(0), batch, 0)
-
-
-@pytest.mark.parametrize(
-    ("head", "group", "longest_group", "expected"),
-    [
-        ("r\tRG:Z:ab", "all", 3, "\tRG:Z:ab"),
-        ("r", "all", 3, ""),  # only some of the reads have one
-        ("r\tRG:Z:ab", "all", 0, "\tRG:Z:all"),
-        ("r\tRG:Z:ab", "", 0, ""),
-    ],
-)
-def test_a_record_has_the_group_of_its_read_or_of_all(head, group, longest_group, expected):
-    one, out = np.array([0]), np.zeros(20, np.uint8)
-    names, blocks = put.make_names(["a"]), make_blocks(one, one, one, np.array([9]))
-    form = SamHits(names, blocks, True, 0, put.as_bytes(group), longest_group)
-    n = _write_group_tag(form, read_of(head, "ACGT"), out)
-    assert bytes(out[:n]).decode() == expected
 
 
 def test_a_record_at_the_end_of_the_data_names_no_group():

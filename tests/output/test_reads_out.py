@@ -95,14 +95,6 @@ def plain(path) -> bytes:
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
-def test_a_run_that_fails_leaves_none(folder, index_of, command):
-    (folder / "r.fq").write_bytes(cases.fastq(RECORDS) + b"@bad\nA!\n+\nII\n")
-    result = command(
-        "search", "-q", "-x", index_of(GENOME), "r.fq", "-o", "o.sam", "--al", "a.fq", "--un", "u.fq.gz"
-    )
-    assert (result.code, [path.name for path in folder.iterdir()]) == (1, ["r.fq"])
-
-
 REFUSED = {
     "--un r.fq": "--un r.fq is the same file as the input r.fq",
     "--un x.fq --al ./x.fq": "is the same file as --al ./x.fq",

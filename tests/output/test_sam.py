@@ -4,7 +4,7 @@ import cases
 import naive
 import pytest
 import validate
-from texts import TEXTS, numbered, random_letters, reads_of
+from texts import TEXTS, reads_of
 
 NAMES = [
     "one letter",
@@ -44,14 +44,6 @@ def test_records_of_fastq(name, options, folder, index_of, command):
     assert ["@RG", "ID:lane1", "SM:a sample"] in sam.header or "group" not in expected
 
 
-def test_records_of_fasta_have_no_quality(folder, index_of, command):
-    contigs = TEXTS["IUPAC"]
-    reads = [(f"r{i}", sequence, None) for i, sequence in enumerate(reads_of(contigs))]
-    (folder / "reads.fa").write_bytes(cases.fasta([read[:2] for read in reads], width=7))
-    result = command("search", "-q", "-x", index_of(contigs), "reads.fa", "-a")
-    validate.check(result.out, contigs, reads, limit=None)
-
-
 def test_names_end_at_the_first_blank_and_may_be_missing(folder, index_of, command):
     contigs = TEXTS["palindromes"]
     (folder / "r.fa").write_bytes(
@@ -59,19 +51,6 @@ def test_names_end_at_the_first_blank_and_may_be_missing(folder, index_of, comma
     )
     result = command("search", "-q", "-x", index_of(contigs), "r.fa")
     assert [record[0] for record in result.records] == ["a", "x", "z", "*", "n" * 254]
-
-
-def test_a_read_of_100000_bases(folder, index_of, command):
-    genome = random_letters(120_000, "long")
-    contigs, read = numbered([genome, "ACGT"]), naive.reverse_complement(genome[10_000:110_000])
-    (folder / "r.fq").write_bytes(
-        cases.fastq([("long", read), ("longer", genome + "A"), ("cut", read[:-1] + "N")])
-    )
-    result = command("search", "-q", "-x", index_of(contigs), "r.fq")
-    validate.check(result.out, contigs, [(f"{n}", s, q) for n, (_, s, q) in zip(
-        ["long", "longer", "cut"], named([read, genome + "A", read[:-1] + "N"]), strict=True
-    )])  # fmt: skip
-    assert [record[1] for record in result.records] == ["16", "4", "4"]
 
 
 def test_mapping_qualities_are_those_of_the_documents():

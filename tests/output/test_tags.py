@@ -74,12 +74,3 @@ def test_a_mate_has_the_cigar_of_the_other_one(tags, folder, index_of, command):
     assert command(*run, "-o", "x.bam").code == 0
     with pysam.AlignmentFile("x.bam") as file:
         assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
-
-
-def test_tags_that_are_none_are_refused(search, folder, index_of, command):
-    for value, said in (
-        ("NH,XX", "'XX' is not one of NH, HI, NM, MD"),
-        ("NH,,HI", "empty name in a comma-separated list"),
-    ):
-        result = command("search", "-x", index_of(GENOME), "r.fq", "--tags", value)
-        assert (result.code, said in result.err) == (2, True)

@@ -148,16 +148,6 @@ def test_buffers_of_gpus_go_back_to_them():
         assert buffers.take(80, pinned) is special
 
 
-def test_a_buffer_is_free_again_once_its_records_are_encoded(reference):
-    form = writer_of("tsv", reference)[0].form
-    writer = HitWriter(form, encode=lambda records: bytes(records) * 2, end=b"end")
-    buffer = writer.buffers.take(80)
-    buffer[:3] = 65, 66, 67
-    assert writer.encoded(buffer[:3]) == b"ABCABC"
-    assert writer.buffers.take(80) is buffer
-    assert (writer.end(), writer.is_sam) == (b"end", False)
-
-
 def test_writers_of_files_share_buffers(reference):
     (one, _), (two, _) = (writer_of("sam", reference) for _ in range(2))
     writer = join_writers({"a.fq": one, "b.fq": two, "c.fq": one})
