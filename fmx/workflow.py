@@ -18,7 +18,6 @@ from ._version import __version__
 from .compiler import object_cache
 from .index import layouts, plan
 from .index.disk import array_sizes, part_sizes, read_meta, settled
-from .index.fm_index import verify as verify_index
 from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse import parse_sparse
@@ -216,7 +215,9 @@ def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     """
     meta = read_meta(path)
     if verify:
-        verify_index(path, meta, n_threads)
+        from .index import consistency
+
+        consistency.verify(path, meta, n_threads)
     names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
     n_text, arrays, sizes = meta["n_text"], array_sizes(meta), {}
     for name in names:

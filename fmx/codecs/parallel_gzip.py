@@ -36,7 +36,7 @@ from .inflate import (
     State,
     find_dynamic_block,
     make_codes,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..system import RegularFile

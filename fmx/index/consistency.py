@@ -1,10 +1,11 @@
 """Consistency checks between the arrays of an index, which take too long for every open.
 
-Opening checks shapes and ranges (check.py).  Here the counts of layouts are recounted, every row of a sampled
+Opening checks shapes and ranges (disk.py).  Here the counts of layouts are recounted, every row of a sampled
 suffix array is followed to its position, and positions must be a permutation.  Whether the suffix array is
 sorted, and belongs to the text, is not checked: the builder of an index is trusted with that.
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,11 +13,14 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..machines.jobs import run_all, spans
-from .bwt import LARGE, LCP
+from . import disk
+from .bwt import LARGE
 from .contracts import first_wrong, goes_on, neighbour, position_of, units
+from .disk import part_arrays, part_sizes, part_span
+from .fm_index import lcp_of, load_layout, load_sa, reference_of
 from .layouts import parse_name
-from .positions import SampledSA, is_kept, marks_hold
-from .reference import Reference
+from .positions import FullSA, SampledSA, is_kept, marks_hold
+from .reference import Reference, part_of
 from .sparse import sparse_named
 from .sparse_build import build_sparse
 
@@ -24,15 +28,19 @@ _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows checked together
 
 
-def contradictions(
-    arrays: dict, sparse: str | None, part: Reference, layouts: dict, sa: Any,
-    lcp: tuple[LCP, np.ndarray] | None, n_threads: int = 1,
-) -> Iterator[str]:  # fmt: skip
-    """Yield a description of each inconsistency of a part, by its ``arrays`` and Reference.
+def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
+    """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
+    arrays = disk.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
+    reference = reference_of(path, meta, arrays)
+    for number in range(len(part_sizes(meta))):
+        of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
+        part = part_of(reference, *part_span(meta, number))
+        for wrong in _contradictions(meta, number, of_part, part, n_threads):
+            raise disk.not_whole(path, f"not a valid index ({wrong})")
 
-    ``sparse``: name of a sparse suffix array, or None; ``layouts`` by name; ``sa`` FullSA or SampledSA;
-    ``lcp`` (LCP, rank array) or None.
-    """
+
+def _contradictions(meta: dict, number: int, arrays: dict, part: Reference, n_threads: int) -> Iterator[str]:
+    sparse, layouts = meta.get("sparse"), {name: load_layout(name, arrays) for name in meta["layouts"]}
     n = part.n_text
     if sparse:
         rows, starts, *_ = build_sparse(arrays["text_words"], part.blocks, n, sparse_named(sparse), n_threads)
@@ -41,21 +49,21 @@ def contradictions(
             yield f"{sparse} does not match its text"
     if not layouts:
         return
-    sampled = isinstance(sa, SampledSA)
-    if sampled and not marks_hold(sa):
+    sa = load_sa(meta, number, arrays)
+    if isinstance(sa, SampledSA) and not marks_hold(sa):
         yield "its marks and kept positions differ in number"
         return
-    if not sampled and not _is_permutation(sa.positions):
+    if isinstance(sa, FullSA) and not _is_permutation(sa.positions):
         yield "its suffix array holds a position twice"
     for name, layout in layouts.items():
         if not _counts_hold(layout, parse_name(name).d or 1, n, n_threads):
             yield f"{name} contradicts itself"
-        elif sampled:
+        elif isinstance(sa, SampledSA):
             positions, walk = np.full(n, _UNKNOWN, np.uint32), np.empty(sa.reach + 1, np.int64)
             if not (_locate_all(layout, sa, walk, positions) and _is_permutation(positions)):
                 yield f"rows of {name} do not lead to positions"
-    if lcp is not None:
-        (small, rows, values), rank = lcp
+    if "lcp.rank" in arrays:
+        (small, rows, values), rank = lcp_of(arrays)
         holds = np.array_equal(np.flatnonzero(small == LARGE), rows) and bool((values >= LARGE).all())
         for i in range(0, n if holds else 0, _STRETCH):
             some = rank[sa.positions[i : i + _STRETCH]]

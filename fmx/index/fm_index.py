@@ -175,7 +175,7 @@ def _choose_full(meta: dict, layout: str | None, method: str, max_memory: int | 
 
 def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex | JoinedIndex:
     """Return an index from its arrays, which include all that ``_is_read`` selects."""
-    reference = _reference(path, meta, arrays)
+    reference = reference_of(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:
         return _part(path, meta, 0, reference, ways, arrays)
@@ -187,29 +187,13 @@ def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex 
     return JoinedIndex(path, meta, reference, tuple(parts))
 
 
-def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
-    """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
-    from .consistency import contradictions
-
-    arrays = disk.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
-    reference = _reference(path, meta, arrays)
-    for number in range(len(part_sizes(meta))):
-        of_part = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
-        part = part_of(reference, *part_span(meta, number))
-        tables = {name: _load_layout(name, of_part) for name in meta["layouts"]}
-        sa = _load_sa(meta, number, of_part) if tables else None
-        lcp = _lcp_of(of_part) if "lcp.rank" in of_part else None
-        for wrong in contradictions(of_part, meta.get("sparse"), part, tables, sa, lcp, n_threads):
-            raise disk.not_whole(path, f"not a valid index ({wrong})")
-
-
 def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> Reference:
     """Load the Reference of an index, with its arrays checked.  Raises IndexFileError."""
     names = [name for name in meta["arrays"] if of_reference(name)]
-    return _reference(path, meta, disk.read_checked(path, meta, names, n_threads))
+    return reference_of(path, meta, disk.read_checked(path, meta, names, n_threads))
 
 
-def _reference(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
+def reference_of(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
     names = ContigNames(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
@@ -235,7 +219,7 @@ def _part(
     is_verify = method == "verify"
     return FMIndex(
         path, meta, number, reference, method, layout_name,
-        _load_layout(layout_name, arrays), _load_sa(meta, number, arrays),
+        load_layout(layout_name, arrays), load_sa(meta, number, arrays),
         PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
         SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
         arrays.get("text_words"),
@@ -251,10 +235,10 @@ def load_lcp(index: FMIndex) -> tuple:
         )
     names = {key: name for key, name in of_part.items() if key.startswith("lcp.")}
     arrays = disk.read_checked(str(index.path), index.meta, names.values())
-    return _lcp_of({key: arrays[name] for key, name in names.items()})
+    return lcp_of({key: arrays[name] for key, name in names.items()})
 
 
-def _lcp_of(arrays: dict) -> tuple:
+def lcp_of(arrays: dict) -> tuple:
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 
@@ -270,7 +254,7 @@ def _is_read(array_name: str, ways: list, with_text: bool) -> bool:
     return "verify" in methods or ("backward" in methods and array_name != "seed_starts")
 
 
-def _load_layout(layout_name: str | None, arrays: dict) -> Any:
+def load_layout(layout_name: str | None, arrays: dict) -> Any:
     if layout_name is None:
         return None
     begin = f"{layout_name}."
@@ -278,7 +262,7 @@ def _load_layout(layout_name: str | None, arrays: dict) -> Any:
     return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 
-def _load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
+def load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
     if "sa_marks" in arrays:
         reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
         return SampledSA(arrays["sa_positions"], arrays["sa_marks"], part_sizes(meta)[number], reach)

@@ -258,20 +258,16 @@ def hash_kmers(words, first, start, n, k, room):
                 store(room, _OTHER + i, reverse)
             done += p
         p *= 2
-        if p <= k:
-            _double(room, size, p // 2)
+        if p <= k:  # from hashes of p / 2 symbols to those of p
+            half = p // 2
+            for i in range(0, size, LANES):
+                forward, reverse = load(room, _FORWARD + i), load(room, _REVERSE + i)
+                forward = simd.differ(simd.rotate(forward, half), load(room, _FORWARD + i + half))
+                reverse = simd.differ(reverse, simd.rotate(load(room, _REVERSE + i + half), half))
+                store(room, _FORWARD + i, forward)
+                store(room, _REVERSE + i, reverse)
     for i in range(0, size, LANES):
         store(room, _HASH + i, simd.plus(load(room, _HASH + i), load(room, _OTHER + i)))
-
-
-@inlined
-def _double(room, size, p):
-    """Turn hashes of p symbols into those of 2p."""
-    for i in range(0, size, LANES):
-        forward = simd.differ(simd.rotate(load(room, _FORWARD + i), p), load(room, _FORWARD + i + p))
-        reverse = simd.differ(load(room, _REVERSE + i), simd.rotate(load(room, _REVERSE + i + p), p))
-        store(room, _FORWARD + i, forward)
-        store(room, _REVERSE + i, reverse)
 
 
 @inlined

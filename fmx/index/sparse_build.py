@@ -9,7 +9,6 @@ threads.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from .sparse import (
     position_in,
     row_of,
     text_key,
-)
+)  # fmt: skip
 
 PART_BITS = 16
 
@@ -78,24 +77,20 @@ def build_sparse(
     del sampled
     starts = np.zeros((1 << n_bits) + 1, np.uint32)
     starts[-1] = rows.size
-    order = partial(_order_part, text, rows, low, starts, borders)
+    n_buckets = 1 << min(n_bits, PART_BITS)
+
+    def order(part: int) -> None:
+        """Order the rows of a part, and record where its buckets start."""
+        start, stop = int(borders[part]), int(borders[part + 1])
+        of_part = starts[part * n_buckets : (part + 1) * n_buckets]
+        most = _to_buckets(rows[start:stop].copy(), low[start:stop], start, rows, of_part)
+        if most > FEW:
+            keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
+            buffers = RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
+            _order_buckets(text, rows, of_part, stop, buffers)
+
     run_all(order, [(part,) for part in range(n_parts)], n_threads)
     return SparseTable(rows, starts, name.k, name.w)
-
-
-def _order_part(
-    text: Array, rows: np.ndarray, low: np.ndarray, starts: np.ndarray, borders: np.ndarray, part: int
-) -> None:
-    """Order the rows of a part, and record where its buckets start."""
-    span = int(borders[part]), int(borders[part + 1])
-    n_buckets = 1 << min(text.n_bits, PART_BITS)
-    of_part = starts[part * n_buckets : (part + 1) * n_buckets]
-    spare = rows[slice(*span)].copy()
-    most = _to_buckets(spare, low[slice(*span)], span[0], rows, of_part)
-    if most > FEW:
-        keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
-        buffers = RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
-        _order_buckets(text, rows, of_part, span[1], buffers)
 
 
 @inlined

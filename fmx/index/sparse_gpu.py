@@ -30,7 +30,7 @@ from .sparse import (
     canonical,
     row_of,
     text_key,
-)
+)  # fmt: skip
 from .sparse_build import Text
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ..compiler.primitives import at
 from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place, sort_few
 from ..input.dna import CODE, WORD, symbols
 from ..input.reads import FORWARD, REVERSE, Patterns, pack_read, pack_reverse
-from ..machines.jobs import cuts, run_all, runs
+from ..machines.jobs import run_all, runs
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
@@ -177,12 +177,6 @@ def _fill(batch, which, code, runs, words, strands):
 def _note(strands, i, word, length, row, offset):
     strands.first[i], strands.length[i], strands.stop[i] = word, length, length
     strands.row[i], strands.offset[i] = row, offset
-
-
-def cut(strands: Strands, size: int) -> Iterator[tuple[int, Strands]]:
-    """Yield (first strand, Strands of up to ``size`` starts) that together request the same matches."""
-    for a, start, stop in cuts(strands.stop, size):
-        yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
 
 
 def some_strands(strands: Strands, a: int, b: int | None) -> Strands:

@@ -18,6 +18,7 @@ from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import InputRange, InputShare, ReadPath, reads, spans
 from ..input.reads import histogram
 from ..machines.gpu_session import GpuSession
+from ..machines.jobs import cuts
 from ..machines.pipeline import Emit, Shares, add_up, run_ordered
 from ..machines.places import Device
 from ..machines.progress import Measurement, Progress, Writable
@@ -33,7 +34,6 @@ from . import (
     Matcher,
     Matches,
     Strands,
-    cut,
     empty_matches,
     in_query,
     in_reference,
@@ -41,6 +41,7 @@ from . import (
     make_strands,
     mummergpu,
     seeds,
+    some_strands,
     take,
 )  # fmt: skip
 from .mummergpu import make_mummergpu
@@ -277,7 +278,8 @@ class Finder:
         batch, strands, counts = self._parse(chunk)
         row, n_rows = 0, 2 * batch.length.size
         futures: list[Future] = []
-        for first, share in cut(strands, self.task_size):
+        for first, start, stops in cuts(strands.stop, self.task_size):
+            share = some_strands(strands, first, first + start.size)._replace(start=start, stop=stops)
             if self.options.unique == IN_BOTH:
                 futures.append(Future())
                 yield partial(self._find, share, first, futures[-1])

@@ -39,7 +39,7 @@ from ..index.sparse import (
     strand_in,
     text_key,
     too_short,
-)
+)  # fmt: skip
 from ..input.dna import reverse_complement, symbols
 from . import Matches, Strands, collected, put_in_order, take
 from .seeds import extend, first_window, n_windows, step_of

@@ -1,4 +1,6 @@
-"""A layout added by the steps of docs/layouts.md, a file and a line of the registry: everything knows it."""
+"""A layout of a new file, by the steps of docs/layouts.md; layouts added to an index that exists."""
+
+import dataclasses
 
 import cases
 import naive
@@ -8,9 +10,12 @@ import pytest
 from occ_law import build, check_occ, texts
 from texts import random_letters
 
+from fmx import workflow
+from fmx.cli.main import run
 from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled
-from fmx.index import consistency, layouts
+from fmx.errors import UnsupportedError
+from fmx.index import consistency, fm_index, layouts
 
 NAME = "plain-k1-d32"
 CONTIGS = [
@@ -19,12 +24,9 @@ CONTIGS = [
     ("three", "A"),
 ]
 READS = [
-    "A",
-    "ACGTACGT",
-    CONTIGS[0][1][50:130],
-    CONTIGS[1][1][100:119],
+    "A", "ACGTACGT", CONTIGS[0][1][50:130], CONTIGS[1][1][100:119],
     naive.reverse_complement(CONTIGS[0][1][-33:]),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +74,73 @@ def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
         kept.clear()
         assert Compiled(consistency._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
         assert len(kept) == (name != NAME)
+
+
+# Layouts added to an index: the same as building them at once, whole or not at all.
+
+FASTA = ">x\n" + "ACGTTGCANNNACCAGTTGACA" * 40 + "\n>y\nGATTACA\n>z\nA\n"
+ADDED = ["sampled-k1-d64", "alternate-k2-d64", "cofi-k4"]
+
+
+@pytest.fixture
+def reference(tmp_path):
+    path = tmp_path / "ref.fa"
+    path.write_text(FASTA)
+    return path
+
+
+def test_added_layouts_are_those_built(reference, tmp_path):
+    built, extended = tmp_path / "built.fmx", tmp_path / "extended.fmx"
+    workflow.build_index(reference, built, workflow.IndexOptions([layouts.DEFAULT, *ADDED]))
+    workflow.build_index(reference, extended)
+    assert workflow.add_layouts(extended, ADDED[:1]) == ADDED[:1]
+    assert workflow.add_layouts(extended, ADDED) == ADDED[1:]
+    found = workflow.inspect(extended, verify=True)
+    assert found["layouts"] == [layouts.DEFAULT, *ADDED]
+    for name, array in workflow.inspect(built, verify=True)["arrays"].items():
+        assert found["arrays"][name] == array
+    assert not list(extended.glob(".*"))
+
+
+def test_an_interrupted_addition_leaves_the_index_as_it_was(reference, tmp_path, monkeypatch):
+    path = tmp_path / "ref.fmx"
+    workflow.build_index(reference, path)
+    before = (path / "meta.json").read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    family = dataclasses.replace(layouts.REGISTRY["cofi"], build=interrupted)
+    monkeypatch.setitem(layouts.REGISTRY, "cofi", family)
+    with pytest.raises(KeyboardInterrupt):
+        workflow.add_layouts(path, ADDED)
+    assert (path / "meta.json").read_bytes() == before
+    assert workflow.inspect(path, verify=True)["layouts"] == [layouts.DEFAULT]
+    assert not list(path.glob(".*"))
+
+
+def test_a_sampled_suffix_array_is_refused(reference, tmp_path, capsys):
+    path = tmp_path / "ref.fmx"
+    workflow.build_index(reference, path, workflow.IndexOptions(sa_rate=4))
+    with pytest.raises(UnsupportedError, match="one in 4 positions"):
+        workflow.add_layouts(path, ADDED)
+    assert run(["index", "--add", "--layout", "cofi", str(path)]) == 1
+    assert run(["index", "--add", str(path)]) == 2
+
+
+@pytest.mark.parametrize("sa_rate", [1, 3])
+def test_search_is_the_same_with_every_layout(reference, tmp_path, sa_rate):
+    path, reads = tmp_path / "ref.fmx", tmp_path / "reads.fa"
+    names = [layouts.DEFAULT, "bvsfm-k3-d224", "kstep-k3-d63", "alternate-k1-d64", *ADDED, "cofi-k9"]
+    workflow.build_index(reference, path, workflow.IndexOptions(names, sa_rate, prefix_length=4))
+    text = "".join(line for line in FASTA.split("\n") if not line.startswith(">"))
+    rng = np.random.default_rng(1)
+    starts = rng.integers(0, len(text) - 40, 200).tolist()
+    reads.write_text("".join(f">r{i}\n{text[i : i + 1 + i % 37]}\n" for i in starts))
+    outputs = []
+    for name in names:
+        out = tmp_path / f"{name}.sam"
+        assert run(["search", "-q", "-a", "-x", str(path), "--layout", name, "-o", str(out), str(reads)]) == 0
+        outputs.append([line for line in out.read_text().split("\n") if not line.startswith("@PG")])
+    assert all(output == outputs[0] for output in outputs)
+    assert fm_index.load(path, "cofi").layout_name == "cofi-k9"

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import cases
 import numpy as np
 import pytest
 from cover import covered
@@ -178,16 +177,6 @@ def test_sampled_positions_are_those_of_the_suffix_array(names, s):
 def all_positions(sa, layout, out):
     for row in range(out.size):
         out[row] = position_of(sa, layout, row)
-
-
-def test_several_threads_build_the_same_layout(layout, tmp_path):
-    contigs = TEXTS["repeats across separators"]
-    built = []
-    for n in (1, 2, 3, 7):
-        path = cases.build(tmp_path / f"{n}.fmx", contigs, [layout], n_threads=n)
-        built.append({array.name: array.read_bytes() for array in path.glob("*.npy")})
-    assert any(name.startswith(layout) for name in built[0])
-    assert all(other == built[0] for other in built[1:])
 
 
 def test_names_of_layouts_are_completed_and_checked():

@@ -62,15 +62,10 @@ def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, metho
 
 @pytest.mark.parametrize(
     ("options", "is_sparse"),
-    [
-        ({}, True),
-        ({"layouts": ["cofi"]}, False),
-        ({"layouts": ["auto"], "max_memory": 10**9}, False),
-        ({"sa_rate": 4}, False),
-        ({"prefix_length": 5}, False),
-        ({"with_lcp": True}, False),
-    ],
-)
+    [({}, True), ({"layouts": ["auto"], "max_memory": 10**9}, False),
+     *(({name: value}, False) for name, value in
+       (("layouts", ["cofi"]), ("sa_rate", 4), ("prefix_length", 5), ("with_lcp", True)))],
+)  # fmt: skip
 def test_large_references_are_sparse_unless_options_need_more(options, is_sparse, monkeypatch, capsys):
     for n_text, large in ((plan.LARGE, False), (plan.LARGE + 1, True)):
         settled = plan.IndexOptions(**options).settled([n_text // 2, n_text - n_text // 2], Progress())

@@ -6,7 +6,6 @@ from pathlib import Path
 import cases
 import mems
 import naive
-import numpy as np
 import protocols
 import pytest
 from cover import examples
@@ -20,7 +19,7 @@ from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline as machines_pipeline
-from fmx.mem import Matcher, Matches, matching, seeds, take
+from fmx.mem import Matcher, matching, seeds
 from fmx.mem import matching as pipeline
 from fmx.mem.matching import (
     ALGORITHMS,
@@ -145,11 +144,6 @@ def test_the_width_of_windows():
     assert seeds.best_width(30_000_000, 12, 1) == 1
     assert seeds.best_width(1000, 5, 20) == 5
     assert seeds.best_width(3_000_000_000, 13, 13) == 13
-
-
-def test_a_mask_takes_matches():
-    matches = Matches(*(np.arange(3) for _ in Matches._fields))
-    assert take(matches, np.array([True, False, True])).text.tolist() == [0, 2]
 
 
 def test_a_matcher_of_a_gpu_has_what_finders_call():

@@ -63,16 +63,6 @@ def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     assert find(several, queries, options, kind, **how) == find(one, queries, options, kind)
 
 
-def test_what_occurs_once_in_each_of_two_parts_is_not_unique(tmp_path):
-    unit, own = random_letters(60, "unit"), random_letters(50, "own")
-    contigs = numbered([unit, own, unit])
-    _, several = build_both(tmp_path, contigs, 61)
-    assert len(fm_index.load(several).parts) == 3
-    for unique in UNIQUE:
-        found = rows(find(several, [unit + own], MemOptions(20, FORWARD, unique)))
-        assert [row[4] for row in found] == (["c0", "c2", "c1"] if unique == ALL else ["c1"])
-
-
 @pytest.mark.parametrize("n_rows", [1, 7, 1000])
 def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path):
     """A thousand rows in each part for every window; places of matches are shared by all parts."""

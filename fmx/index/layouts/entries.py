@@ -18,6 +18,7 @@ from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from, bits_from32, low_bits, popcount
 from ...compiler.sorting import lower_bound
 from ...machines.jobs import ONE_CORE, Array, Backend, choose
+from ..bwt import fill_layout, kmer_bwt
 from ..contracts import NONE, ROW
 from . import ArraySpec, Family
 
@@ -186,14 +187,6 @@ def WithoutSymbol(choice, row):
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
-def build_missing(codes: Array, backend: Backend) -> Array:
-    """Return the array for a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
-    rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
-    shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
-    starts = _starts(rows, codes.size, shift)
-    return backend.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
-
-
 def _starts(rows: Array, n: int, shift: int) -> np.ndarray:
     n_runs = (n + _BEYOND >> shift) + 1
     return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
@@ -252,12 +245,13 @@ def family_of_entries(
         return {field: of_field[field] for field in types[k, d]._fields if field in of_field}
 
     def build(text: Array, sa: Array, k: int, d: int, backend: Backend = ONE_CORE) -> NamedTuple:
-        from ..bwt import fill_layout, kmer_bwt  # not needed for a search
-
         codes = kmer_bwt(text, sa, k, backend)
         arrays = {"entries": backend.zeros(n_words(k, d, codes.size), np.uint64)}
         if "missing" in types[k, d]._fields:
-            arrays["missing"] = build_missing(codes, backend)
+            rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
+            shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
+            parts = [shift], _starts(rows, codes.size, shift), rows
+            arrays["missing"] = backend.take(np.concatenate(parts).astype(np.uint32))
         layout = types[k, d](**arrays, k=k)
         fill_layout(backend, layout, text, sa, codes, d, runs_together)
         return layout
