@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cases
 import pytest
-from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+from cluster.nearby import CONTIGS, body_of, reads
 
 from fmx.cli import dispatch
 from fmx.jobs import IndexChoice

@@ -11,21 +11,24 @@ import cases
 import pysam
 import pytest
 from cluster import nearby
-from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+from cluster.nearby import CONTIGS, body_of, reads
 from output_of import bgzf
 from pyarrow import parquet
 
 from fmx import workflow
 from fmx.cli import dispatch
+from fmx.cli.main import fmx
 from fmx.jobs import Resources
 from fmx.machines.progress import Progress
+from fmx.report.facts import KINDS, with_general
+from fmx.report.facts import kind_of as kind_of_report
 
 X = ["-x", "all.fmx"]
 SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]
 GUIDES = ["-l", "guides.csv", "--anywhere"]
 TOLD = {"--counts": "c.tsv", "--screen": "s.tsv", "--al": "al.gz", "--un": "un.txt"}
 REPORTS, COUNTS = {"--report": "r.json"}, {"--counts": "c.tsv"}
-STATS, JSON = {"--report": "t.tsv"}, {"--report": "t.json"}
+STATS, JSON, HTML = {"--report": "t.tsv"}, {"--report": "t.json"}, {"--report": "t.html"}
 MATES = ["-1", "r1.fq", "-2", "r2.fq"]
 PAIRS = [*MATES, "--ff"]
 # By a name: what is asked for, the output, and those beside it.
@@ -43,7 +46,8 @@ CASES = {
     "groups": (["search", *X, "r.fq", "--counts-by", "group"], "out.sam", COUNTS | REPORTS),
     "range": (["search", *X, "r.fq", "r.fq.gz", "--skip", "17", "--first", "133"], "out.sam", TOLD | REPORTS),
     "range of gzip": (["search", *X, "whole.fq.gz", "r.fq", "--skip", "130"], "out.sam", {}),
-    "range behind the end": (["search", *X, "r.fq", "--skip", "1000"], "out.sam", COUNTS),
+    "range behind the end": (["search", *X, "r.fq", "--skip", "1000"], "out.sam", COUNTS | REPORTS),
+    "comments": (["search", *X, "comments.fq", "-C"], "out.bam", HTML),
     "range of pairs": (["search", *X, *PAIRS, "--skip", "41", "--first", "57"], "out.sam", {"--al": "al.fq"}),
     "range of pairs, first": (["search", *X, *PAIRS, "--first", "29"], "out.sam", {}),
     "range of pairs that cannot be cut": (
@@ -72,13 +76,15 @@ CASES = {
     "matrix": (["locate", *X, "p.fa", "--matrix", "counts"], "out.tsv", {}),
     "npz": (["locate", *X, "p.fa", "--matrix", "counts"], "out.npz", {}),
     "products": (["locate", *X, "--pairs", "primers.tsv", "--absent"], "out.tsv", {}),
+    "products bed": (["locate", *X, "--pairs", "primers.tsv"], "out.bed", {}),
     "products fasta": (["locate", *X, "--pairs", "primers.tsv", "--format", "fasta"], "out.fa", {}),
     **{f"mem {kind}": (["mem", *X, "-b", "p.fa", "--format", kind], "out.txt", {})
        for kind in ("mummer", "paf", "bed", "tsv", "sam")},
     "mem of several": (["mem", *SEVERAL, "r.fq"], "out.txt", REPORTS),
+    "mem of nothing": (["mem", *X, "none.fa", "--format", "sam"], "out.txt", HTML),
     "count": (["count", *GUIDES, "r.fq", "r.fq.gz", "--names", "a,b"], "out.tsv",
               {"--report": "x_mqc.json"}),
-    "count long": (["count", *GUIDES, "r.fq,r.fq", "--names", "twice", "--format", "long"], "out.tsv", JSON),
+    "count long": (["count", *GUIDES, "r.fq,r.fq", "--names", "twice", "--format", "long"], "out.tsv", HTML),
     "count parquet": (["count", *GUIDES, "r.fq.gz", "--format", "parquet"], "out.parquet", {}),
     "count mates": (["count", *GUIDES, *MATES], "out.tsv", STATS),
     "count pairs of guides": (
@@ -98,6 +104,8 @@ def home(tmp_path_factory):
     mates = [(name, few[-i][1]) for i, (name, _) in enumerate(few, 1)]
     for name, its in (("r", few), ("r1", few), ("r2", mates)):
         (folder / f"{name}.fq").write_bytes(cases.fastq(its))
+    (folder / "comments.fq").write_bytes(cases.fastq([(f"{name} XT:Z:{name}", x) for name, x in few]))
+    (folder / "none.fa").touch()
     both = [read for pair in zip(few, mates, strict=True) for read in pair]
     (folder / "both.fq").write_bytes(cases.fastq(both))
     (folder / "r.fq.gz").write_bytes(bgzf(cases.fastq(few), 1500))
@@ -138,8 +146,8 @@ def content(path) -> object:
     if path.suffix == ".cram":
         with pysam.AlignmentFile(path) as file:
             return [record.to_string() for record in file.fetch(until_eof=True)]
-    if path.suffix in (".bai", ".crai"):
-        return bool(path.read_bytes())  # of offsets, which the @PG line moves
+    if path.suffix in (".bai", ".crai", ".html"):
+        return bool(path.read_bytes())  # of offsets, which the @PG line moves, and of times
     if path.suffix == ".gz":
         return gzip.decompress(path.read_bytes())
     return body_of(path) if path.suffix in (".sam", ".bam", ".txt") else path.read_bytes()
@@ -200,6 +208,22 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
         assert sorted(of_shards) == sorted(records_of(tmp_path / "merged" / output))
     run(tmp_path / "cluster", *arguments, "-t", "2", *near)
     assert written(tmp_path / "cluster") == expected
+
+
+@pytest.mark.parametrize("name", ["search", "locate", "mem", "count", "pairwise"])
+def test_every_output_of_a_command_is_among_the_cases(name):
+    runs = [case for case in CASES.values() if case[0][0] == name]
+    options = {param.opts[0]: param for param in fmx.get_command(None, name).params}
+    outputs = {option for _, _, others in runs for option in others}
+    assert outputs == {"--counts", "--screen", "--al", "--un", "--report"} & options.keys()
+    reports = {
+        kind_of_report(path) for *_, others in runs for path in with_general(others.get("--report", ""))
+    }
+    assert reports - {None} == set(KINDS.get(name, ()))
+    kinds = {words[words.index("--format") + 1] for words, *_ in runs if "--format" in words}
+    kinds |= {word for words, output, _ in runs if output for word in kind_of(words, output)}
+    choices = options["--format"].type.choices if "--format" in options else ()
+    assert set(choices) - {"tsv", "mummer", "mageck"} <= kinds
 
 
 def kind_of(arguments, output) -> list:

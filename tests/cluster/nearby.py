@@ -1,11 +1,40 @@
-"""A cluster in this process, in the place of Dask's: two threads of one worker."""
+"""Reads of two contigs, and a cluster in this process in the place of Dask's: two threads of one worker."""
 
+import gzip
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+
+from output_of import without_program
+from texts import numbered, random_letters
 
 from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
 from fmx.jobs import cluster, identity
+
+CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
+COMPLETE = str.maketrans("ACGT", "TGCA")
+
+
+def reads(n, length=60) -> list:
+    """(name, letters) of n reads of both strands, some of which do not occur, some often."""
+    found = []
+    for i in range(n):
+        letters = CONTIGS[i % 2][1]
+        start = 37 * i % (len(letters) - length)
+        read = letters[start : start + length]
+        read = read[::-1].translate(COMPLETE) if i % 3 == 0 else read
+        found.append((f"r{i}", read if i % 7 else read[:-1] + "N" + "A"))
+    return found
+
+
+def body_of(path) -> bytes:
+    """What a file holds, without the @PG line and, in BAM, without the length of the header."""
+    data = path.read_bytes()
+    if data[:2] != b"\x1f\x8b":
+        return without_program(data)
+    data = gzip.decompress(data)
+    stop = 8 + int.from_bytes(data[4:8], "little")
+    return without_program(data[8:stop]) + data[stop:]
 
 
 class Nearby:

@@ -13,8 +13,7 @@ from itertools import cycle
 
 import cases
 import pytest
-from cluster.test_shards_of_commands import CONTIGS, body_of, reads
-from cover import nightly
+from cluster.nearby import CONTIGS, body_of, reads
 from runs import wait_until
 from texts import random_letters
 
@@ -35,14 +34,8 @@ def cluster(folder, n_workers, variables=()):
     log_path = folder / "dask.log"
 
     def start(module, *arguments):
-        command = [
-            *PYTHON,
-            f"distributed.cli.{module}",
-            "--scheduler-file",
-            file,
-            "--no-dashboard",
-            *arguments,
-        ]
+        command = [*PYTHON, f"distributed.cli.{module}", "--scheduler-file", file, "--no-dashboard"]
+        command += arguments
         processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder))
 
     def wait(is_ready):
@@ -108,42 +101,27 @@ def expected(home):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"),
+    ("words", "name"),
     [
-        ([*SEARCH, "--report", "run.json"], "all.sam"),
-        (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv", "--un", "un.fq"], "all.bam"),
-        nightly(["search", "-x", "ref.fmx", "-1", "few.fq", "-2", "two.fq"], "pairs.sam"),
-        nightly(["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
-        nightly(["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
-        nightly(["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
-        (["count", "-l", "l.csv", "--offset", "0", "--samples", "sheet.tsv", "--report", "counts.tsv"],
-         "guides.tsv"),
-        (["search", "-x", "ref.fmx", "few.fq", "--collapse", "--sort", "--first", "150"], "sorted.bam"),
-        (["locate", "-x", "ref.fmx", "-x", "other.fmx", "few.fa"], "two.parquet"),
-        (["pairwise", "genes.fa", "--matrix", "score"], "genes.npz"),
+        ("search -x ref.fmx reads.fq --no-unmapped --counts t.tsv --un un.fq --report t.json", "all.sam"),
+        ("search -x ref.fmx few.fq --collapse --sort --first 150", "sorted.bam"),
+        ("locate -x ref.fmx -x other.fmx few.fa", "two.parquet"),
+        ("count -l l.csv --offset 0 --samples sheet.tsv --report t.tsv", "guides.tsv"),
+        ("pairwise genes.fa --matrix score", "genes.npz"),
     ],
-)  # fmt: skip
-def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
-    file, _ = shared
-    assert run(home, *arguments, "-o", f"one_{name}").returncode == 0
-    table = (home / "counts.tsv").read_bytes() if "counts.tsv" in arguments else b""
-    left = (home / "un.fq").read_bytes() if "un.fq" in arguments else b""
-    told = reported(home) if "run.json" in arguments else None
-    assert ("un.fq" in arguments) == (len(left) > 1000)
-    done = run(home, *arguments, "--scheduler-file", file, "-o", name)
-    assert done.returncode == 0, done.err
-    assert "on the cluster at" in done.err
-    assert not left or (home / "un.fq").read_bytes() == left
-    assert body_of(home / name) == body_of(home / f"one_{name}")
-    assert not table or (home / "counts.tsv").read_bytes() == table
+)
+def test_a_cluster_writes_the_bytes_of_one_run(words, name, home, shared):
+    contents = []
+    for more in ([], ["--scheduler-file", shared[0]]):
+        done = run(home, *words.split(), *more, "-o", name)
+        assert (done.returncode, "on the cluster at" in done.err) == (0, bool(more)), done.err
+        others = [home / other for other in ("t.tsv", "un.fq") if other in words]
+        contents.append([body_of(home / name), *(path.read_bytes() for path in others)])
+        if "t.json" in words:
+            facts = json.loads((home / "t.json").read_text())
+            contents[-1] += [facts[key] for key in ("counts", "shares", "lengths", "contigs", "inputs")]
+    assert contents[0] == contents[1]
     assert not (home / f"{name}.shards").exists()
-    assert told is None or reported(home) == told
-
-
-def reported(home) -> dict:
-    """What run.json tells of reads."""
-    facts = json.loads((home / "run.json").read_text())
-    return {name: facts[name] for name in ("counts", "shares", "lengths", "contigs", "inputs")}
 
 
 @pytest.fixture(scope="module")
@@ -214,31 +192,25 @@ def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path):
     assert said == [f"waiting up to 1 s for a worker at {file}"]
 
 
-def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to_do(shared, tmp_path):
-    """As where the path leads elsewhere on the worker; here the client does not see what is there."""
-    file, _ = shared
-    made = identity("search", [], [{"arrays": {"contig_lengths": {"checksums": ["0"]}}}])
-    with dask.Cluster(file=file) as near, pytest.raises(ClusterError) as told:
-        near.check({**made, "index": "f" * 16}, ["/data/ref.fmx"], lambda: made)
-    assert re.fullmatch(
-        f"worker tcp://[0-9.:]+ on {os.uname().nodename}: its index /data/ref.fmx differs from the client's: "
-        "copy the client's index there, or give a path that all machines share", str(told.value)
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    ("own", "words"),
+    ("client", "worker", "message"),
     [
-        ((7, "a"), "its few[.]fq has 7 bytes, but the client"),
-        ((1234, "b"), "the contents of its few[.]fq differ"),
+        ({"index": "f" * 16}, {}, "its index /data/ref.fmx differs from the client's: copy the client's "
+         "index there, or give a path that all machines share"),
+        ({"inputs": [["few.fq", 1234, "a"]]}, {"inputs": [["few.fq", 7, "a"]]},
+         "its few.fq has 7 bytes, but the client's 1,234: copy the client's file there, or give a path that "
+         "all machines share"),
+        ({"inputs": [["few.fq", 1234, "a"]]}, {"inputs": [["few.fq", 1234, "b"]]},
+         "the contents of its few.fq differ from the client's: copy the client's file there, or give a path "
+         "that all machines share"),
     ],
-)
-def test_a_worker_with_other_files_is_told(own, words, shared):
-    file, _ = shared
-    made = identity("search", [])
-    here, there = ({**made, "inputs": [["few.fq", *its]]} for its in ((1234, "a"), own))
-    with dask.Cluster(file=file) as near, pytest.raises(ClusterError, match=words):
-        near.check(here, [], lambda: there)
+)  # fmt: skip
+def test_a_worker_that_sees_other_files_is_named_with_its_host(client, worker, message, shared):
+    made = identity("search", [], [{"arrays": {"contig_lengths": {"checksums": ["0"]}}}])
+    with dask.Cluster(file=shared[0]) as near, pytest.raises(ClusterError) as error:
+        near.check(made | client, ["/data/ref.fmx"], lambda: made | worker)
+    name = f"worker tcp://[0-9.:]+ on {os.uname().nodename}: "
+    assert re.fullmatch(name + re.escape(message), str(error.value))
 
 
 def test_a_scheduler_that_is_not_there_is_told_within_ten_seconds(home):
@@ -326,27 +298,19 @@ def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, e
     assert body_of(target) == expected
 
 
-def test_a_fault_in_one_shard_is_told_as_in_one_run(home, shared):
-    file, _ = shared
+@pytest.mark.parametrize("words", ["bad.fq", "few.fq --interleaved"])
+def test_a_fault_in_one_shard_is_told_as_in_one_run(words, home, shared):
+    """Also one that names the record already."""
     data = (home / "reads.fq").read_bytes()
     at = data.index(b"\n+\n", 100 << 20)
     (home / "bad.fq").write_bytes(data[: at - 1] + b"!" + data[at:])
-    arguments = ["search", "-q", "-x", "ref.fmx", "bad.fq", "-o", "bad.sam"]
-    alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", file)
-    assert together.returncode == alone.returncode == 1
-    where = alone.err.split("bad.fq: ")[1]
-    assert where.startswith("record ")
-    assert together.err.split("bad.fq: ")[1] == where
-    assert together.err.count("\n") == 1
-    assert not (home / "bad.sam").exists()
-
-
-def test_a_fault_that_names_the_record_already_ends_a_run(home, shared):
-    arguments = ["search", "-q", "-x", "ref.fmx", "few.fq", "--interleaved", "-o", "bad.sam"]
+    arguments = ["search", "-q", "-x", "ref.fmx", *words.split(), "-o", "bad.sam"]
     alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", shared[0])
-    assert together.returncode == alone.returncode == 1
-    assert together.err.endswith("mates must have equal names\n")
-    assert together.err.split("few.fq: ")[1] == alone.err.split("few.fq: ")[1]
+    assert (alone.returncode, together.returncode, together.err.count("\n")) == (1, 1, 1)
+    place = alone.err.split(".fq: ")[1]
+    assert place.startswith("record ")
+    assert together.err.split(".fq: ")[1] == place
+    assert not (home / "bad.sam").exists()
 
 
 def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypatch):
@@ -369,26 +333,22 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--scheduler", "tcp://127.0.0.1:9", "-o", "x.sam"], "no Dask scheduler answers at tcp://127.0.0.1:9"),
-        (["--scheduler", "nonsense://", "-o", "x.sam"], "no Dask scheduler answers at nonsense://"),
-        (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "--scheduler-file nowhere.json: No such file"),
-        (["--scheduler", "tcp://127.0.0.1:9"], "a cluster run needs -o FILE"),
-        (["--scheduler", "tcp://127.0.0.1:9", "-o", "/dev/null"], "a cluster run needs -o FILE"),
-        (["--scheduler", "a", "--scheduler-file", "b", "-o", "x.sam"], "give only one of --scheduler and"),
-        (["--scheduler", "a", "--shard", "1/2", "-o", "x"], "give only one of --shard and --scheduler"),
+        ("--scheduler nonsense:// -o x.sam", "no Dask scheduler answers at nonsense://"),
+        ("--scheduler-file nowhere.json -o x.sam", "--scheduler-file nowhere.json: No such file"),
+        ("--scheduler tcp://127.0.0.1:9", "a cluster run needs -o FILE"),
+        ("--scheduler tcp://127.0.0.1:9 -o /dev/null", "a cluster run needs -o FILE"),
+        ("--scheduler a --scheduler-file b -o x.sam", "give only one of --scheduler and"),
+        ("--scheduler a --shard 1/2 -o x", "give only one of --shard and --scheduler"),
     ],
-)  # fmt: skip
+)
 def test_a_cluster_that_is_not_there_is_told(arguments, words, command, home, monkeypatch):
     monkeypatch.chdir(home)
     monkeypatch.setattr(dask, "SCHEDULER", 2)
-    done = command("search", "-q", "-x", "ref.fmx", "few.fq", *arguments)
-    assert done.code in (1, 2)
-    assert words in done.err
+    done = command("search", "-q", "-x", "ref.fmx", "few.fq", *arguments.split())
+    assert (done.code in (1, 2), words in done.err) == (True, True), done.err
 
 
 def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home, shared, monkeypatch):
-    import json
-
     file, _ = shared
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", json.loads(file.read_text())["address"])
     done = run(home, "search", "-x", "ref.fmx", "few.fq", "-o", "env.sam")

@@ -5,22 +5,31 @@ import sys
 
 import cases
 import pytest
-from cluster.test_shards_of_commands import CONTIGS, reads
+from cluster.nearby import CONTIGS, reads
+
+from fmx import workflow
 
 PROGRAM = """
 import itertools, os, pathlib, shutil, signal, sys, threading
-from fmx.cli.main import run
-from fmx.input import streams
-from fmx.jobs import shard
-from fmx.output import run as output
 from fmx import system
+from fmx.cli.main import run
+from fmx.jobs import shard
+from fmx.output import files, run as output
+from fmx.output.formats import bam, matrix, parquet
 
-PLACES = {module.__file__ for module in (streams, shard, output, system, pathlib, shutil)}
+MODULES = system, files, shard, output, bam, matrix, parquet, pathlib, shutil
+PLACES = {module.__file__ for module in MODULES}
 CALLS = {"open", "write", "flush", "fsync", "mkdir", "rename", "replace", "link", "unlink", "close"}
 TABLES = ["--counts", "c.tsv", "--screen", "s.tsv", "--al", "al.fq", "--un", "un.fq.gz", "--report", "r.json"]
-alone = ["search", "-q", "-t", "1", "-x", sys.argv[1], *sys.argv[3:], *TABLES, "-o"]
+index, kind, *others = sys.argv[1:]
+alone = ["search", "-q", "-t", "1", "-x", index, *others, "--format", "sam", *TABLES, "-o"]
+one = ["-q", "-t", "1", "-x", index, others[-1], "-o"]
 commands = {
     "alone": [[*alone, "one.sam"]],
+    "sorted": [["search", *one, "one.bam", "--sort"]],
+    "cram": [["search", *one, "one.cram"]],
+    "parquet": [["search", *one, "one.parquet"]],
+    "npz": [["locate", *one, "one.npz", "--matrix", "counts"]],
     "shards": [[*alone, "d", "--shard", "1/2"], [*alone, "d", "--shard", "2/2"]],
     "merge": [["merge", "-q", "d", *TABLES, "-o", "one.sam"]],
 }
@@ -43,21 +52,21 @@ def done(words, at=None):
         os._exit(code)
     return os.waitstatus_to_exitcode(os.wait()[1])
 
-assert run(commands["alone"][0]) == 0
+assert run(commands[kind if len(commands[kind]) == 1 and kind != "merge" else "alone"][0]) == 0
 expected = written()
-assert len(expected) == 5
-victim, *others = commands[sys.argv[2]]
+assert len(expected) == {"sorted": 2, "cram": 1, "parquet": 1, "npz": 1}.get(kind, 5)
+victim, *others = commands[kind]
 for at in itertools.count():
     for name in expected:
         if os.path.exists(name):
             os.unlink(name)
-    if sys.argv[2] == "shards":
+    if kind == "shards":
         shutil.rmtree("d", ignore_errors=True)
-    elif sys.argv[2] == "merge" and at == 0:
+    elif kind == "merge" and at == 0:
         assert [done(words) for words in commands["shards"]] == [0, 0]
     code = done(victim, at)
     assert all(expected[name] == data for name, data in written().items()), (at, "incomplete")
-    after = [victim, *others, *(commands["merge"] if sys.argv[2] == "shards" else ())]
+    after = [victim, *others, *(commands["merge"] if kind == "shards" else ())]
     assert [done(words) for words in after] == [0] * len(after), at
     assert written() == expected, at
     if code == 0:
@@ -67,15 +76,17 @@ print(at)
 """
 
 
-@pytest.mark.parametrize("kind", ["alone", "shards", "merge"])
+@pytest.mark.parametrize("kind", ["alone", "shards", "merge", "sorted", "cram", "parquet", "npz"])
 def test_what_is_killed_and_run_again_writes_the_same(kind, tmp_path):
     (tmp_path / "few.fq").write_bytes(cases.fastq(reads(30)))
     for name, contigs in (("one", CONTIGS[:1]), ("two", CONTIGS[1:])):
         cases.build(tmp_path / f"{name}.fmx", contigs)
+    (tmp_path / "groups.tsv").write_text(f"{CONTIGS[0][0]}\tgroup\n")
+    workflow.add_groups(tmp_path / "one.fmx", tmp_path / "groups.tsv")
     place = tmp_path / "run"
     place.mkdir()
     command = [sys.executable, "-c", PROGRAM, tmp_path / "one.fmx", kind]
-    command += ["-x", tmp_path / "two.fmx", tmp_path / "few.fq", "--format", "sam"]
+    command += ["-x", tmp_path / "two.fmx", tmp_path / "few.fq"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 20
+    assert int(done.stdout) > (20 if kind in ("alone", "shards", "merge") else 6)

@@ -13,7 +13,7 @@ import xxhash
 from fmx.codecs import BGZF_END
 from fmx.errors import OutputError
 from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
-from fmx.jobs.merge import check_additional, in_order, manifests, merge, whole
+from fmx.jobs.merge import in_order, manifests, merge, whole
 from fmx.jobs.shard import ShardRun
 from fmx.mem.matching import MemSummary
 from fmx.output import CONTAINERS, PLAIN, Container, as_fields
@@ -111,15 +111,6 @@ def test_shards_are_passed_on_as_soon_as_those_before_them_are_done(tmp_path):
     assert list(found) == []
 
 
-def test_a_shard_of_another_run_is_named(tmp_path):
-    shards = [made(tmp_path, 1), made(tmp_path, 2, run={**RUN, "fmx": "2"})]
-    with said(
-        f'{tmp_path}: shard 2 is from another run than shard 1 (fmx "2", not "1"): delete '
-        f"{tmp_path / '0002-of-0003'} and run shard 2 again"
-    ):
-        list(in_order(tmp_path, shards))
-
-
 CUT, OTHER = ["r.fq", 70, 1], ["r.fq", 70, 2]
 
 
@@ -149,14 +140,6 @@ def test_a_shard_begins_where_the_one_before_it_ends(borders, fit, tmp_path):
         "file was changed between the two runs"
     ):
         list(in_order(tmp_path, shards))
-
-
-def test_an_output_that_shards_do_not_store_is_named(tmp_path):
-    check_additional(tmp_path, RUN, {"--counts": True, "--al": False})
-    with said(
-        f"{tmp_path}: the shards were run without --al: delete the folder and run them again with --al"
-    ):
-        check_additional(tmp_path, RUN, {"--counts": True, "--al": True})
 
 
 def to(path, **more) -> SearchOutput:

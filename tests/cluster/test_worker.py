@@ -1,74 +1,141 @@
-"""What a worker keeps between shards, and which GPU a shard has."""
+"""How a job is cut for a cluster, what its client reports, and what a worker keeps and shares out."""
 
 import json
+import os
 import sys
 import threading
 import time
+from functools import partial
+from types import SimpleNamespace
 
 import cases
 import pytest
 from cluster import nearby
-from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+from cluster.nearby import CONTIGS, body_of, reads
 
 from fmx.align import pipeline
+from fmx.cli import dispatch
 from fmx.errors import DeviceError, InputError
 from fmx.index import fm_index
-from fmx.jobs import Resources, cache_for
-from fmx.jobs import cluster as shards
+from fmx.jobs import Resources, cache_for, cluster
 from fmx.jobs import mem as mem_job
+from fmx.jobs.identity import n_of_files
+from fmx.jobs.pairwise import n_of_chunks
 from fmx.machines.places import ALL_GPUS
+from fmx.machines.progress import Progress
 from fmx.output.formats import sam
 
 
-def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
-    opened, load = [], fm_index.load
-    monkeypatch.setattr(fm_index, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
-    (folder / "few.fq").write_bytes(cases.fastq(reads(60)))
-    arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
-    near = nearby.use(monkeypatch)
-    for more in ([], ["--counts"], ["-a", "--counts"]):
-        tables = [[*more, name] if more else [] for name in ("one.tsv", "all.tsv")]
-        assert command(*arguments, *tables[0], "-o", "one.sam").code == 0
-        opened.clear()
-        done = command(*arguments, *tables[1], *near, "-o", "all.sam")
-        assert done.code == 0, done.err
-        assert len(opened) == 2  # here, and for all shards
-        assert body_of(folder / "all.sam") == body_of(folder / "one.sam")
-        assert not more or (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
-
-
-def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, monkeypatch):
-    made, prepare = [], mem_job.prepare
-    monkeypatch.setattr(mem_job, "prepare", lambda *given: made.append(1) or prepare(*given))
-    (folder / "few.fq").write_bytes(cases.fastq(reads(99)))
-    arguments = ["mem", "-b", "-x", index_of(CONTIGS), "few.fq", "--report"]
-    assert command(*arguments, "one.json", "-o", "one.txt").code == 0
-    made.clear()
-    done = command(*arguments, "all.json", *nearby.use(monkeypatch), "-o", "all.txt")
-    assert done.code == 0, done.err
-    assert len(made) <= 2 < int(done.err.split("fmx: ")[1].split()[0])
-    assert body_of(folder / "all.txt") == body_of(folder / "one.txt")
-    one, all_of_it = (json.loads((folder / name).read_text()) for name in ("one.json", "all.json"))
-    assert all_of_it["counts"] == one["counts"]
-
-
-def test_sequences_are_read_once(command, folder, monkeypatch):
-    read, prepare = [], pipeline.prepare
-    monkeypatch.setattr(pipeline, "prepare", lambda *given: read.append(1) or prepare(*given))
+@pytest.fixture
+def files(folder):
+    for name in ("few.fq", "two.fq"):
+        (folder / name).write_bytes(cases.fastq(reads(99)))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(cases.fasta(genes))
-    arguments = ["pairwise", "genes.fa", "--id", "0.3", "--cigar"]
-    assert command(*arguments, "-o", "one.tsv").code == 0
-    read.clear()
-    done = command(*arguments, *nearby.use(monkeypatch), "-o", "all.tsv")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        ("cpu", [1, 1, 3, 64, 64, 800, 4096]),
+        ("auto", [1, 1, 3, 64, 64, 800, 4096]),
+        ("cuda", [1, 1, 1, 8, 16, 100, 4096]),
+    ],
+)
+def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected, monkeypatch):
+    monkeypatch.setattr(os.path, "getsize", lambda n: n << 20)
+    sizes = 0, 31, 100, 2 << 10, 6 << 10, 100 << 10, 1 << 30
+    assert [n_of_files([n], engine) for n in sizes] == expected
+    assert n_of_files([50, 50], "cpu") == n_of_files([100], "cpu")
+
+
+@pytest.mark.parametrize(
+    ("engine", "filtered", "expected"),
+    [
+        ("cpu", True, [1, 5, 64, 64, 78]),
+        ("cpu", False, [1, 5, 70, 256, 4096]),
+        ("cuda", True, [1, 5, 16, 16, 39]),
+        ("both", False, [1, 5, 16, 16, 39]),
+    ],
+)
+def test_many_pairs_have_larger_shards(engine, filtered, expected):
+    assert [n_of_chunks(n, filtered, engine) for n in (0, 5, 70, 256, 5000)] == expected
+
+
+def test_the_rate_is_of_what_was_done_now():
+    def shard(number, bases):
+        summary = {"queries": 1, "bases": bases, "matches": 9}
+        return SimpleNamespace(number=number, run={"command": "mem"}, summary=summary)
+
+    now = [10.0]
+    count = cluster.ShardCount(3, {2}, lambda: now[0])
+    assert (count.message(), count.share()) == ("0 of 3 shards", 0)
+    count.add(shard(2, 5000))
+    now[0] += 4
+    assert (count.message(), count.share()) == ("1 of 3 shards", 0)
+    count.add(shard(3, 6000))
+    assert (count.message(), count.share()) == ("2 of 3 shards, 1,500 bases/s", 0.5)
+    assert cluster.ShardCount(1, {1}).share() == 0  # nothing is left
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unit"),
+    [
+        (["search", "few.fq"], "reads"),
+        (["search", "-1", "few.fq", "-2", "two.fq"], "pairs"),
+        (["mem", "few.fq"], "bases"),
+        (["pairwise", "genes.fa"], "pairs"),
+    ],
+)
+def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of, files, monkeypatch):
+    monkeypatch.setattr(dispatch, "Progress", partial(Progress, seldom=0))
+    index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
+    done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
     assert done.code == 0, done.err
-    assert len(read) == 2 < int(done.err.split("fmx: ")[1].split()[0])  # here, and for all shards
-    assert (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
+    lines = [line for line in done.err.splitlines() if " left: " in line and f" {unit}/s" in line]
+    assert len({line.split(" shards")[0].split(": ")[-1] for line in lines}) > 1, done.err
+    assert " 100 % " in lines[-1], done.err
+    assert done.err.splitlines()[-1].endswith(f" {unit}/s")
 
 
-def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder):
+# What a worker keeps between shards.
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "name", "most"),
+    [
+        ("search few.fq -a --counts {}.tsv", fm_index, "load", 2),  # here, and for all shards
+        ("mem -b few.fq --report {}.json", mem_job, "prepare", 2),  # once a thread
+        ("pairwise genes.fa --id 0.3 --cigar", pipeline, "prepare", 2),
+    ],
+)
+def test_what_shards_need_is_made_once(words, module, name, most, command, index_of, files, monkeypatch):
+    calls, make = [], getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **options: calls.append(1) or make(*args, **options))
+    words += "" if "pairwise" in words else f" -q -x {index_of(CONTIGS)}"
+    assert command(*words.format("one").split(), "-o", "one.txt").code == 0
+    calls.clear()
+    done = command(*words.replace(" -q", "").format("all").split(), *nearby.use(monkeypatch), "-o", "all.txt")
+    assert done.code == 0, done.err
+    assert len(calls) <= most < int(done.err.split("fmx: ")[1].split()[0])
+    assert body_of(files / "all.txt") == body_of(files / "one.txt")
+    if "mem" in words:
+        one, merged = (json.loads((files / f"{name}.json").read_text()) for name in ("one", "all"))
+        assert merged["counts"] == one["counts"]
+
+
+def test_another_run_on_the_same_worker_has_its_own_options(command, index_of, files, monkeypatch):
+    arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
+    near = nearby.use(monkeypatch)
+    for more in ([], ["-a"], ["--no-unmapped"]):
+        assert command(*arguments, *more, "-o", "one.sam").code == 0
+        assert command(*arguments, *more, *near, "-o", "all.sam").code == 0
+        assert body_of(files / "all.sam") == body_of(files / "one.sam")
+
+
+def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, files):
     """As Dask's does, which holds what a frame names for a while."""
-    (folder / "few.fq").write_bytes(cases.fastq(reads(9)))
     seen = []
 
     def look(frame, event, argument):
@@ -82,92 +149,81 @@ def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder
         done = command("search", "-q", "-x", index_of(CONTIGS), "few.fq", "-o", "few.sam")
     finally:
         sys.settrace(None)
-    assert seen
-    assert done.code == 0, done.err
+    assert (bool(seen), done.code) == (True, 0), done.err
 
 
 def test_what_is_reused_is_of_one_shard_and_not_used_again_after_an_error():
-    kept, made = cache_for("a run"), []
-    assert cache_for("a run") is kept
+    cache, made = cache_for("a run"), []
+    assert cache_for("a run") is cache
 
     def make():
         made.append(object())
         return made[-1]
 
-    with kept.reused("key", make) as one, kept.reused("key", make) as other:
+    with cache.reused("key", make) as one, cache.reused("key", make) as other:
         assert one is not other
     again = made[0]
-    with pytest.raises(InputError), kept.reused("key", make):  # that one, which was given back last
+    with pytest.raises(InputError), cache.reused("key", make):  # that one, which was given back last
         raise InputError("x.fq", "", "damaged")
-    with kept.reused("key", make) as left, kept.reused("key", make) as third:
+    with cache.reused("key", make) as left, cache.reused("key", make) as third:
         assert left is not again
         assert third is made[2]
     assert cache_for("another").shared("key", make) is made[3]
 
 
-@pytest.fixture
-def told(monkeypatch):
-    """What shards were given, by a worker of three threads and two GPUs, of which the first will not do."""
-    given, both = [], threading.Barrier(2)
+# The GPUs of a worker.
 
-    def work(job, resources, progress, shard, kept):
+
+@pytest.fixture
+def places(monkeypatch):
+    """(engine, device) of shards, by a worker of three threads and two GPUs, of which the first is unfit."""
+    used, both = [], threading.Barrier(2)
+
+    def work(job, resources, progress, shard, cache):
         assert resources.gpus == 1 or resources.engine == "cpu"  # the worker deals its GPUs out
         device = resources.device if resources.engine != "cpu" else None
-        given.append((resources.engine, device))
-        if shard._shard.number < 3:  # two are there at the same time
+        used.append((resources.engine, device))
+        if shard._shard.number < 3:  # two are run at the same time
             both.wait(30)
         if resources.engine == "cuda" and device == 0 and job == "weak":
             raise DeviceError("no room")
 
-    monkeypatch.setattr(shards, "run_job", work)
-    monkeypatch.setattr(shards, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(shards, "n_gpus_here", lambda: 2)
-    monkeypatch.setattr(shards, "_gpus", shards.Gpus())
-    return given
+    monkeypatch.setattr(cluster, "run_job", work)
+    monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)
+    monkeypatch.setattr(cluster, "n_gpus_here", lambda: 2)
+    monkeypatch.setattr(cluster, "_gpus", cluster.Gpus())
+    return used
 
 
-def do(numbers, engine, gpus, job="a job"):
-    """These shards, each by a thread."""
+@pytest.mark.parametrize(
+    ("job", "runs", "engine", "gpus", "expected"),
+    [
+        ("a job", [[1, 2]], "cuda", ALL_GPUS, {("cuda", 0), ("cuda", 1)}),
+        ("a job", [[1, 2]], "both", ALL_GPUS, {("both", 0), ("both", 1)}),
+        ("a job", [[1, 2]], "auto", 1, {("cpu", None), ("cuda", 0)}),  # no other GPU is free
+        ("weak", [[5], [6]], "auto", 2, {("cuda", 0), ("cpu", None), ("cuda", 1)}),  # 0 is left out then
+    ],
+)
+def test_each_gpu_has_a_shard_at_a_time(job, runs, engine, gpus, expected, places):
     resources = Resources(1, engine, gpus=gpus)
-    threads = [
-        threading.Thread(target=shards.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
-        for number in numbers
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-
-def test_each_gpu_has_a_shard_at_a_time(told):
-    do([1, 2, 3, 4], "cuda", ALL_GPUS)
-    assert len(told) == 4
-    assert sorted(told[:2]) == [("cuda", 0), ("cuda", 1)]
-    assert {engine for engine, _ in told} == {"cuda"}
-
-
-def test_both_have_a_gpu_each_and_cores_with_it(told):
-    do([1, 2], "both", ALL_GPUS)
-    assert sorted(told) == [("both", 0), ("both", 1)]  # both at the same time
-
-
-def test_auto_takes_a_core_where_no_gpu_is_free(told):
-    do([1, 2], "auto", 1)
-    assert sorted(told, key=str) == [("cpu", None), ("cuda", 0)]
-
-
-def test_auto_leaves_out_a_gpu_that_will_not_do(told):
-    do([5], "auto", 2, "weak")
-    do([6], "auto", 2, "weak")
-    assert told == [("cuda", 0), ("cpu", None), ("cuda", 1)]
+    for numbers in runs:
+        threads = [
+            threading.Thread(target=cluster.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
+            for number in numbers
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert (len(places), set(places)) == (len(expected), expected)
 
 
 def test_who_waits_for_a_gpu_gets_it_whoever_else_waits_for_another():
-    gpus, got = shards.Gpus(), []
+    gpus, numbers = cluster.Gpus(), []
 
     def work(number):
-        with gpus.one([number], wait=True) as own:
-            got.append(own)
+        with gpus.one([number], wait=True) as gpu:
+            numbers.append(gpu)
 
     threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in (0, 1)]
     with gpus.one([0], wait=True):
@@ -179,6 +235,6 @@ def test_who_waits_for_a_gpu_gets_it_whoever_else_waits_for_another():
                 while len(gpus._changed._waiters) < n:
                     time.sleep(0.001)
         threads[1].join(5)
-        assert got == [1]
+        assert numbers == [1]
     threads[0].join(5)
-    assert got == [1, 0]
+    assert numbers == [1, 0]
