@@ -20,8 +20,8 @@ from fmx.cli import dispatch
 from fmx.cli.main import fmx
 from fmx.jobs import Resources
 from fmx.machines.progress import Progress
-from fmx.report.facts import KINDS, with_general
-from fmx.report.facts import kind_of as kind_of_report
+from fmx.report import KINDS, with_general
+from fmx.report import kind_of as kind_of_report
 
 X = ["-x", "all.fmx"]
 SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]

@@ -1,16 +1,23 @@
 """The job of fmx locate --pairs: PCR products of primer pairs."""
 
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..compiler import object_cache
-from ..input.tables import read_pairs
+from ..index.disk import part_span
+from ..index.reference import PackedLetters
+from ..input.tables import Pair, read_pairs
+from ..machines.pipeline import run_ordered
 from ..output import lines
 from ..search.mappers import choose_mapper
 from ..search.mapping import MapOptions
-from ..search.products import ProductOutput, ProductSummary, amplify
+from ..search.products import ProductOutput, ProductSummary, pairs_of_hits, products_of
 from ..system import PLACE
 from . import Context, IndexChoice, IndexedJob, Opened
+
+_PAIRS = 128  # pairs that a thread takes at a time
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,32 @@ class ProductsJob(IndexedJob):
         return choose_mapper(opened.fm_index, options, context.resources.place, context.progress)
 
     def execute(self, opened: Opened, prepared: Any, context: Context) -> ProductSummary:
-        pairs, run = read_pairs(self.pairs), context.run
-        pairs = pairs[slice(*run.share_of(len(pairs)))]
-        return amplify(opened.fm_index, pairs, prepared, self.output, lines, run, context.progress)
+        """Write the products of primer pairs, in order; ``prepared``: a Mapper of near matches."""
+        fm_index, output, reference = opened.fm_index, self.output, opened.fm_index.reference
+        starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
+        letters, n_amplified, n_products = PackedLetters(fm_index, starts), 0, 0
+        pairs = read_pairs(self.pairs)
+        pairs = pairs[slice(*context.run.share_of(len(pairs)))]
+
+        def work(emit: Callable[..., Any], some: Sequence[Pair]) -> list[int]:
+            totals = []
+            for pair, hits in zip(some, pairs_of_hits(prepared, some, reference.blocks), strict=True):
+                for products in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
+                    emit(lines.lines_of(output.kind, pair, products, reference.names, letters))
+                if output.absent and not products.total:
+                    emit(lines.absent(pair))
+                totals.append(products.total)
+            return totals
+
+        items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
+        with context.run.opened(output, lines.head_of(output.kind)) as outputs:
+            results = run_ordered(items, [work] * prepared.options.n_threads, outputs.write)
+            with context.progress.wall.spending("mapping"), closing(results):
+                for totals in results:
+                    n_amplified, n_products = (
+                        n_amplified + sum(n > 0 for n in totals),
+                        n_products + sum(totals),
+                    )
+            summary = ProductSummary(len(pairs), n_amplified, n_products)
+            outputs.finish(summary)
+        return summary

@@ -9,9 +9,8 @@ import click
 
 from ...output import kinds_of
 from ...report import KINDS, SUFFIXES
-from ...report import kind_of as kind_of_report
 from .. import options
-from ..outputs import endings, report_of, reporting
+from ..outputs import report_of, reporting, wrong_kind
 from .count import TABLES
 from .search import check_reads
 
@@ -76,11 +75,8 @@ def command(args: SimpleNamespace) -> None:
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in args.reports:
-        if kind_of_report(path) not in KINDS[command]:
-            raise click.UsageError(
-                f"--report {path}: the name of a report of fmx {command} must end with "
-                f"{endings(KINDS[command])}"
-            )
+        if message := wrong_kind(path, KINDS[command], command):
+            raise click.UsageError(f"--report {path}: {message}")
     whole: SearchOutput | CountOutput
     kinds = [kind, *TABLES] if command == "count" else [kind]
     _check_suffix(args, command, options.named(kinds))
