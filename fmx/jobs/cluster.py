@@ -5,7 +5,6 @@ folder of the shards.  Each free worker takes the next shard; if one is lost, an
 stay in the folder until all are merged, so that a second run can resume.
 """
 
-import functools
 import itertools
 import logging
 import os
@@ -23,7 +22,6 @@ from typing import Any, Self
 
 from .._version import __version__
 from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
-from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
 from ..output.files import named_output
 from ..system import keep_freed, lock_new
@@ -303,38 +301,11 @@ def n_threads_here() -> int:
     return get_worker().state.nthreads
 
 
-@functools.cache
-def n_gpus_here() -> int:
-    """Return the number of GPUs that this worker sees."""
-    from ..machines import gpu
-
-    try:
-        return gpu.n_devices()
-    except DeviceError:
-        return 0
-
-
 class Gpus:
-    """The GPUs of a worker by number, each used by one shard at a time; ``unfit``: those that failed."""
+    """The GPUs of a worker, used by one shard at a time; ``are_unfit``: a shard with ``auto`` has failed."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._busy: set = set()
-        self.unfit: set = set()
-
-    @contextmanager
-    def one(self, numbers: Sequence[int], wait: bool) -> Iterator[int | None]:
-        """A free GPU of ``numbers``; None if there is none, unless ``wait``."""
-        with self._changed:
-            while not (free := [number for number in numbers if number not in self._busy]) and wait:
-                self._changed.wait()
-            self._busy |= set(free[:1])
-        try:
-            yield free[0] if free else None
-        finally:
-            with self._changed:
-                self._busy -= set(free[:1])
-                self._changed.notify_all()  # waiting shards may accept different GPUs
+        self.lock, self.are_unfit = threading.Lock(), False
 
 
 _gpus = Gpus()
@@ -343,32 +314,24 @@ _gpus = Gpus()
 def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
 
-    On the CPU a shard uses one thread of the worker, on a GPU the threads divided by the number of GPUs. With
-    ``auto``, shards of reads run on the CPU, because they are small; others on a GPU if one is free and
-    suitable.
+    On the CPU a shard uses one thread of the worker, on GPUs all. With ``auto``, shards of reads run on the
+    CPU, because they are small; others on GPUs if these are free and suitable.
     """
     keep_freed()
-    cache, engine, numbers = cache_for((job, resources, run)), resources.engine, range(0)
-    if engine == "auto" and isinstance(job, IndexedJob):
+    cache, engine = cache_for((job, resources, run)), resources.engine
+    if engine == "auto" and (isinstance(job, IndexedJob) or _gpus.are_unfit):
         engine = "cpu"
-    if engine != "cpu":
-        first, n_present = resources.device, n_gpus_here()
-        n = max(n_present - first, 1) if resources.gpus == ALL_GPUS else resources.gpus
-        numbers = range(first, min(first + n, n_present) if engine == "auto" else first + n)
-    fit = [number for number in numbers if engine != "auto" or number not in _gpus.unfit]
-    with _gpus.one(fit, wait=engine not in ("cpu", "auto")) as number:
-        if number is not None:
-            on_gpu = replace(
-                resources, engine="cuda" if engine == "auto" else engine, device=number, gpus=1,
-                threads=max(1, n_threads_here() // len(fit)),
-            )  # fmt: skip
-            try:
-                run_job(job, on_gpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
-                return shard[0]
-            except DeviceError:
-                if engine != "auto":
-                    raise
-                _gpus.unfit.add(number)
+    if engine != "cpu" and _gpus.lock.acquire(blocking=engine != "auto"):
+        on_gpus = replace(resources, engine="cuda" if engine == "auto" else engine, threads=n_threads_here())
+        try:
+            run_job(job, on_gpus, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
+            return shard[0]
+        except DeviceError:
+            if engine != "auto":
+                raise
+            _gpus.are_unfit = True
+        finally:
+            _gpus.lock.release()
     on_cpu = replace(resources, engine="cpu", threads=1)
     run_job(job, on_cpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
     return shard[0]

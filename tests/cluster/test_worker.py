@@ -2,9 +2,9 @@
 
 import json
 import os
+import re
 import sys
 import threading
-import time
 from functools import partial
 from types import SimpleNamespace
 
@@ -21,7 +21,6 @@ from fmx.jobs import Resources, cache_for, cluster
 from fmx.jobs import mem as mem_job
 from fmx.jobs.identity import n_of_files
 from fmx.jobs.pairwise import n_of_chunks
-from fmx.machines.places import ALL_GPUS
 from fmx.machines.progress import Progress
 from fmx.output.formats import sam
 
@@ -118,7 +117,7 @@ def test_what_shards_need_is_made_once(words, module, name, most, command, index
     calls.clear()
     done = command(*words.replace(" -q", "").format("all").split(), *nearby.use(monkeypatch), "-o", "all.txt")
     assert done.code == 0, done.err
-    assert len(calls) <= most < int(done.err.split("fmx: ")[1].split()[0])
+    assert len(calls) <= most < int(re.search(r"fmx: (\d+) shards", done.err)[1])
     assert body_of(files / "all.txt") == body_of(files / "one.txt")
     if "mem" in words:
         one, merged = (json.loads((files / f"{name}.json").read_text()) for name in ("one", "all"))
@@ -174,67 +173,39 @@ def test_what_is_reused_is_of_one_shard_and_not_used_again_after_an_error():
 # The GPUs of a worker.
 
 
-@pytest.fixture
-def places(monkeypatch):
-    """(engine, device) of shards, by a worker of three threads and two GPUs, of which the first is unfit."""
-    used, both = [], threading.Barrier(2)
+@pytest.mark.parametrize(
+    ("engine", "job", "expected"),
+    [
+        ("cuda", "a job", [("cuda", 3), ("cuda", 3), ("cuda", 3)]),  # one waits for the other
+        ("both", "a job", [("both", 3), ("both", 3), ("both", 3)]),
+        ("auto", "a job", [("cpu", 1), ("cuda", 3), ("cuda", 3)]),  # while the GPUs are busy
+        ("auto", "unfit", [("cpu", 1), ("cpu", 1), ("cpu", 1), ("cuda", 3)]),  # not tried again
+    ],
+)
+def test_gpus_have_a_shard_at_a_time(engine, job, expected, monkeypatch):
+    """(engine, threads) of three shards, of which the second begins while the first is run."""
+    used, are_busy, is_over = [], threading.Event(), threading.Event()
 
     def work(job, resources, progress, shard, cache):
-        assert resources.gpus == 1 or resources.engine == "cpu"  # the worker deals its GPUs out
-        device = resources.device if resources.engine != "cpu" else None
-        used.append((resources.engine, device))
-        if shard._shard.number < 3:  # two are run at the same time
-            both.wait(30)
-        if resources.engine == "cuda" and device == 0 and job == "weak":
+        used.append((resources.engine, resources.threads))
+        if len(used) == 1:
+            are_busy.set()
+            is_over.wait(0 if engine in ("cuda", "both") else 30)
+        if job == "unfit" and resources.engine == "cuda":
             raise DeviceError("no room")
 
     monkeypatch.setattr(cluster, "run_job", work)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(cluster, "n_gpus_here", lambda: 2)
     monkeypatch.setattr(cluster, "_gpus", cluster.Gpus())
-    return used
 
+    def do(number):
+        assert cluster.do_shard(job, Resources(1, engine), {}, "out.d", (number, 9)) == number
 
-@pytest.mark.parametrize(
-    ("job", "runs", "engine", "gpus", "expected"),
-    [
-        ("a job", [[1, 2]], "cuda", ALL_GPUS, {("cuda", 0), ("cuda", 1)}),
-        ("a job", [[1, 2]], "both", ALL_GPUS, {("both", 0), ("both", 1)}),
-        ("a job", [[1, 2]], "auto", 1, {("cpu", None), ("cuda", 0)}),  # no other GPU is free
-        ("weak", [[5], [6]], "auto", 2, {("cuda", 0), ("cpu", None), ("cuda", 1)}),  # 0 is left out then
-    ],
-)
-def test_each_gpu_has_a_shard_at_a_time(job, runs, engine, gpus, expected, places):
-    resources = Resources(1, engine, gpus=gpus)
-    for numbers in runs:
-        threads = [
-            threading.Thread(target=cluster.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
-            for number in numbers
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-    assert (len(places), set(places)) == (len(expected), expected)
-
-
-def test_who_waits_for_a_gpu_gets_it_whoever_else_waits_for_another():
-    gpus, numbers = cluster.Gpus(), []
-
-    def work(number):
-        with gpus.one([number], wait=True) as gpu:
-            numbers.append(gpu)
-
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in (0, 1)]
-    with gpus.one([0], wait=True):
-        with gpus.one([0], wait=False) as none:
-            assert none is None
-        with gpus.one([1], wait=True):
-            for n, thread in enumerate(threads, 1):
-                thread.start()
-                while len(gpus._changed._waiters) < n:
-                    time.sleep(0.001)
-        threads[1].join(5)
-        assert numbers == [1]
-    threads[0].join(5)
-    assert numbers == [1, 0]
+    first = threading.Thread(target=do, args=(1,))
+    first.start()
+    are_busy.wait(30)
+    do(2)
+    is_over.set()
+    first.join(30)
+    do(3)
+    assert sorted(used) == expected

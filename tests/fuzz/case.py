@@ -1,9 +1,8 @@
 """A case: files and command lines, as data that can be kept in a folder and played again."""
 
-import json
-import os
+import pickle
 import shlex
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
@@ -39,9 +38,7 @@ class Case:
     def save(self, folder: Path, complaints, outcomes) -> None:
         """Keep the case, with what was found and how to play it again."""
         self.write_files(folder / "files")
-        (folder / "stdin").write_bytes(self.stdin)
-        plain = {key: value for key, value in asdict(self).items() if key not in ("files", "stdin")}
-        (folder / "case.json").write_text(json.dumps(plain, indent=1) + "\n")
+        (folder / "case.pickle").write_bytes(pickle.dumps(self))
         lines = [f"{self.kind} {self.name}: {self.what}", *(f"- {text}" for text in complaints)]
         for outcome in outcomes:
             lines += ["", f"$ fmx {shlex.join(outcome.arguments)}", f"exit {outcome.code} {outcome.broken}"]
@@ -52,18 +49,7 @@ class Case:
 
 def load(folder: Path) -> Case:
     """A case that ``save`` kept."""
-    files: dict = {}
-    root = folder / "files"
-    for parent, folders, names in os.walk(root):
-        for name in [*names, *folders]:
-            path = Path(parent) / name
-            if path.is_symlink():
-                files[str(path.relative_to(root))] = os.readlink(path)
-            elif path.is_file():
-                files[str(path.relative_to(root))] = path.read_bytes()
-    return Case(
-        **json.loads((folder / "case.json").read_text()), files=files, stdin=(folder / "stdin").read_bytes()
-    )
+    return pickle.loads((folder / "case.pickle").read_bytes())
 
 
 def smaller_files(case: Case):

@@ -15,167 +15,99 @@ NAMES = [
 
 
 def mutated(rng, data: bytes, ways, most=3) -> tuple:
-    """(data after one to ``most`` changes, names of the changes)."""
-    done = []
+    """(data after one to ``most`` changes, names of the changes); ``ways``: (name, change(rng, data))."""
+    names = []
     for _ in range(rng.choice([1, 1, *range(1, most + 1)])):
-        way = rng.choice(ways)
-        data = way(rng, data)
-        done.append(way.__name__)
-    return data, " ".join(done)
+        name, change = rng.choice(ways)
+        data = change(rng, data)
+        names.append(name)
+    return data, ", ".join(names)
 
 
-def _span(rng, size, most=20) -> tuple:
-    start = rng.randrange(size + 1)
-    return start, min(size, start + rng.randrange(1, most))
+def at(rng, data, change):
+    """Data, bytes or lines, with an item of it replaced by ``change(slice of this item)``."""
+    i = rng.randrange(len(data) or 1)
+    return data[:i] + change(data[i : i + 1]) + data[i + 1 :] if data else data
 
 
-def flip_a_bit(rng, data):
-    if not data:
-        return data
-    i = rng.randrange(len(data))
-    return data[:i] + bytes([data[i] ^ 1 << rng.randrange(8)]) + data[i + 1 :]
+def span(rng, data, change, most=20):
+    """Data with some bytes replaced by ``change(these)``."""
+    start = rng.randrange(len(data) + 1)
+    stop = min(len(data), start + rng.randrange(1, most))
+    return data[:start] + change(data[start:stop]) + data[stop:]
 
 
-def set_a_byte(rng, data):
-    if not data:
-        return data
-    i = rng.randrange(len(data))
-    return data[:i] + bytes([rng.choice([0, 1, 10, 13, 127, 255, rng.randrange(256)])]) + data[i + 1 :]
-
-
-def cut(rng, data):
-    return data[: rng.randrange(len(data) + 1)]
-
-
-def cut_the_end(rng, data):
-    return data[: -rng.randrange(1, 40)]
-
-
-def drop_a_span(rng, data):
-    start, stop = _span(rng, len(data))
-    return data[:start] + data[stop:]
-
-
-def double_a_span(rng, data):
-    start, stop = _span(rng, len(data), 200)
-    return data[:stop] + data[start:]
-
-
-def insert_a_token(rng, data):
+def insert(rng, data, piece):
     i = rng.randrange(len(data) + 1)
-    return data[:i] + rng.choice(TOKENS) * rng.choice([1, 1, 1, 2, 50]) + data[i:]
-
-
-def insert_junk(rng, data):
-    i = rng.randrange(len(data) + 1)
-    return data[:i] + rng.randbytes(rng.randrange(1, 30)) + data[i:]
-
-
-def append(rng, data):
-    return data + rng.choice([b"\0" * rng.randrange(1, 600), rng.choice(TOKENS), data, rng.randbytes(9)])
+    return data[:i] + piece + data[i:]
 
 
 BYTES = [
-    flip_a_bit, set_a_byte, cut, cut_the_end, drop_a_span, double_a_span, insert_a_token, insert_junk, append,
+    ("flip a bit", lambda rng, data: at(rng, data, lambda x: bytes([x[0] ^ 1 << rng.randrange(8)]))),
+    ("set a byte", lambda rng, data: at(
+        rng, data, lambda x: bytes([rng.choice([0, 1, 10, 13, 127, 255, rng.randrange(256)])]))),
+    ("cut", lambda rng, data: data[: rng.randrange(len(data) + 1)]),
+    ("cut the end", lambda rng, data: data[: -rng.randrange(1, 40)]),
+    ("drop a span", lambda rng, data: span(rng, data, lambda x: b"")),
+    ("double a span", lambda rng, data: span(rng, data, lambda x: x + x, 200)),
+    ("insert tokens", lambda rng, data: insert(rng, data, rng.choice(TOKENS) * rng.choice([1, 1, 2, 50]))),
+    ("insert junk", lambda rng, data: insert(rng, data, rng.randbytes(rng.randrange(1, 30)))),
+    ("append", lambda rng, data: data + rng.choice(
+        [b"\0" * rng.randrange(1, 600), rng.choice(TOKENS), data, rng.randbytes(9)])),
 ]  # fmt: skip
 
 
-def _on_lines(change):
-    """A way to change text, from one that changes the list of its lines in place."""
-
-    def way(rng, data):
-        lines = data.split(b"\n")
-        change(rng, lines)
-        return b"\n".join(lines)
-
-    way.__name__ = change.__name__
-    return way
-
-
-@_on_lines
-def double_a_line(rng, lines):
-    i = rng.randrange(len(lines))
-    lines.insert(i, lines[i])
-
-
-@_on_lines
-def drop_a_line(rng, lines):
-    del lines[rng.randrange(len(lines))]
-
-
-@_on_lines
-def swap_lines(rng, lines):
+def swap(rng, lines):
     i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
     lines[i], lines[j] = lines[j], lines[i]
+    return lines
 
 
-@_on_lines
-def blank_line(rng, lines):
-    lines.insert(rng.randrange(len(lines) + 1), rng.choice([b"", b"", b" ", b"\t", b"\r"]))
-
-
-@_on_lines
-def leading_blank(rng, lines):
-    lines[:0] = [rng.choice([b"", b" ", b"\r", b"\t \x0b"])] * rng.randrange(1, 4)
-
-
-@_on_lines
-def return_at_end(rng, lines):
-    i = rng.randrange(len(lines))
-    lines[i] += rng.choice([b"\r", b"\r\r", b" ", b"\t", b" \r"])
-
-
-@_on_lines
-def another_start(rng, lines):
-    i = rng.randrange(len(lines))
-    lines[i] = rng.choice([b"@", b"+", b">", b" ", b"", b"\0", b"*"]) + lines[i][rng.randrange(2) :]
-
-
-@_on_lines
-def another_name(rng, lines):
-    headers = [i for i, line in enumerate(lines) if line[:1] in (b">", b"@")]
-    if headers:
+def rename(rng, lines):
+    if headers := [i for i, line in enumerate(lines) if line[:1] in (b">", b"@")]:
         i = rng.choice(headers)
         lines[i] = lines[i][:1] + rng.choice(NAMES) + rng.choice([b"", b" more words"])
+    return lines
 
 
-@_on_lines
-def long_line(rng, lines):
-    i = rng.randrange(len(lines))
-    lines[i] += bytes(rng.choices(b"ACGT", k=rng.choice([255, 300, 2000])))
-
-
-@_on_lines
-def other_letters(rng, lines):
-    i = rng.randrange(len(lines))
-    lines[i] = rng.choice([lines[i].lower(), lines[i].replace(b"T", b"U"), lines[i].replace(b"C", b"n")])
+def other_letters(line):
+    return [line[0].lower(), line[0].replace(b"T", b"U"), line[0].replace(b"C", b"n")]
 
 
 def in_several_lines(rng, data):
     """FASTQ whose sequences and qualities are cut into lines."""
     lines, width = data.split(b"\n"), rng.choice([3, 10, 20])
     if data[:1] == b"@":
-        for i, line in enumerate(lines):
-            if i % 2:
-                lines[i] = b"\n".join(line[j : j + width] for j in range(0, max(len(line), 1), width))
+        for i in range(1, len(lines), 2):
+            n = max(len(lines[i]), 1)
+            lines[i] = b"\n".join(lines[i][j : j + width] for j in range(0, n, width))
     return b"\n".join(lines)
 
 
-def all_returns(rng, data):
-    return data.replace(b"\n", b"\r\n")
-
-
-def only_returns(rng, data):
-    return data.replace(b"\n", b"\r")
-
-
-def no_last_newline(rng, data):
-    return data.rstrip(b"\n")
-
-
+LISTS = [  # changes of the list of lines
+    ("double a line", lambda rng, lines: at(rng, lines, lambda x: x + x)),
+    ("drop a line", lambda rng, lines: at(rng, lines, lambda x: [])),
+    ("swap lines", swap),
+    ("blank line", lambda rng, lines: insert(rng, lines, [rng.choice([b"", b"", b" ", b"\t", b"\r"])])),
+    ("leading blank", lambda rng, lines: [rng.choice([b"", b" ", b"\r", b"\t \x0b"])] * rng.randrange(1, 4)
+     + lines),
+    ("return at end", lambda rng, lines: at(
+        rng, lines, lambda x: [x[0] + rng.choice([b"\r", b"\r\r", b" ", b"\t", b" \r"])])),
+    ("another start", lambda rng, lines: at(
+        rng, lines,
+        lambda x: [rng.choice([b"@", b"+", b">", b" ", b"", b"\0", b"*"]) + x[0][rng.randrange(2) :]])),
+    ("another name", rename),
+    ("long line", lambda rng, lines: at(
+        rng, lines, lambda x: [x[0] + bytes(rng.choices(b"ACGT", k=rng.choice([255, 300, 2000])))])),
+    ("other letters", lambda rng, lines: at(rng, lines, lambda x: [rng.choice(other_letters(x))])),
+]  # fmt: skip
 LINES = [
-    double_a_line, drop_a_line, swap_lines, blank_line, leading_blank, return_at_end, another_start,
-    another_name, long_line, other_letters, in_several_lines, all_returns, only_returns, no_last_newline,
+    *((name, lambda rng, data, change=change: b"\n".join(change(rng, data.split(b"\n"))))
+      for name, change in LISTS),
+    ("in several lines", in_several_lines),
+    ("all returns", lambda rng, data: data.replace(b"\n", b"\r\n")),
+    ("only returns", lambda rng, data: data.replace(b"\n", b"\r")),
+    ("no last newline", lambda rng, data: data.rstrip(b"\n")),
 ]  # fmt: skip
 TEXT = [*LINES, *LINES, *BYTES]
 
@@ -185,11 +117,8 @@ def packed(rng, data: bytes) -> tuple:
     from output_of import bgzf
 
     form = rng.choice(["plain", "plain", "plain", "gzip", "members", "bgzf"])
-    if form == "gzip":
-        return gzip.compress(data, mtime=0), form
-    if form == "members":
-        i = rng.randrange(len(data) + 1)
-        return gzip.compress(data[:i], mtime=0) + gzip.compress(data[i:], mtime=0), form
     if form == "bgzf":
         return bgzf(data, rng.choice([7, 100, 1000])), form
-    return data, form
+    i = rng.randrange(len(data) + 1) if form == "members" else 0
+    parts = [data[:i], data[i:]] if i else [data]
+    return data if form == "plain" else b"".join(gzip.compress(part, mtime=0) for part in parts), form

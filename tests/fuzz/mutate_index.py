@@ -1,5 +1,6 @@
 """Damage to an index folder: to its bytes, to meta.json, to its arrays; and checksums made right again."""
 
+import functools
 import io
 import json
 
@@ -15,19 +16,9 @@ JUNK = [
     float("inf"), 10**30, 2**63, 2**64, *NUMBERS,
 ]  # fmt: skip
 TYPES = [
-    "uint8",
-    "int8",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float32",
-    "float64",
-    "bool",
-    ">u4",
+    "uint8", "int8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "bool", ">u4",
     "U3",
-]
+]  # fmt: skip
 
 
 def read_array(data: bytes):
@@ -68,53 +59,37 @@ def meta_bytes(meta) -> bytes:
 
 def change_json(rng, value):
     """(a value with one thing in it changed, what)."""
-    places = list(_places(value))
-    path = rng.choice(places[1:] or places)
-    way = rng.choice(["junk", "number", "delete", "double", "rename", "deep"])
-    return _changed(value, path, lambda old: _new(rng, way, old), way), f"{way} {'/'.join(map(str, path))}"
+    value = json.loads(json.dumps(value))
+    holder, key, path = rng.choice(list(_places(value)))
+    way, old = rng.choice(["junk", "number", "delete", "double", "rename", "deep"]), holder[key]
+    if way == "delete":
+        del holder[key]
+    elif way == "double" and isinstance(holder, list):
+        holder.insert(key, old)
+    elif way == "rename" and isinstance(holder, dict):
+        holder[f"{key}x"] = holder.pop(key)
+    elif way == "number" and isinstance(old, int):
+        holder[key] = rng.choice([old + 1, old - 1, old * 2, -old, *NUMBERS])
+    elif way == "deep":
+        holder[key] = functools.reduce(lambda deep, _: [deep], range(rng.choice([10, 900])), [])
+    else:
+        holder[key] = rng.choice(JUNK)
+    return value, f"{way} {'/'.join(map(str, path))}"
 
 
 def _places(value, path=()):
-    yield path
+    """(list or dict, key, path of it) of all that is in a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
+        yield value, key, (*path, key)
         yield from _places(inner, (*path, key))
-
-
-def _changed(value, path, new, way):
-    if not path:
-        return new(value)
-    key, *rest = path
-    if isinstance(value, list):
-        inner = value[key]
-        if way == "delete" and not rest:
-            return value[:key] + value[key + 1 :]
-        if way == "double" and not rest:
-            return value[: key + 1] + value[key:]
-        return [*value[:key], _changed(inner, rest, new, way), *value[key + 1 :]]
-    if way == "delete" and not rest:
-        return {k: v for k, v in value.items() if k != key}
-    if way == "rename" and not rest:
-        return {(f"{k}x" if k == key else k): v for k, v in value.items()}
-    return {**value, key: _changed(value[key], rest, new, way)}
-
-
-def _new(rng, way, old):
-    if way == "number" and isinstance(old, int):
-        return rng.choice([old + 1, old - 1, old * 2, -old, *NUMBERS])
-    if way == "deep":
-        deep: list = []
-        for _ in range(rng.choice([10, 900])):
-            deep = [deep]
-        return deep
-    return rng.choice(JUNK)
 
 
 def change_array(rng, array):
     """(an array with something about it changed, what)."""
-    way = rng.choice(ARRAYS)
+    name, change = rng.choice(ARRAYS)
     with np.errstate(all="ignore"):
-        return way(rng, array), way.__name__
+        return change(rng, array) if array.ndim else array, name
 
 
 def one_value(rng, array):
@@ -123,61 +98,33 @@ def one_value(rng, array):
         limits = np.iinfo(flat.dtype)
         i = rng.choice([0, flat.size - 1, rng.randrange(flat.size)])
         old = int(flat[i])
-        new = rng.choice(
-            [0, 1, limits.max, limits.min, limits.max // 2, old + 1, old - 1, old * 2, rng.randrange(1000)]
-        )
-        flat[i] = min(max(new, limits.min), limits.max)
+        values = [0, 1, limits.max, limits.min, limits.max // 2, old + 1, old - 1, old * 2]
+        flat[i] = min(max(rng.choice([*values, rng.randrange(1000)]), limits.min), limits.max)
     return flat.reshape(array.shape)
-
-
-def all_values(rng, array):
-    return np.full_like(array, rng.choice([0, 1, 255 if array.dtype.itemsize == 1 else 2**31 - 1]))
-
-
-def shuffled(rng, array):
-    flat = array.reshape(-1).tolist()
-    rng.shuffle(flat)
-    return np.array(flat, array.dtype).reshape(array.shape)
-
-
-def turned(rng, array):
-    return np.ascontiguousarray(array[::-1])
 
 
 def random_values(rng, array):
     return np.frombuffer(rng.randbytes(array.nbytes), array.dtype).reshape(array.shape).copy()
 
 
-def shorter(rng, array):
-    return array[: rng.randrange(array.shape[0] + 1)] if array.ndim else array
-
-
-def longer(rng, array):
-    return np.concatenate([array, array[: rng.randrange(1, 9)]]) if array.ndim else array
-
-
-def empty(rng, array):
-    return array[:0] if array.ndim else array
-
-
-def another_type(rng, array):
-    return array.astype(rng.choice(TYPES))
-
-
 def another_shape(rng, array):
-    shapes = [(-1, 1), (1, -1), (array.size, 1, 1)] + (
-        [(2, -1)] if array.size % 2 == 0 and array.size else []
-    )
-    return array.reshape(rng.choice(shapes)) if array.size else array.reshape(0, 3)
+    halves = [(2, -1)] if array.size % 2 == 0 and array.size else []
+    shape = rng.choice([(-1, 1), (1, -1), (array.size, 1, 1), *halves])
+    return array.reshape(shape) if array.size else array.reshape(0, 3)
 
 
-def columns_first(rng, array):
-    return np.asfortranarray(array.reshape(-1, 2)) if array.size % 2 == 0 and array.size else array
-
-
-ARRAYS = [
-    one_value, one_value, one_value, all_values, shuffled, turned, random_values, shorter, longer, empty,
-    another_type, another_shape, columns_first,
+ARRAYS = [  # changes of an array of one dimension or more
+    *[("one value", one_value)] * 3,
+    ("all values", lambda rng, x: np.full_like(x, rng.choice([0, 1, 127]))),
+    ("shuffled", lambda rng, x: x.reshape(-1)[rng.sample(range(x.size), x.size)].reshape(x.shape)),
+    ("turned", lambda rng, x: np.ascontiguousarray(x[::-1])),
+    ("random values", random_values),
+    ("shorter", lambda rng, x: x[: rng.randrange(x.shape[0] + 1)]),
+    ("longer", lambda rng, x: np.concatenate([x, x[: rng.randrange(1, 9)]])),
+    ("empty", lambda rng, x: x[:0]),
+    ("another type", lambda rng, x: x.astype(rng.choice(TYPES))),
+    ("another shape", another_shape),
+    ("columns first", lambda rng, x: np.asfortranarray(x.reshape(-1, 2)) if x.size and not x.size % 2 else x),
 ]  # fmt: skip
 
 

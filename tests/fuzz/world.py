@@ -59,6 +59,12 @@ def ways(rng, name: str) -> list:
     return rng.choice([[], ["--method", "backward"]])
 
 
+def searching(rng) -> list:
+    """Options for an index, how it is searched, and threads."""
+    name = rng.choice(["whole.fmx", "whole.fmx", "sampled.fmx", "parts.fmx"])
+    return ["-q", "-x", f"{FOLDER}/{name}", *ways(rng, name), "-t", str(rng.choice([1, 1, 2]))]
+
+
 def sequences(rng, n: int, longest=45) -> list:
     """Reads from the reference, on both strands, some of them changed, some of them free."""
     found = []

@@ -17,7 +17,7 @@ def make(rng, folder) -> Case:
     records = oracle.reads(world.fastq(rng, rng.randrange(1, 9)))
     records = [(f"r{i}", letters.upper(), qualities) for i, (_, letters, qualities) in enumerate(records)]
     whole = _written(kind, [record for record in records if record[1]])
-    ways = [mutate.flip_a_bit, mutate.set_a_byte, *mutate.BYTES, cut_at_a_border]
+    ways = [*mutate.BYTES[:2], *mutate.BYTES, ("cut at a border", cut_at_a_border)]
     data, what = mutate.mutated(rng, whole, ways, 2) if rng.random() < 0.8 else (whole, "whole")
     files, given = {f"in.{kind}": data}, rng.choice([f"in.{kind}", "-"])
     commands = [["search", "-q", "-a", "-x", f"{world.FOLDER}/whole.fmx", "-o", "out.sam", given]]

@@ -71,17 +71,9 @@ def make(rng, folder) -> Case:
     if rng.random() < 0.02:
         words = rng.choice([[], ["--debug"], ["serach"], ["--help"], ["--version"], [rng.choice(WORDS)]])
     files = _files(rng, folder)
-    return Case(
-        "arguments",
-        "",
-        [[*words, *arguments]],
-        files,
-        " ".join(words),
-        _outputs(words, facts),
-        files["reads.fq"],
-        None,
-        facts,
-    )
+    what, outputs = " ".join(words), _outputs(words, facts)
+    commands = [[*words, *arguments]]
+    return Case("arguments", "", commands, files, what, outputs, files["reads.fq"], None, facts)
 
 
 def _options(rng, command) -> tuple:
@@ -119,13 +111,9 @@ def _value(rng, parameter) -> str:
     if isinstance(kind, click.Choice):
         return rng.choice([*kind.choices, *kind.choices, "nope", kind.choices[0].upper(), ""])
     if isinstance(kind, click.IntRange | click.FloatRange):
-        border = [
-            kind.min,
-            kind.max,
-            *(x + d for x in (kind.min, kind.max) if x is not None for d in (-1, 1)),
-        ]
-        near = [str(x) for x in border if x is not None]
-        values = [*near, *near, *(NUMBERS if isinstance(kind, click.IntRange) else REALS)]
+        limits = [x for x in (kind.min, kind.max) if x is not None]
+        near = [str(x + d) for x in limits for d in (0, 0, -1, 1)]
+        values = [*near, *(NUMBERS if isinstance(kind, click.IntRange) else REALS)]
     elif isinstance(kind, options.Bytes):
         values = SIZES
     elif kind is click.INT:
@@ -149,19 +137,11 @@ def _files(rng, folder) -> dict:
     }
     reads = world.fastq(rng, 4)
     return {
-        **index,
-        "reads.fq": reads,
-        "more.fa": world.fasta(rng, 3, 20),
-        "ref.fa": world.reference(rng),
-        "empty": b"",
-        "junk": rng.randbytes(50),
-        **LINKS,
-        "dir/reads.fq": reads,
-        "b\udcffd.fq": reads,
-        "a\nb.fa": b">a\nACGT\n",
-        "e\x1b[2Jc.fa": b">a\nAC\x1b[2JGT\n",
-        "old.sam": b"an old output\n",
-    }
+        **index, **LINKS, "reads.fq": reads, "more.fa": world.fasta(rng, 3, 20),
+        "ref.fa": world.reference(rng), "empty": b"", "junk": rng.randbytes(50),
+        "dir/reads.fq": reads, "b\udcffd.fq": reads,
+        "a\nb.fa": b">a\nACGT\n", "e\x1b[2Jc.fa": b">a\nAC\x1b[2JGT\n", "old.sam": b"an old output\n",
+    }  # fmt: skip
 
 
 def _outputs(words, facts) -> list:

@@ -24,9 +24,7 @@ def make(rng, folder) -> Case:
         n = rng.choice([1, 2, 17, 100, 12345])
         reads.append([name.format(i=i, n=n), left.format(i=i, n=n), n if is_many else 1, rng.choice(letters)])
     text = "".join(f">{name}\n{read}\n" for name, _, _, read in reads).encode()
-    index = rng.choice(["whole.fmx", "sampled.fmx", "parts.fmx"])
-    arguments = ["search", "-q", "-a", "-x", f"{world.FOLDER}/{index}", *world.ways(rng, index), "in.fa"]
-    arguments += ["--collapse", "--counts", "counts.tsv", "-t", str(rng.choice([1, 2]))]
+    arguments = ["search", "-a", *world.searching(rng), "in.fa", "--collapse", "--counts", "counts.tsv"]
     commands, outputs = [[*arguments, "-o", "out.sam"]], ["out.sam", "counts.tsv"]
     if n_shards := rng.choice([0, 0, 1, 3]):
         shards = range(1, n_shards + 1)

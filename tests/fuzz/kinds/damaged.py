@@ -28,27 +28,15 @@ def case_of(rng, name, files, what, kind) -> Case:
     files = {key.replace(name, INDEX, 1): data for key, data in files.items()}
     files[READS] = world.fasta(rng, 5)
     index = ["-x", INDEX, "-q"]
+    mem = ["mem", *index, "-l", "8", "-b", "--format", "tsv", READS]
     commands = [
-        ["search", *index, "-a", *world.ways(rng, name), READS],
-        ["search", *index, "-a", *world.ways(rng, name), READS],
+        *[["search", *index, "-a", *world.ways(rng, name), READS]] * 2,
         ["locate", *index, *world.ways(rng, name), READS],
-        [
-            "mem",
-            *index,
-            "-l",
-            "8",
-            "-b",
-            "--format",
-            "tsv",
-            *rng.choice([[], ["--algorithm", "mummergpu"]]),
-            READS,
-        ],
-        ["inspect", INDEX],
-        ["inspect", "--json", INDEX],
-        ["inspect", "--verify", INDEX],
-        ["index", "-q", "--add", "--layout", "bvsfm-k1-d224", INDEX],
-        ["index", "-q", "--add", "--with-lcp", INDEX],
-    ]
+        rng.choice([mem, [*mem, "--algorithm", "mummergpu"]]),
+        *(["inspect", *options, INDEX] for options in ([], ["--json"], ["--verify"])),
+        *(["index", "-q", "--add", *options, INDEX]
+          for options in (["--layout", "bvsfm-k1-d224"], ["--with-lcp"])),
+    ]  # fmt: skip
     command = rng.choice(commands)
     return Case(kind, "", [command], files, f"{name} {what}", [INDEX] if "--add" in command else [])
 
@@ -60,5 +48,5 @@ def check(case, outcomes, folder) -> list:
         return [] if outcome.code == 1 else [f"exit {outcome.code}"]
     if command in reads.ANSWERS:
         records = oracle.reads(case.files[READS])
-        return judged(reads.ANSWERS[command], FACTS[command], records, outcome.out, folder)
+        return judged(reads.ANSWERS[command], FACTS[command], outcome.out, folder, records)
     return []

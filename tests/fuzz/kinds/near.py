@@ -6,8 +6,8 @@ from output_of import without_program
 from validate import mapping_quality, written
 
 from .. import mutate, oracle, world
-from ..case import Case, smaller_files
-from . import judged
+from ..case import Case
+from . import refused_or_right
 
 SHARE = 2
 LETTERS = "ACGTUNRYSWKMBDHVXacgtunry."
@@ -17,8 +17,7 @@ def make(rng, folder) -> Case:
     data, what = _text(rng), "whole"
     if rng.random() < 0.3:
         data, what = mutate.mutated(rng, data, mutate.TEXT, 1)
-    index = rng.choice(["whole.fmx", "whole.fmx", "sampled.fmx", "parts.fmx"])
-    given = ["-q", "-x", f"{world.FOLDER}/{index}", *world.ways(rng, index), "-t", str(rng.choice([1, 2]))]
+    given = world.searching(rng)
     facts = {"most": rng.choice([1, 2]), "command": rng.choice(["search", "search", "locate"])}
     outputs: list = []
     if facts["command"] == "search":
@@ -50,22 +49,17 @@ def _text(rng) -> bytes:
 
 
 def check(case, outcomes, folder) -> list:
-    (outcome,) = outcomes
-    if outcome.code not in (0, 1):
-        return [f"exit {outcome.code} of a command that was right"]
-    facts, data = case.facts, case.files["in.txt"]
-    try:
-        records = oracle.reads(data, oracle.LONGEST_NAME if facts["command"] == "search" else len(data))
-    except oracle.RefusedError as error:
-        return [] if outcome.code else [f"took what must be refused: {error}"]
-    if outcome.code:
-        return [f"refused what is whole: {outcome.message.strip()[:200]}"]
-    if facts["command"] == "locate":
-        return judged(_check_locate, facts, records, outcome.out)
-    return judged(_check_search, facts, records, folder / facts["output"])
+    (outcome,), facts, data = outcomes, case.facts, case.files["in.txt"]
+    longest = oracle.LONGEST_NAME if facts["command"] == "search" else len(data)
+    look, output = (
+        (_check_locate, outcome.out)
+        if facts["command"] == "locate"
+        else (_check_search, folder / facts["output"])
+    )
+    return refused_or_right(outcome, lambda: oracle.reads(data, longest), look, facts, output)
 
 
-def _check_search(facts, records, path):
+def _check_search(facts, path, records):
     if path.suffix == ".bam":
         text = pysam.view("--no-PG", str(path))
     else:
@@ -97,7 +91,7 @@ def _lines(facts, name, read, quality) -> list:
     return lines
 
 
-def _check_locate(facts, records, out):
+def _check_locate(facts, out, records):
     expected = []
     for name, read, _ in records:
         found = naive.near(world.CONTIGS, read, facts["most"], facts["iupac"])
@@ -106,7 +100,3 @@ def _check_locate(facts, records, out):
             expected.append("\t".join(map(str, [name or read, *place])))
     lines = out.decode().splitlines()[1:]
     assert lines == expected, [both for both in zip(lines, expected, strict=False) if both[0] != both[1]][:1]
-
-
-def smaller(case):
-    return smaller_files(case)

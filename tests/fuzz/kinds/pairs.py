@@ -5,8 +5,8 @@ import naive_pairs
 from output_of import without_program
 
 from .. import mutate, oracle, world
-from ..case import Case, smaller_files
-from . import judged
+from ..case import Case
+from . import refused_or_right
 
 SHARE = 2
 MOST = 3000  # proper pairs, or occurrences, of a pair that the oracle looks at
@@ -39,10 +39,9 @@ def made(rng, damage) -> Case:
     facts["limit"], facts["at_most"] = rng.choice([1, 1, 3, None]), rng.choice([None, None, 2])
     facts["mismatches"] = rng.choice([0, 0, 0, 0, 1, 2])
     facts["strata"] = bool(facts["mismatches"]) and rng.random() < 0.5
-    facts["unmapped"], index = rng.random() < 0.8, rng.choice(["whole.fmx", "sampled.fmx", "parts.fmx"])
-    arguments = ["search", "-q", "-x", f"{world.FOLDER}/{index}", *world.ways(rng, index), *given]
-    arguments += [f"--{facts['orientation']}", "--min-insert", str(facts["least"])]
-    arguments += ["--max-insert", str(facts["most"]), "-t", str(rng.choice([1, 2]))]
+    facts["unmapped"] = rng.random() < 0.8
+    arguments = ["search", *world.searching(rng), *given, f"--{facts['orientation']}"]
+    arguments += ["--min-insert", str(facts["least"]), "--max-insert", str(facts["most"])]
     arguments += ["-a"] if facts["limit"] is None else ["-k", str(facts["limit"])]
     arguments += ["-m", str(facts["at_most"])] if facts["at_most"] else []
     arguments += [] if facts["unmapped"] else ["--no-unmapped"]
@@ -60,16 +59,12 @@ def _mates(rng, n, end, n_names) -> list:
 
 def check(case, outcomes, folder) -> list:
     (outcome,) = outcomes
-    if outcome.code not in (0, 1):
-        return [f"exit {outcome.code} of a command that was right"]
-    try:
-        sides = [oracle.reads(oracle.unpacked(case.files[name])) for name in sorted(case.files)]
-        pairs = paired(sides)
-    except oracle.RefusedError as error:
-        return [] if outcome.code else [f"search took pairs that must be refused: {error}"]
-    if outcome.code:
-        return [f"search refused pairs that are whole: {outcome.message.strip()[:200]}"]
-    return judged(check_output, case.facts, pairs, folder)
+    return refused_or_right(outcome, lambda: paired(sides(case)), check_output, case.facts, folder)
+
+
+def sides(case) -> list:
+    """The records of each file."""
+    return [oracle.reads(oracle.unpacked(case.files[name])) for name in sorted(case.files)]
 
 
 def paired(sides) -> list:
@@ -88,7 +83,7 @@ def _name(one, two) -> str:
     raise oracle.RefusedError(f"mates of other names: {one} and {two}")
 
 
-def check_output(facts, pairs, folder):
+def check_output(facts, folder, pairs):
     found = [_occurrences(facts, one[0], two[0]) for _, one, two in pairs]
     if max((len(places) for own in found for places in own), default=0) > MOST:
         return
@@ -113,7 +108,3 @@ def _occurrences(facts, one, two) -> list:
         if proper
         else [naive_pairs.occurrences(world.CONTIGS, read, *near) for read in (one, two)]
     )
-
-
-def smaller(case):
-    return smaller_files(case)

@@ -6,8 +6,8 @@ import validate
 from align import naive_nw
 
 from .. import mutate, oracle, world
-from ..case import Case, smaller_files
-from . import judged
+from ..case import Case
+from . import refused_or_right
 
 SHARE = 4
 
@@ -37,11 +37,6 @@ def _text(rng) -> bytes:
     )
 
 
-def _index(rng) -> list:
-    name = rng.choice(["whole.fmx", "whole.fmx", "sampled.fmx", "parts.fmx"])
-    return ["-q", "-x", f"{world.FOLDER}/{name}", "-t", str(rng.choice([1, 1, 2])), *world.ways(rng, name)]
-
-
 def _strands(rng) -> tuple:
     """(options, the strands they ask for)."""
     return rng.choice([([], [0, 1]), ([], [0, 1]), (["--forward-only"], [0]), (["--reverse-only"], [1])])
@@ -54,7 +49,7 @@ def _search(rng) -> tuple:
     facts["unmapped"] = rng.random() < 0.8
     facts["output"] = rng.choice([None, "out.sam", "out.bam"])
     facts["counts"] = rng.random() < 0.2
-    arguments = ["search", *_index(rng), *only, *(["-a"] if limit is None else ["-k", str(limit)])]
+    arguments = ["search", *world.searching(rng), *only, *(["-a"] if limit is None else ["-k", str(limit)])]
     arguments += ["-m", str(at_most)] if at_most else []
     arguments += ["--rg", f"@RG\\tID:{group}"] if group else []
     arguments += [] if facts["unmapped"] else ["--no-unmapped"]
@@ -65,7 +60,7 @@ def _search(rng) -> tuple:
 
 def _locate(rng) -> tuple:
     (only, strands), form = _strands(rng), rng.choice(["tsv", "bed"])
-    arguments = ["locate", *_index(rng), *only, "--format", form]
+    arguments = ["locate", *world.searching(rng), *only, "--format", form]
     return arguments, {"strands": strands, "form": form}, [], _text(rng)
 
 
@@ -73,17 +68,8 @@ def _mem(rng) -> tuple:
     least = rng.choice([8, 12, 20])
     strand, kind = rng.choice(["", "-b", "-r"]), rng.choice(["", "", "--mum", "--mumreference"])
     index = rng.choice([["whole.fmx"], ["whole.fmx", "--algorithm", "mummergpu"], ["parts.fmx"]])
-    arguments = [
-        "mem",
-        "-q",
-        "-x",
-        f"{world.FOLDER}/{index[0]}",
-        *index[1:],
-        "-l",
-        str(least),
-        "--format",
-        "tsv",
-    ]
+    arguments = ["mem", "-q", "-x", f"{world.FOLDER}/{index[0]}", *index[1:], "-l", str(least)]
+    arguments += ["--format", "tsv"]
     arguments += [option for option in (strand, kind) if option]
     return arguments, {"least": least, "strand": strand, "kind": kind}, [], _text(rng)
 
@@ -96,18 +82,13 @@ def _pairwise(rng) -> tuple:
 
 
 def check(case, outcomes, folder) -> list:
-    (outcome,) = outcomes
-    command = case.commands[0][0]
-    if outcome.code not in (0, 1):
-        return [f"exit {outcome.code} of a command that was right"]
-    try:
+    (outcome,), command = outcomes, case.commands[0][0]
+
+    def read():
         files = [oracle.unpacked(case.files[name]) for name in case.facts["given"]]
-        records = [record for data in files for record in _parse(command, data)]
-    except oracle.RefusedError as error:
-        return [] if outcome.code else [f"{command} took what must be refused: {error}"]
-    if outcome.code:
-        return [f"{command} refused what is whole: {outcome.message.strip()[:200]}"]
-    return judged(ANSWERS[command], case.facts, records, outcome.out, folder)
+        return [record for data in files for record in _parse(command, data)]
+
+    return refused_or_right(outcome, read, ANSWERS[command], case.facts, outcome.out, folder)
 
 
 def _parse(command, data) -> list:
@@ -116,7 +97,7 @@ def _parse(command, data) -> list:
     return oracle.reads(data, oracle.LONGEST_NAME if command == "search" else len(data))
 
 
-def _check_search(facts, records, out, folder):
+def _check_search(facts, out, folder, records):
     name = facts["output"]
     if name == "out.bam":
         out = pysam.view("--no-PG", "-h", str(folder / name)).encode()
@@ -137,7 +118,7 @@ def _check_counts(facts, records, text):
     assert text.split("\n")[1:-1] == naive.counts(world.CONTIGS, found), text
 
 
-def _check_locate(facts, records, out, folder):
+def _check_locate(facts, out, folder, records):
     expected = []
     for name, sequence, _ in records:
         found = naive.locate(world.CONTIGS, sequence, facts["strands"])
@@ -152,7 +133,7 @@ def _check_locate(facts, records, out, folder):
     assert lines[facts["form"] == "tsv" :] == expected, (lines[:3], expected[:3])
 
 
-def _check_mem(facts, records, out, folder):
+def _check_mem(facts, out, folder, records):
     expected = []
     for name, sequence, _ in records:
         sequence = sequence.replace(".", "N").upper()
@@ -174,7 +155,7 @@ def _matches(facts, query):
     return naive.unique_matches(world.CONTIGS, query, facts["least"], facts["kind"] == "--mum")
 
 
-def _check_pairwise(facts, records, out, folder):
+def _check_pairwise(facts, out, folder, records):
     if sum(len(a) * len(b) for _, a in records for _, b in records) > 20_000:
         return
     rows = {}
@@ -192,7 +173,3 @@ def _check_pairwise(facts, records, out, folder):
 
 
 ANSWERS = {"search": _check_search, "locate": _check_locate, "mem": _check_mem, "pairwise": _check_pairwise}
-
-
-def smaller(case):
-    return smaller_files(case)

@@ -3,8 +3,8 @@
 import validate
 
 from .. import mutate, oracle, world
-from ..case import Case, smaller_files
-from . import judged
+from ..case import Case
+from . import refused_or_right
 
 SHARE = 2
 READS = "reads.fa"
@@ -26,14 +26,9 @@ def make(rng, folder) -> Case:
 
 
 def check(case, outcomes, folder) -> list:
-    try:
-        contigs = oracle.reference(oracle.unpacked(case.files["ref.fa"]))
-    except oracle.RefusedError as error:
-        return [] if outcomes[0].code == 1 else [f"took what must be refused: {error}"]
-    if outcomes[-1].code:
-        return [f"refused what is whole: {outcomes[-1].message.strip()[:200]}"]
-    return judged(validate.check, outcomes[-1].out, contigs, oracle.reads(case.files[READS]), None)
+    def look(contigs):
+        validate.check(outcomes[-1].out, contigs, oracle.reads(case.files[READS]), None)
 
-
-def smaller(case):
-    return smaller_files(case)
+    return refused_or_right(
+        outcomes[-1], lambda: oracle.reference(oracle.unpacked(case.files["ref.fa"])), look
+    )

@@ -4,9 +4,9 @@ from itertools import chain
 
 import validate
 
-from .. import mutate, oracle, world
-from ..case import Case, smaller_files
-from . import judged, pairs
+from .. import mutate, world
+from ..case import Case
+from . import pairs, refused_or_right
 
 SHARE = 3
 
@@ -35,28 +35,19 @@ def _reads(rng) -> Case:
         if rng.random() < 0.1:
             text, what = mutate.mutated(rng, text, mutate.TEXT, 1)
         files[f"{i}.txt"], _ = mutate.packed(rng, text)
-    index = rng.choice(["whole.fmx", "sampled.fmx", "parts.fmx"])
-    arguments = ["search", "-q", "-a", "-x", f"{world.FOLDER}/{index}", *world.ways(rng, index), *files]
+    arguments = ["search", "-a", *world.searching(rng), *files]
     return Case("shards", "", [arguments], files, f"reads: {what}", facts={"single": True})
 
 
 def check(case, outcomes, folder) -> list:
-    outcome = outcomes[-1]
-    if outcome.code not in (0, 1):
-        return [f"exit {outcome.code} of a command that was right"]
-    try:
-        sides = [oracle.reads(oracle.unpacked(case.files[name])) for name in sorted(case.files)]
-        found = list(chain(*sides)) if "single" in case.facts else pairs.paired(sides)
-    except oracle.RefusedError as error:
-        return [] if outcome.code else [f"took in shards what must be refused: {error}"]
-    if outcome.code:
-        return [f"refused in shards what is whole: {outcome.message.strip()[:200]}"]
-    skip, n = case.facts.get("range", (0, len(found)))
-    found = found[skip : skip + n]
-    if "single" in case.facts:
-        return judged(validate.check, (folder / "out.sam").read_bytes(), world.CONTIGS, found, None)
-    return judged(pairs.check_output, case.facts, found, folder)
+    def read():
+        sides = pairs.sides(case)
+        records = list(chain(*sides)) if "single" in case.facts else pairs.paired(sides)
+        skip, n = case.facts.get("range", (0, len(records)))
+        return records[skip : skip + n]
 
+    def check_reads(facts, folder, records):
+        validate.check((folder / "out.sam").read_bytes(), world.CONTIGS, records, None)
 
-def smaller(case):
-    return smaller_files(case)
+    look = check_reads if "single" in case.facts else pairs.check_output
+    return refused_or_right(outcomes[-1], read, look, case.facts, folder)
