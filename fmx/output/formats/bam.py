@@ -246,6 +246,8 @@ class Samtools(Container):
                 command = ["view", "-h", "-O", kind, *options]
             with _child([*command, "-o", made], target, file.path) as pipe:
                 yield pipe
+            if self.kind == "cram" and file.draft:  # begins with the name of the draft
+                os.pwrite(file.file.fileno(), b"-".ljust(20, b"\0"), 6)
 
 
 @contextmanager
