@@ -31,8 +31,8 @@ def run(
         return None
     prepare = partial(job.prepare, opened, context)
     is_worker = shard and shard.client is not None  # does other shards of the same job, too
-    kept = context.cache.reused(context.resources.place, prepare) if is_worker else nullcontext(prepare())
-    with kept as prepared:
+    steps = context.cache.reused(context.resources.place, prepare) if is_worker else nullcontext(prepare())
+    with steps as prepared:
         summary = job.execute(opened, prepared, context)
     job.say(opened, summary, context)
     return summary

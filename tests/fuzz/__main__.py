@@ -13,9 +13,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long (after the indexes are built)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same cases")
-    parser.add_argument(
-        "--only", action="append", choices=KINDS, default=[], help="kinds of cases; repeatable"
-    )
+    parser.add_argument("--only", action="append", choices=KINDS, default=[], help="a kind; repeatable")
     parser.add_argument("--limit", type=float, default=120, help="seconds that a command may take")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"), help="folder for findings")
     parser.add_argument("--replay", type=Path, help="folder of one finding: run it again")

@@ -41,13 +41,11 @@ class Session:
     def run(self, seconds: float, seed: int, only=()) -> None:
         """Make and run cases for some time; case i of a kind is the same for the same seed."""
         names = list(only) or KINDS
-        shares = {name: self.module(name).SHARE for name in names}
         spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
         self._prepare(names)
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            kind = min(names, key=lambda name: spent[name] / shares[name])
-            start = time.monotonic()
+        while (start := time.monotonic()) < end:
+            kind = min(names, key=lambda name: spent[name] / self.module(name).SHARE)
             self._look_at(self._case(kind, seed, number[kind]))
             number[kind] += 1
             spent[kind] += time.monotonic() - start
@@ -120,22 +118,12 @@ class Session:
 
     def _smaller(self, case: Case, mark: str) -> Case:
         """A case with the same complaint and less in it: fewer arguments, fewer lines."""
-        end = time.monotonic() + SHRINKING
-
-        def is_one(other) -> bool:
+        end, smaller = time.monotonic() + SHRINKING, getattr(self.module(case.kind), "smaller", smaller_files)
+        others = smaller(case)
+        while (other := next(others, None)) and time.monotonic() < end:
             complaints, _ = self.play(other)
-            return bool(complaints) and signature(other, complaints) == mark
-
-        smaller = getattr(self.module(case.kind), "smaller", smaller_files)
-        again = True
-        while again:
-            again = False
-            for other in smaller(case):
-                if time.monotonic() > end:
-                    return case
-                if is_one(other):
-                    case, again = other, True
-                    break
+            if complaints and signature(other, complaints) == mark:
+                case, others = other, smaller(other)
         return case
 
     def report(self) -> str:

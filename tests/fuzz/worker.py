@@ -22,17 +22,16 @@ def main(requests, replies) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for line in requests:
         task = json.loads(line)
-        before = _start_watch()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         code = _run(cli, task)
-        print(json.dumps({"code": code, "grown": _peak() - before}), file=replies, flush=True)
+        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        print(json.dumps({"code": code, "grown": grown}), file=replies, flush=True)
 
 
 def _run(cli, task) -> int:
     os.chdir(task["folder"])
-    for fd, (path, flags) in enumerate(
-        zip(task["standard"], (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)
-    ):
-        opened = os.open(path, flags)
+    for fd, path in enumerate(task["standard"]):
+        opened = os.open(path, os.O_WRONLY if fd else os.O_RDONLY)
         os.dup2(opened, fd)
         os.close(opened)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
@@ -66,19 +65,6 @@ def _set_chunk_size(size) -> None:
     ):
         original = ORIGINALS.setdefault((place, name), getattr(place, name))
         setattr(place, name, small(original) if size else original)
-
-
-def _start_watch() -> int:
-    """Forget the highest memory use so far; returns the present one in bytes."""
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-    return _peak()
-
-
-def _peak() -> int:
-    with open("/proc/self/status") as file:
-        (line,) = [line for line in file if line.startswith("VmHWM")]
-    return 1024 * int(line.split()[1])
 
 
 if __name__ == "__main__":
