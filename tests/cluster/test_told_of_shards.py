@@ -86,7 +86,9 @@ def test_one_run_its_shards_and_a_cluster_end_with_the_same_words(words, files, 
     for i in (1, 2):
         assert command(*given, "--shard", f"{i}/2", "-o", "d").code == 0
     assert told(command("merge", "d", "-o", "merged"), 2) == expected
+    if "none.fq" in inputs:  # no rate is known there
+        return
     done = command(*given, *nearby.use(monkeypatch), "-o", "all")
     n_shards = int(re.search(r"fmx: (\d+) shards? on the cluster at .* [(]2 threads[)]", done.err)[1])
-    assert n_shards > 1 or "none.fq" in inputs
+    assert n_shards > 1
     assert told(done, n_shards) == expected
