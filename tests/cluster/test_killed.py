@@ -12,7 +12,6 @@ from fmx import workflow
 PROGRAM = """
 import itertools, os, pathlib, shutil, signal, sys, threading
 from fmx import system
-from fmx import system
 from fmx.cli.main import run
 from fmx.jobs import shard
 from fmx.output import files, run as output
