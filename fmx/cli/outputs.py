@@ -30,7 +30,7 @@ def reporting(kinds: Sequence[str]) -> Callable:
 def _reports(
     kinds: Sequence[str], context: click.Context, param: click.Parameter, paths: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the files of reports, of which each must have its own kind."""
+    """Return the files of reports; no two may be of the same kind."""
     for path in paths:
         if message := wrong_kind(path, kinds):
             raise click.BadParameter(f"{path}: {message}", param=param)
