@@ -291,17 +291,17 @@ def _assign(rules, batch, words, assigned):
     """Fill ``assigned``; ``words`` uint64: room for the bases of the longest read and one more word."""
     for r in range(assigned.guide.size):
         first, last = reach(rules.where, batch.length[r], rules.table.lengths[0])
-        found, n_off = GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
+        hit, n_off = GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
         if first < last:
             pack_read(batch.data, batch.start[r] + first, last - first, rules.plain, words, 0)
             for n_off in range(rules.mismatches + 1):  # n_off is used after the loop
-                found = look_up(rules, batch, r, (words, first), n_off)
-                if found.guide != NONE:
+                hit = look_up(rules, batch, r, (words, first), n_off)
+                if hit.guide != NONE:
                     break
-        guide = found.guide
-        if guide >= 0 and not is_sure(batch, r, found.begin, found.end, rules.quality):
+        guide = hit.guide
+        if guide >= 0 and not is_sure(batch, r, hit.begin, hit.end, rules.quality):
             guide = np.int64(UNSURE)
         if guide == NONE and first < last and r < assigned.left.size:
             keep_left(rules, batch, r, (words, first), assigned)
-        assigned.guide[r], assigned.begin[r] = guide, found.begin
-        assigned.reverse[r], assigned.off[r] = found.reverse, n_off
+        assigned.guide[r], assigned.begin[r] = guide, hit.begin
+        assigned.reverse[r], assigned.off[r] = hit.reverse, n_off

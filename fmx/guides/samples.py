@@ -69,17 +69,17 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
 
     ``mates``: arguments with files of mates 2.  Raises ValueError with a message for the user.
     """
-    first, second = [list(map(_files, given)) for given in (arguments, mates)]
+    first, second = [list(map(_files, paths)) for paths in (arguments, mates)]
     if not all(path for files in (*first, *second) for path in files):
         raise ValueError("empty file name in a comma-separated list")
-    is_given = names is not None
+    by_option = names is not None
     if names is None:
         names = _names_of([files[0] for files in first])
     if len(names) != len(first):
-        named, given = n_of(len(names), "name"), n_of(len(first), "sample")
+        named, samples = n_of(len(names), "name"), n_of(len(first), "sample")
         are = "is" if len(first) == 1 else "are"
         raise ValueError(
-            f"--names lists {named}, but {given} {are} given: each argument is one sample; commas join the "
+            f"--names lists {named}, but {samples} {are} given: each argument is one sample; commas join the "
             "files of one sample"
         )
     if mates and list(map(len, first)) != list(map(len, second)):
@@ -87,16 +87,16 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
             "-1 and -2 differ in number of files: give one file with second mates for each file with first "
             "mates"
         )
-    _check_names(names, is_given)
+    _check_names(names, by_option)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
 
 
 def _names_of(paths: list) -> list:
     """Return the names of samples from their first files, without a suffix for mates 1 or 2 that all have."""
     stems = ["stdin" if path in _STDIN else stem_of(path) for path in paths]
-    found = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
-    short = [each[1] for each in found if each]
-    is_safe = len({each and each[2] for each in found}) == 1 and len(set(short)) == len(stems)
+    matches = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
+    short = [each[1] for each in matches if each]
+    is_safe = len({each and each[2] for each in matches}) == 1 and len(set(short)) == len(stems)
     return short if is_safe else stems
 
 
@@ -118,41 +118,41 @@ def read_sheet(path: str) -> list:
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}
     if not {"sample", "reads"} <= set(columns):
         raise InputError(path, "line 1", "a sample sheet needs a header with columns sample and reads")
-    found: dict = {}
+    samples: dict = {}
     for number, cells in rows[1:]:
         name, first, second, group = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
         if not name or not first:
             raise InputError(path, f"line {number}", "sample without a name or a file of reads")
-        files = found.setdefault(name, Sample(name, ()))
+        files = samples.setdefault(name, Sample(name, ()))
         more = Sample(name, _files(first), _files(second) if second else (), len(_files(first)) * (group,))
         for file in more.paths:
             if file != STANDARD and not os.path.exists(file):
                 raise InputError(path, f"line {number}", f"{file}: {os.strerror(errno.ENOENT)}")
-        found[name] = Sample(
+        samples[name] = Sample(
             name, files.first + more.first, files.second + more.second, files.groups + more.groups
         )
-        if found[name].second and len(found[name].second) != len(found[name].first):
+        if samples[name].second and len(samples[name].second) != len(samples[name].first):
             raise InputError(
                 path, f"line {number}", f"{name} has a file with first mates but none with second mates"
             )
-    if not found:
+    if not samples:
         raise InputError(path, "", "the sample sheet has no samples")
-    if len({bool(sample.second) for sample in found.values()}) > 1:
+    if len({bool(sample.second) for sample in samples.values()}) > 1:
         raise InputError(
             path, "", "some samples have pairs and others single reads: give each kind its own sheet and run"
         )
     try:
-        _check_names(list(found))
+        _check_names(list(samples))
     except ValueError as error:
         raise InputError(path, "", str(error)) from error
-    return list(found.values())
+    return list(samples.values())
 
 
-def _check_names(names: Sequence[str], is_given: bool = False) -> None:
+def _check_names(names: Sequence[str], by_option: bool = False) -> None:
     for name in names:
         if not name.isprintable() or not name:
             raise ValueError(f"sample name {brief(name, 60)!r} cannot be the name of a column: give --names")
         if names.count(name) > 1:
-            if is_given:
+            if by_option:
                 raise ValueError(f"--names has {brief(name, 60)} twice; each sample needs its own name")
             raise ValueError(f"two samples are named {brief(name, 60)}: give all names with --names")

@@ -81,7 +81,7 @@ def near(table, which, key, wild):
 
     ``wild``: the low bit of an unknown base, or 0; if set, the mismatch must be there.
     """
-    found, n = np.int64(NONE), table.lengths[which]
+    match, n = np.int64(NONE), table.lengths[which]
     n_low = n // 2
     unknown = wild | (wild << np.uint64(1))
     low = (np.uint64(1) << np.uint64(2 * n_low)) - np.uint64(1)
@@ -97,8 +97,8 @@ def near(table, which, key, wild):
             different = (different | (different >> np.uint64(1))) & np.uint64(0x5555555555555555)
             if popcount(different) == (wild == 0):
                 guide = np.int64(table.halves.guides[i])
-                found = guide if found in (NONE, guide) else np.int64(MANY)
-    return found
+                match = guide if match in (NONE, guide) else np.int64(MANY)
+    return match
 
 
 def spellings(sequence: str) -> list | None:
@@ -156,18 +156,18 @@ def _halves(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray
     first, shifts, starts = [], [], [np.empty(0, np.int64)]
     keys, guides = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     n_starts = n_members = 0
-    for length, (own_keys, own_guides) in zip(lengths, parts, strict=True):
-        n_low, bits = np.uint64(2 * (length // 2)), _bits(own_keys.size)
-        for part in (own_keys >> n_low, own_keys & ((np.uint64(1) << n_low) - np.uint64(1))):
+    for length, (length_keys, length_guides) in zip(lengths, parts, strict=True):
+        n_low, bits = np.uint64(2 * (length // 2)), _bits(length_keys.size)
+        for part in (length_keys >> n_low, length_keys & ((np.uint64(1) << n_low) - np.uint64(1))):
             buckets = (part * np.uint64(_MIX)) >> np.uint64(64 - bits)
             order = np.argsort(buckets, kind="stable")
             ends = np.bincount(buckets.astype(np.int64), minlength=1 << bits).cumsum()
             first.append(n_starts)
             shifts.append(64 - bits)
             starts.append(n_members + np.concatenate([[0], ends]))
-            keys.append(own_keys[order])
-            guides.append(own_guides[order])
-            n_starts, n_members = n_starts + (1 << bits) + 1, n_members + own_keys.size
+            keys.append(length_keys[order])
+            guides.append(length_guides[order])
+            n_starts, n_members = n_starts + (1 << bits) + 1, n_members + length_keys.size
     return Halves(
         np.array(first, np.int64), np.array(shifts, np.uint64), np.concatenate(starts).astype(np.int64),
         np.concatenate(keys), np.concatenate(guides),
@@ -185,9 +185,9 @@ def _put(table, which, keys, guides):
         slot = np.int64(mixed >> table.shifts[which])
         while table.guides[first + slot] != NONE and table.keys[first + slot] != keys[i]:
             slot = (slot + 1) & last
-        own = table.guides[first + slot]
+        guide = table.guides[first + slot]
         table.keys[first + slot] = keys[i]
-        table.guides[first + slot] = guides[i] if own == NONE or own == guides[i] else MANY
+        table.guides[first + slot] = guides[i] if guide == NONE or guide == guides[i] else MANY
 
 
 @compiled

@@ -38,8 +38,8 @@ class GuideTally(NamedTuple):
     @classmethod
     def of_nothing(cls, n: int) -> "GuideTally":
         """Return an empty tally with n rows."""
-        made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
-        return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
+        sums = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
+        return cls(*sums, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
         """This tally after ``n_reads`` others of each file; keeps ``left`` of the first ``most`` reads."""
@@ -92,10 +92,10 @@ class TallySum:
 def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
     """Arrays of keys and counts merged by key."""
     keys, n = np.concatenate(pairs, axis=1)
-    found, place = np.unique(keys, return_inverse=True)
-    total = np.zeros(found.size, np.uint64)
+    unique, place = np.unique(keys, return_inverse=True)
+    total = np.zeros(unique.size, np.uint64)
     np.add.at(total, place, n)
-    return np.stack([found, total])
+    return np.stack([unique, total])
 
 
 def pair_keys(tallies: Sequence[GuideTally]) -> np.ndarray:
@@ -114,8 +114,8 @@ def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
 
 def unique_pairs(keys: np.ndarray) -> np.ndarray:
     """Return uint64[2, k]: the different keys of uint64[n], and the count of each."""
-    found, n = np.unique(keys, return_counts=True)
-    return np.stack([found, n.astype(np.uint64)])
+    unique, n = np.unique(keys, return_counts=True)
+    return np.stack([unique, n.astype(np.uint64)])
 
 
 @compiled
@@ -209,11 +209,11 @@ class Guides:
         """Return (number of guides with one mismatch to another one, an example of two ids or None)."""
         n_close, example = 0, None
         for which, length in enumerate(self.table.lengths):
-            own = [i for i, x in enumerate(self.sequences) if len(x) == length and not x.strip("ACGT")]
-            into = np.empty(len(own), np.int64)
-            find_neighbours(self.table, which, keys_of([self.sequences[i] for i in own]), into)
+            numbers = [i for i, x in enumerate(self.sequences) if len(x) == length and not x.strip("ACGT")]
+            into = np.empty(len(numbers), np.int64)
+            find_neighbours(self.table, which, keys_of([self.sequences[i] for i in numbers]), into)
             n_close += int(np.count_nonzero(into != NONE))
-            for i, other in zip(own, into.tolist(), strict=True):
+            for i, other in zip(numbers, into.tolist(), strict=True):
                 if example is None and other not in (NONE, MANY):
                     example = self.ids[i], self.ids[other]
         return n_close, example

@@ -141,14 +141,14 @@ def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
 
 def pairing(orientation: object, min_insert: object, max_insert: object) -> Pairing:
     """Return which pairs are proper."""
-    found = Pairing(
+    pairing = Pairing(
         one_of("orientation", orientation, ORIENTATIONS),
         whole("min_insert", min_insert, limits.INSERT, 0),
         whole("max_insert", max_insert, limits.INSERT, Pairing.most),
     )
-    if found.least > found.most:
-        raise ValueError(f"min_insert must be max_insert, {found.most}, or less, not {found.least}")
-    return found
+    if pairing.least > pairing.most:
+        raise ValueError(f"min_insert must be max_insert, {pairing.most}, or less, not {pairing.least}")
+    return pairing
 
 
 # Reads, patterns and queries as spans that workers read.

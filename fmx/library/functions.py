@@ -61,8 +61,8 @@ def build(
         >>> fmx.build("genome.fa", "genome.fmx")
         <fmx.Index genome.fmx: 2 contigs, 25 bases>
     """
-    given = reference if isinstance(reference, list | tuple) else [reference]
-    references = tuple(os.fspath(arguments.file("reference", each)) for each in given)
+    several = reference if isinstance(reference, list | tuple) else [reference]
+    references = tuple(os.fspath(arguments.file("reference", each)) for each in several)
     if not references:
         raise ValueError("reference must be a path, or a list of one or more")
     if len(references) > 1 and path is None:
@@ -109,12 +109,12 @@ def from_sequences(
         array([1])
     """
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
-    device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
+    device, index = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
     fasta = SequenceSource("sequences", sequences).whole()
-    build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
+    build_into(index, fasta, options, n_threads, Progress(quiet=True), device)
 
     def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
-        return fm_index.take(held, layout, method)
+        return fm_index.take(index, layout, method)
 
     return Index(load, n_threads)
 
@@ -220,10 +220,10 @@ def pairwise(
     if other is not None:
         sources.append(SequenceSource("other", other))
     paths = [source.whole() for source in sources]
-    names, job, found = pipeline.records(paths, options, Progress(quiet=True), device)
+    names, job, records = pipeline.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
-    known = {column: Names.of(own) for column, source, own in of_columns if source.has_names}
-    rows = (as_rows(some, job.totals(some, some.h)) for some in found)
+    known = {column: Names.of(values) for column, source, values in of_columns if source.has_names}
+    rows = (as_rows(some, job.totals(some, some.h)) for some in records)
     return make_table(np.concatenate([np.empty(0, PAIR), *rows]), known)
 
 

@@ -91,7 +91,7 @@ def count(
         [1, 1, 0]
     """
     samples = _samples(reads, mates)
-    asked = _columns(columns)
+    by_key = _columns(columns)
     looked = GuideWindow(
         _offsets(offsets), _flank("after", after), _flank("before", before),
         arguments.yes_or_no("anywhere", anywhere), arguments.strand_set(strands),
@@ -104,7 +104,7 @@ def count(
         arguments.whole("min_quality", min_quality, (0, 93), 0), arguments.threads(threads),
     )  # fmt: skip
     path, notes = os.fspath(arguments.file("library", library)), _Notes()
-    counter = make_counter([read_library(path, asked, notes.say)], samples, options, notes)
+    counter = make_counter([read_library(path, by_key, notes.say)], samples, options, notes)
     seen = count_all(counter, samples, Progress(quiet=True))
     return Counts(_table(seen), tuple(seen.stats), tuple(notes.lines))
 
@@ -140,17 +140,17 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, Mapping):
         path = os.fspath(arguments.file(what, value))
         return {samples_of([path])[0].name: (path,)}
-    found: dict[str, tuple[str, ...]] = {}
+    samples: dict[str, tuple[str, ...]] = {}
     for name, files in value.items():
         if not isinstance(name, str) or not name or not name.isprintable():
             raise ValueError(f"{what} must have names of samples as keys, not {quoted(name)}")
         several = files if isinstance(files, list | tuple) else [files]
-        found[name] = tuple(os.fspath(arguments.file(f"{what}[{quoted(name)}]", path)) for path in several)
+        samples[name] = tuple(os.fspath(arguments.file(f"{what}[{quoted(name)}]", path)) for path in several)
         if not several:
             raise ValueError(f"{what}[{quoted(name)}] must be a path, or a list of at least one")
-    if not found:
+    if not samples:
         raise ValueError(f"{what} must be a path, or a dict of at least one sample")
-    return found
+    return samples
 
 
 def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

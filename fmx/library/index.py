@@ -35,9 +35,9 @@ class Index:
         group_of_contig: The number of each contig's group, uint32[n]; None without groups.
     """
 
-    def __init__(self, load: Callable[..., AnyIndex], n_threads: int, **wanted: Any) -> None:
-        self._load, self._n_threads, self._wanted = load, n_threads, wanted
-        self._opened: AnyIndex | None = load(**wanted)
+    def __init__(self, load: Callable[..., AnyIndex], n_threads: int, **options: Any) -> None:
+        self._load, self._n_threads, self._options = load, n_threads, options
+        self._opened: AnyIndex | None = load(**options)
         self._others: dict[tuple, AnyIndex] = {}  # the index opened for other methods
         reference = self._opened.reference
         self.path, self.contigs = self._opened.path, list(reference.names)
@@ -105,10 +105,10 @@ class Index:
             [(0, 0, 2, False, 2)]
         """
         source = SequenceSource("reads", reads)
-        found = self._search(
+        tables = self._search(
             source, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
         )
-        return self._joined(NEAR_HIT if mismatches else HIT, source.has_names, found)
+        return self._joined(NEAR_HIT if mismatches else HIT, source.has_names, tables)
 
     def search_chunks(
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
@@ -211,8 +211,8 @@ class Index:
         near = arguments.near(mismatches, iupac, best_first=False)
         source = SequenceSource("patterns", patterns)
         options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
-        found = results.search(self._mapper(options), source, self._index.reference)
-        return self._joined(NEAR_HIT if near else HIT, source.has_names, found)
+        tables = results.search(self._mapper(options), source, self._index.reference)
+        return self._joined(NEAR_HIT if near else HIT, source.has_names, tables)
 
     def count(
         self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -270,9 +270,9 @@ class Index:
         """
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
         which = arguments.strand_set(strands)
-        kept = ANY if unique is None else arguments.unique_set(unique)
+        uniqueness = ANY if unique is None else arguments.unique_set(unique)
         source, index = SequenceSource("queries", queries), self._for_matches()
-        options = MemOptions(least, which, kept, self._n_threads)
+        options = MemOptions(least, which, uniqueness, self._n_threads)
         writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
         finder = Finder(index, options, writer)
         return self._joined(MATCH, source.has_names, results.match(finder, source, index.reference))
@@ -302,11 +302,11 @@ class Index:
 
     def _with_text(self, any_length: bool) -> AnyIndex:
         """The index for near matches; ``any_length``: with a method that finds patterns of any length."""
-        part, wanted = self._index.parts[0], {**self._wanted, "with_text": True}
-        if any_length and wanted.get("method", "auto") == "auto":
-            wanted["method"] = ANY_LENGTH
+        part, options = self._index.parts[0], {**self._options, "with_text": True}
+        if any_length and options.get("method", "auto") == "auto":
+            options["method"] = ANY_LENGTH
         is_so = part.text_words is not None and not (any_length and part.method == "sparse")
-        return self._index if is_so else self._other(**wanted)
+        return self._index if is_so else self._other(**options)
 
     def _for_matches(self) -> AnyIndex:
         """Return the index for maximal matches."""
@@ -314,11 +314,11 @@ class Index:
         is_so = part.method == ("verify" if part.meta["layouts"] else "sparse")
         return self._index if is_so else self._other(method=WHOLE)
 
-    def _other(self, **wanted: Any) -> AnyIndex:
+    def _other(self, **options: Any) -> AnyIndex:
         """Return the index opened once more with other options; memory-mapped files are shared."""
-        key = tuple(wanted.items())
+        key = tuple(options.items())
         if key not in self._others:
-            self._others[key] = self._load(**wanted)
+            self._others[key] = self._load(**options)
         return self._others[key]
 
 

@@ -41,7 +41,7 @@ class RowPiece(NamedTuple):
 
 
 class RowWriter(BatchWriter):
-    """A RecordWriter that makes RowPieces: rows of ``dtype``, and names if ``with_names``.
+    """Makes RowPieces of hits: rows of ``dtype``, and names if ``with_names``.
 
     The first column numbers reads from 0: within a chunk, or within all input if ``is_absolute``.
     """
@@ -64,14 +64,14 @@ class HitRows(RowWriter):
 
     def format(self, batch: ReadBatch, hits: Hits, start: int, first_hit: int, last_hit: int) -> RowPiece:
         """Return rows of the hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
-        own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
-        rows = np.empty(hits.position[own].size, self.dtype)
-        rows["contig"], rows["position"] = _places(self._blocks, hits.position[own])
+        chosen, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
+        rows = np.empty(hits.position[chosen].size, self.dtype)
+        rows["contig"], rows["position"] = _places(self._blocks, hits.position[chosen])
         rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
-        rows["reverse"] = hits.reverse[own]
+        rows["reverse"] = hits.reverse[chosen]
         rows["occurrences"] = np.repeat(hits.total, n_hits)
         if self.dtype == NEAR_HIT:
-            rows["mismatches"] = n_changes(hits.changes[own])
+            rows["mismatches"] = n_changes(hits.changes[chosen])
         return RowPiece(rows)
 
 
@@ -82,40 +82,40 @@ class PairRows(RowWriter):
 
     def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> RowPiece:
         """Return rows of the proper pairs of the pairs from ``start`` on."""
-        found = hits.proper
-        n_hits = np.diff(found.first)
+        proper = hits.proper
+        n_hits = np.diff(proper.first)
         pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)
         rows = np.empty(pair.size, self.dtype)
-        begins = [position_of_key(key) for key in (found.one, found.two)]
+        begins = [position_of_key(key) for key in (proper.one, proper.two)]
         ends = [begin + batch.length[pair] for begin, batch in zip(begins, mates[:2], strict=True)]
         rows["pair"] = mates.origins[0].number - 1 + pair
-        rows["contig"], (rows["position1"], rows["position2"]) = contig_of(found.one), begins
-        rows["reverse1"], rows["reverse2"] = is_reverse(found.one), is_reverse(found.two)
+        rows["contig"], (rows["position1"], rows["position2"]) = contig_of(proper.one), begins
+        rows["reverse1"], rows["reverse2"] = is_reverse(proper.one), is_reverse(proper.two)
         rows["insert"] = np.maximum(*ends) - np.minimum(*begins)
-        rows["occurrences"] = np.repeat(found.total, n_hits)
+        rows["occurrences"] = np.repeat(proper.total, n_hits)
         if self.dtype == NEAR_PROPER_PAIR:
-            rows["mismatches1"], rows["mismatches2"] = n_changes(found.changes1), n_changes(found.changes2)
+            rows["mismatches1"], rows["mismatches2"] = n_changes(proper.changes1), n_changes(proper.changes2)
         return RowPiece(rows)
 
 
 class MatchRows(RowWriter):
-    """Rows of MATCH; used instead of output.matches.MatchWriter."""
+    """Rows of MATCH; used instead of output.lines.MatchWriter."""
 
     def format(  # type: ignore[override]
         self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]
     ) -> RowPiece:
         """Format matches, with the names of the queries whose first row is in ``rows`` (from, to)."""
-        found, own = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
-        query, reverse = own >> 1, own & 1 == 1
+        table, row = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
+        query, reverse = row >> 1, row & 1 == 1
         begin = strands.offset[matches.strand] + matches.position
-        found["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
-        found["query"], found["reverse"], found["length"] = query, reverse, matches.length
-        found["contig"], found["position"] = _places(self._blocks, matches.text)
+        table["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
+        table["query"], table["reverse"], table["length"] = query, reverse, matches.length
+        table["contig"], table["position"] = _places(self._blocks, matches.text)
         if not self.with_names:
-            return RowPiece(found)
+            return RowPiece(table)
         queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
         few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
-        return RowPiece(found, Names.of_batch(few))
+        return RowPiece(table, Names.of_batch(few))
 
 
 def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,12 +176,12 @@ def count(mapper: Mapper, source: SequenceSource) -> np.ndarray:
     parts = [np.empty(0, np.int64)]
 
     def work(emit: Callable, span: SpanLike) -> int:
-        found = mapper.search(span.read())
+        reads = mapper.search(span.read())
         if mapper.options.near:
-            for _ in mapper.hits_of(found):  # computes the totals
+            for _ in mapper.hits_of(reads):  # computes the totals
                 pass
-        emit(found.total)
-        return found.total.size
+        emit(reads.total)
+        return reads.total.size
 
     workers = [work] * mapper.options.n_threads
     for _ in run_ordered(source.plan(*_sizes(mapper)), workers, parts.append):
@@ -205,8 +205,8 @@ def _tables(
                 rows[column] += first
             names = {"contig": contigs}
             if writer.with_names:
-                own = Names.joined(piece.names for piece in pieces if piece.names is not None)
-                names[column] = own.numbered_from(first)
+                joined = Names.joined(piece.names for piece in pieces if piece.names is not None)
+                names[column] = joined.numbered_from(first)
             pieces.clear()
             n_rows += rows.size
             rate = n / max(time.monotonic() - start, 1e-9)

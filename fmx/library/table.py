@@ -84,8 +84,8 @@ class Names(Sequence[str]):
         is_one = np.ndim(number) == 0
         letters, ends = self.columns([number] if is_one else number)
         text = letters.tobytes()
-        found = [text[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
-        return found[0] if is_one else found
+        names = [text[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+        return names[0] if is_one else names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self[:])
@@ -294,9 +294,9 @@ def _text(value: object) -> str:
     return brief(str(value), WIDEST)
 
 
-def _plain(found: Any) -> Any:
+def _plain(result: Any) -> Any:
     """Return a column or the result of arithmetic as a plain array, without names."""
-    return found.view(np.ndarray) if isinstance(found, Table) and found.dtype.names is None else found
+    return result.view(np.ndarray) if isinstance(result, Table) and result.dtype.names is None else result
 
 
 def make_table(rows: np.ndarray, names: Mapping[str, Names]) -> Table:
@@ -310,8 +310,8 @@ def joined(dtype: np.dtype, tables: Iterable[Table], names: Mapping[str, Names])
     """Join the Tables of chunks; ``names``: those of contigs, and those to put before the chunks' names."""
     tables = list(tables)
     rows = np.concatenate([np.empty(0, dtype), *map(np.asarray, tables)])
-    known = {
-        column: own if column == "contig" else Names.joined([own, *(each.names[column] for each in tables)])
-        for column, own in names.items()
-    }
+    known = {}
+    for column, first in names.items():
+        more = [] if column == "contig" else [each.names[column] for each in tables]
+        known[column] = Names.joined([first, *more]) if more else first
     return make_table(rows, known)

@@ -52,7 +52,7 @@ FORMATS = {
 
 def kinds_of(command: str) -> list:
     """Return the formats that a command offers."""
-    return [kind for kind, made in FORMATS.items() if command in made.commands]
+    return [kind for kind, form in FORMATS.items() if command in form.commands]
 
 
 def module_of(kind: str) -> ModuleType:

@@ -29,7 +29,7 @@ class MatchWriter:
         self.written = self.buffers.release
 
     def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
-        """Return the format matches, and a head for each of ``rows`` (from, to), with matches or without."""
+        """Return the records of matches, and a head for each of ``rows`` (from, to), even without matches."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:
@@ -110,7 +110,7 @@ class PairWriter:
         )
 
     def format(self, records: Any) -> bytes:
-        """Return the format alignments as lines."""
+        """Return lines of align.records.Records."""
         n_runs = records.runs.size if self._with_path else 0
         room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
         for lengths, numbers in zip(self._lengths, (records.query, records.target), strict=True):
@@ -175,7 +175,7 @@ def _bed(name: str, contig: str, row: Any, total: int, letters: "PackedLetters")
 def _fasta(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
     """FASTA of a product, on the strand that the forward primer is on."""
     number, start, end, minus, forward, reverse = row
-    found = letters.between(number, start, end)
-    found = found[::-1].translate(_COMPLEMENT) if minus else found
+    bases = letters.between(number, start, end)
+    bases = bases[::-1].translate(_COMPLEMENT) if minus else bases
     place = f"{contig}:{start + 1}-{end}({'-' if minus else '+'})"
-    return f">{name} {place} size={end - start} mismatches={forward},{reverse}\n".encode() + found + b"\n"
+    return f">{name} {place} size={end - start} mismatches={forward},{reverse}\n".encode() + bases + b"\n"

@@ -28,11 +28,11 @@ def split(
     ``batches``: one of untrimmed reads, or two of mates; ``is_hit`` bool[n_reads].
     """
     for number, file in enumerate(files):
-        wanted = is_hit == file.with_hit
-        if wanted.any():
+        chosen = is_hit == file.with_hit
+        if chosen.any():
             mates = batches[file.mate - 1 :][:1] if file.mate else batches
-            out = np.empty(sum(_room(batch, wanted) for batch in mates), np.uint8)
-            out = out[: _copy(mates[0], mates[-1], len(mates), wanted, out)]
+            out = np.empty(sum(_room(batch, chosen) for batch in mates), np.uint8)
+            out = out[: _copy(mates[0], mates[-1], len(mates), chosen, out)]
             yield ReadsPiece(deflate(out) if file.is_gzip else out, number)
 
 
@@ -71,11 +71,11 @@ def _put(batch, r, out, at):
 
 
 @compiled
-def _room(batch, wanted):
-    """Return an upper bound of the bytes of the wanted reads of a batch."""
+def _room(batch, chosen):
+    """Return an upper bound of the bytes of the chosen reads of a batch."""
     room = np.int64(0)
-    for r in range(wanted.size):
-        if wanted[r]:
+    for r in range(chosen.size):
+        if chosen[r]:
             begin = _begin(batch, r)
             if batch.quality_start[r] >= 0:
                 room += _end(batch, r) - begin
@@ -85,11 +85,11 @@ def _room(batch, wanted):
 
 
 @compiled
-def _copy(one, two, n_mates, wanted, out):
-    """Copy the wanted reads, or both mates of the wanted pairs, into ``out`` uint8[n]; return the bytes."""
+def _copy(one, two, n_mates, chosen, out):
+    """Copy the chosen reads, or both mates of the chosen pairs, into ``out`` uint8[n]; return the bytes."""
     at = np.int64(0)
-    for r in range(wanted.size):
-        if wanted[r]:
+    for r in range(chosen.size):
+        if chosen[r]:
             at = _put(one, r, out, at)
             if n_mates == 2:
                 at = _put(two, r, out, at)

@@ -229,7 +229,7 @@ class Samtools(Container):
             target: str | int = file.draft or os.dup(1 if file.path == STANDARD else file.file.fileno())
             if isinstance(target, int):
                 stack.callback(os.close, target)
-            made = file.draft or "-"
+            name = file.draft or "-"
             if self.index:
                 options += ["-m", str(max(MEMORY // n_threads, LEAST))]
                 folder: str | Path = (
@@ -240,26 +240,26 @@ class Samtools(Container):
                 command = ["sort", "-O", self.kind, "-T", f"{folder}/piece", *options]
                 if file.draft:
                     file.replaced = INDEXES
-                    made, command = f"{made}##idx##{file.companion(self.index)}", [*command, "--write-index"]
+                    name, command = f"{name}##idx##{file.companion(self.index)}", [*command, "--write-index"]
             else:
                 kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
                 command = ["view", "-h", "-O", kind, *options]
-            with _child([*command, "-o", made], target, file.path) as pipe:
+            with _child([*command, "-o", name], target, file.path) as pipe:
                 yield pipe
             if self.kind == "cram" and file.draft:  # begins with the name of the draft
                 os.pwrite(file.file.fileno(), b"-".ljust(20, b"\0"), 6)
 
 
 @contextmanager
-def _child(arguments: Sequence[str], made: str | int, path: str) -> Iterator[BinaryIO]:
+def _child(arguments: Sequence[str], target: str | int, path: str) -> Iterator[BinaryIO]:
     """Run samtools; yield its standard input, a binary file.
 
-    ``made``: its output, a file or the descriptor of its standard output; ``path``: the name in messages.
+    ``target``: its output, a file or the descriptor of its standard output; ``path``: the name in messages.
     Raises OutputError or OSError if it fails.
     """
-    output = alignments.NOTHING if isinstance(made, str) else made
-    with tempfile.TemporaryFile() as said, ExitStack() as stack:
-        child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
+    output = alignments.NOTHING if isinstance(target, str) else target
+    with tempfile.TemporaryFile() as messages, ExitStack() as stack:
+        child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=messages)
         stack.callback(child.wait)
         stack.callback(child.kill)  # does nothing if it has ended
         pipe: Any = child.stdin
@@ -268,14 +268,14 @@ def _child(arguments: Sequence[str], made: str | int, path: str) -> Iterator[Bin
             yield pipe
             pipe.close()
         if child.wait() != 0:
-            _write_again(made)
-            why = alignments.why_not_written(said, child.returncode, arguments[-1], path)
+            _write_again(target)
+            why = alignments.why_not_written(messages, child.returncode, arguments[-1], path)
             raise OutputError(f"samtools could not write: {why}")
 
 
-def _write_again(made: str | int) -> None:
+def _write_again(target: str | int) -> None:
     """Write to an output that samtools could not write, to raise the OSError that samtools does not name."""
-    with open(made, "ab", buffering=0, closefd=isinstance(made, str)) as file:
+    with open(target, "ab", buffering=0, closefd=isinstance(target, str)) as file:
         poll = select.poll()
         poll.register(file, 0)
         if file.seekable() or poll.poll(0):  # not a pipe that is being read

@@ -74,8 +74,8 @@ def _dictionary(numbers: np.ndarray, strings: Sequence[str]) -> Any:
 
     Uses NumPy, as pyarrow.compute takes 0.2 s to import.
     """
-    found = renumbered(numbers, len(strings))
-    return pyarrow.DictionaryArray.from_arrays(numbers, pyarrow.array([strings[i] for i in found.tolist()]))
+    used = renumbered(numbers, len(strings))
+    return pyarrow.DictionaryArray.from_arrays(numbers, pyarrow.array([strings[i] for i in used.tolist()]))
 
 
 @dataclass(frozen=True)

@@ -188,17 +188,17 @@ def _split(records, fields, letters, ends):
 
 def renumbered(numbers: np.ndarray, n_all: int) -> np.ndarray:
     """Replace ``numbers`` int32[n], below n_all, by ranks of first appearance; return those that appear."""
-    ranks, found = np.full(n_all, -1, np.int32), np.empty(min(n_all, numbers.size), np.int32)
-    return found[: _renumber(numbers, ranks, found)]
+    ranks, used = np.full(n_all, -1, np.int32), np.empty(min(n_all, numbers.size), np.int32)
+    return used[: _renumber(numbers, ranks, used)]
 
 
 @compiled
-def _renumber(numbers, ranks, found):
+def _renumber(numbers, ranks, used):
     n = np.int64(0)
     for i in range(numbers.size):
         x = numbers[i]
         if ranks[x] < 0:
-            ranks[x], found[n] = n, x
+            ranks[x], used[n] = n, x
             n += 1
         numbers[i] = ranks[x]
     return n
