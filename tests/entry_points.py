@@ -14,10 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-from fmx.compiler import ahead, object_cache
-from fmx.compiler import kernels as cuda_kernels
+from fmx.compiler import ahead, object_cache, probe
+from fmx.compiler.kernels import kinds_of, read_all
 
 sys.path.append(str(Path(__file__).parent))  # as in the tests
 from output_of import bgzf
@@ -211,8 +209,7 @@ def noting(function):
 
 functions.compiled = noting
 from fmx.cli import main
-from fmx.compiler import cuda, kernels
-import fmx.compiler.warp
+from fmx.compiler import kernels, warp
 
 def launch(kernel, how):
     def run(*arguments):
@@ -223,7 +220,7 @@ def launch(kernel, how):
         plain(kernel, how)(*arguments)
     return run
 
-plain, cuda.InTurn.__getitem__ = cuda.InTurn.__getitem__, launch
+plain, warp.InTurn.__getitem__ = warp.InTurn.__getitem__, launch
 status = main.run([*sys.argv[2:], "--engine", "cuda"])
 with open(sys.argv[1], "w") as file:
     json.dump([sorted(found), sorted(called)], file)
@@ -317,8 +314,7 @@ def functions(folder: Path) -> list:
 
 def kernels(folder: Path) -> list:
     """Lines of kernels.txt, with sizes of code for one kind of GPU."""
-    kinds = cuda_kernels.kinds_of(cuda_kernels.probe_arguments(np.asarray))
-    names = {object_cache.plain_name(cuda_kernels.read_all.function, kinds)}
+    names = {object_cache.plain_name(read_all.function, kinds_of(probe.arguments()))}
     for command in ON_GPU:
         print(command, file=sys.stderr)
         names.update(run_on_gpu(command, folder)[0])

@@ -9,6 +9,7 @@ from enum import IntEnum
 from types import SimpleNamespace
 
 from fmx.compiler import cuda_driver
+from fmx.machines import gpu
 
 
 class Status(IntEnum):
@@ -145,7 +146,8 @@ def install(monkeypatch, kind=FakeDriver, **how) -> FakeDriver:
     """Let fmx use a FakeDriver, or another ``kind``, until the test ends."""
     fake = kind(**how)
     monkeypatch.setattr(cuda_driver, "bindings", lambda: fake)
-    monkeypatch.setattr(cuda_driver, "_own", threading.local())
+    monkeypatch.setattr(cuda_driver, "_thread", threading.local())
     for name in ("n_devices", "_starter", "_context", "_attribute"):  # of one driver
         monkeypatch.setattr(cuda_driver, name, functools.cache(getattr(cuda_driver, name).__wrapped__))
+    monkeypatch.setattr(gpu, "n_devices", cuda_driver.n_devices)
     return fake

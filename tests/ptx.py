@@ -2,14 +2,12 @@
 
 import functools
 import re
-from collections.abc import Iterator
 from importlib import metadata
 
-import numpy as np
 from kept import kept
 
 from fmx.compiler import object_cache
-from fmx.compiler.native import number_kind
+from fmx.compiler.kernels import kinds_of
 
 COMPILERS = ("numba-cuda", "cuda-", "nvidia-")  # packages whose versions its code hangs on
 
@@ -23,20 +21,10 @@ def versions() -> str:
 
 def code_of(kernel, arguments: tuple, capability: tuple) -> str:
     """The PTX of a kernel for arguments such as these, say (NUMBERS, 1), and a compute capability."""
-    from fmx.compiler.warp import ptx_of
+    from fmx.compiler.numba_cuda import ptx
 
-    name = object_cache.name_of(kernel.function, ("PTX", versions(), capability, *_kinds(arguments)))
-    return kept(name, lambda: ptx_of(kernel, arguments, capability))
-
-
-def _kinds(values: tuple) -> Iterator:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from (type(value), len(value), *_kinds(value))
-        elif isinstance(value, np.ndarray):
-            yield from (value.dtype, value.ndim)
-        else:
-            yield number_kind(value)
+    name = object_cache.name_of(kernel.function, ("PTX", versions(), capability, *kinds_of(arguments)))
+    return kept(name, lambda: ptx(kernel.function, kinds_of(arguments), capability))
 
 
 def instructions(code: str) -> str:

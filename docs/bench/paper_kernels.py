@@ -9,7 +9,7 @@ import numpy as np
 
 from fmx.align.gpu import Batch, cell, extent, query_code, run_lazy
 from fmx.align.sequences import Scoring, Sequences
-from fmx.compiler.cuda import cuda, int32, int64, kernel, uint8
+from fmx.compiler.warp import INT32, INT64, UINT8, cuda, kernel
 from fmx.machines import gpu
 
 GAINS = Scoring().gains
@@ -86,8 +86,8 @@ def dscan_kernel(batch, starts, matrix, rows):
     """
     pair, t, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     a, m, b, n = extent(batch, pair)
-    shared = cuda.shared.array(0, int32)
-    codes = cuda.shared.array(0, uint8)
+    shared = cuda.shared.array(0, INT32)
+    codes = cuda.shared.array(0, UINT8)
     x, y = 12 * rows, 13 * rows
     match, mismatch, base = batch.gains[0], batch.gains[1], starts[pair]
     zero = match * 0
@@ -148,9 +148,9 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     first = cuda.blockIdx.x * block
     pair = first + t
-    shared = cuda.shared.array(0, int32)
-    codes = cuda.shared.array(0, uint8)
-    places = cuda.shared.array(0, int64)  # where each pair's matrix begins, then (as int32) n and m of each
+    shared = cuda.shared.array(0, INT32)
+    codes = cuda.shared.array(0, UINT8)
+    places = cuda.shared.array(0, INT64)  # where each pair's matrix begins, then (as int32) n and m of each
     widths, heights, rows_at = 2 * block, 3 * block, 4 * block
     y = 16 * block + 8 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
@@ -229,8 +229,8 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
     row0, column0 = tile_row * k, (strip - tile_row) * k
     if row0 >= m or column0 >= n:
         return
-    shared = cuda.shared.array(0, int32)
-    codes = cuda.shared.array(0, uint8)
+    shared = cuda.shared.array(0, INT32)
+    codes = cuda.shared.array(0, UINT8)
     x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target are after the tile
     n_rows, n_columns = min(k, m - row0), min(k, n - column0)
     if t < n_rows:

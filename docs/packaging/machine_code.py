@@ -22,8 +22,7 @@ def main(target: str = "") -> None:
     entries = ahead.usual()
     if target:
         entries = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)] or list(ahead.known().values())
-    with ahead.workers(min(len(os.sched_getaffinity(0)), MOST), level) as started:
-        failed = started.compile(entries)
+    failed = ahead.compile_all(entries, min(len(os.sched_getaffinity(0)), MOST), level)
     if failed and (target or len(failed) == len(entries)):
         sys.exit(f"{len(failed)} functions could not be compiled, such as {failed[0].name.split()[0]}")
     print(object_cache.folder(object_cache.GPUS if gpus else ""))

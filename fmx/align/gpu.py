@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from ..compiler.cuda import (
-    SIMULATED,
+from ..compiler import SIMULATED
+from ..compiler.warp import (
+    INT32,
+    UINT8,
     add_max_u16x2,
     cuda,
     device_function,
-    int32,
     kernel,
     max_u16x2,
     permute_bytes,
-    uint8,
 )
 from ..errors import UnsupportedError
 from ..machines import gpu
@@ -97,8 +97,8 @@ def lazy_kernel(batch, column, out, k, n_pairs):
     pair = cuda.blockIdx.x * block + t
     if pair >= n_pairs:
         return
-    shared = cuda.shared.array(0, int32)
-    codes = cuda.shared.array(0, uint8)
+    shared = cuda.shared.array(0, INT32)
+    codes = cuda.shared.array(0, UINT8)
     y = 4 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
     zero = match * 0

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.cuda import int32, permute_bytes
 from ..compiler.primitives import bits_from32
 from ..compiler.warp import (
+    INT32,
     UINT32,
     WARP,
     add_across,
@@ -22,6 +22,7 @@ from ..compiler.warp import (
     four_from,
     kernel,
     n_bits,
+    permute_bytes,
     sync_block,
     sync_warp,
     take,
@@ -385,13 +386,13 @@ def codes_kernel(tokens, n_bytes, out):
     One thread joins the nodes and repairs the lengths.
     """
     thread, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
-    counts = cuda.shared.array(N_SYMBOLS, int32)  # of all symbols
-    lengths = cuda.shared.array(N_SYMBOLS, int32)  # of their codes
-    order = cuda.shared.array(N_LITERALS, int32)  # the symbols of one code that occur, in order
-    weights = cuda.shared.array(_N_NODES, int32)  # their counts, then those of joined nodes
-    parents = cuda.shared.array(_N_NODES, int32)  # the node that each was joined to
-    n_of = cuda.shared.array(_N_OF, int32)  # codes of each length
-    bits = cuda.shared.array(2, int32)  # of what comes before the tokens, and of the tokens
+    counts = cuda.shared.array(N_SYMBOLS, INT32)  # of all symbols
+    lengths = cuda.shared.array(N_SYMBOLS, INT32)  # of their codes
+    order = cuda.shared.array(N_LITERALS, INT32)  # the symbols of one code that occur, in order
+    weights = cuda.shared.array(_N_NODES, INT32)  # their counts, then those of joined nodes
+    parents = cuda.shared.array(_N_NODES, INT32)  # the node that each was joined to
+    n_of = cuda.shared.array(_N_OF, INT32)  # codes of each length
+    bits = cuda.shared.array(2, INT32)  # of what comes before the tokens, and of the tokens
     n, codes = min(n_bytes - b * BLOCK, BLOCK), out.codes[b * N_CODES : (b + 1) * N_CODES]
     for i in range(thread, N_SYMBOLS, n_threads):
         counts[i] = tokens.counts[b * N_COUNTS + i] if i < N_COUNTS else 0

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.cuda import int32, uint8
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import bits_from32
 from ..compiler.warp import (
+    INT32,
+    UINT8,
     UINT32,
     WARP,
     any_lane,
@@ -603,19 +604,19 @@ def inflate_kernel(packed, same, out, report, slot):
     header.
     """
     lane, b = thread_in_block(), thread_index() // WARP
-    lengths = cuda.shared.array(_N_LENGTHS, uint8)  # each on a separate line, as the simulator requires
-    both = cuda.shared.array(_N_LENGTHS, uint8)
-    few = cuda.shared.array(19, uint8)
-    table = cuda.shared.array(_N_LITERALS, int32)
-    distances = cuda.shared.array(_N_DISTANCES, int32)
-    looked_up = cuda.shared.array(128, int32)
-    counts = cuda.shared.array(7 * 16, int32)
+    lengths = cuda.shared.array(_N_LENGTHS, UINT8)  # each on a separate line, as the simulator requires
+    both = cuda.shared.array(_N_LENGTHS, UINT8)
+    few = cuda.shared.array(19, UINT8)
+    table = cuda.shared.array(_N_LITERALS, INT32)
+    distances = cuda.shared.array(_N_DISTANCES, INT32)
+    looked_up = cuda.shared.array(128, INT32)
+    counts = cuda.shared.array(7 * 16, INT32)
     symbols = cuda.shared.array(_N_SYMBOLS, int16)
     places = cuda.shared.array(N_COPIES, uint16)
-    copies = cuda.shared.array(N_COPIES, int32)
-    offsets = cuda.shared.array(WARP, int32)
-    begins = cuda.shared.array(WARP, int32)
-    group = cuda.shared.array(WARP, int32)
+    copies = cuda.shared.array(N_COPIES, INT32)
+    offsets = cuda.shared.array(WARP, INT32)
+    begins = cuda.shared.array(WARP, INT32)
+    group = cuda.shared.array(WARP, INT32)
     codes = BlockTables(
         CodeTable(
             lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288], same.literals

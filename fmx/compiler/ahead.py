@@ -7,19 +7,17 @@ object_cache.py without the fingerprint.
 
 kernels.txt, written by the same script, has such lines for kernels, which are compiled for each kind of GPU.
 
-Numba compiles one function at a time in a process, so several processes receive one name after another,
-compile the function and store it on disk.
+Numba compiles one function at a time in a process, so several processes get a part of the names each.
 """
 
 import functools
 import gc
+import json
 import os
 import subprocess
 import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +29,6 @@ from . import native, object_cache
 
 PATH = Path(__file__).with_name("entry_points.txt")
 KERNELS = Path(__file__).with_name("kernels.txt")
-GPUS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # A100 to Blackwell
 
 
 class Entry(NamedTuple):
@@ -65,16 +62,14 @@ def _entries(lines: list, gpu: str = "") -> Iterator[Entry]:
         yield Entry(int(size), frozenset(words.split(",")), name, gpu)
 
 
-def beside(name: str) -> list:
+def needed_with(name: str) -> list:
     """Return the entries that the running command needs without options, if it needs the one of this name."""
-    first = known().get(name)
-    running = (
-        {word for word in first.commands if f"fmx.cli.commands.{word}" in sys.modules} if first else set()
-    )
-    return [entry for entry in known().values() if entry.commands & running and _is_loaded(entry)]
+    words = known()[name].commands if name in known() else ()
+    running = {word for word in words if f"fmx.cli.commands.{word}" in sys.modules}
+    return [entry for entry in known().values() if entry.commands & running and _is_imported(entry)]
 
 
-def _is_loaded(entry: Entry) -> bool:
+def _is_imported(entry: Entry) -> bool:
     """Return whether this process has imported everything that an entry names."""
     named = (word.rpartition(".") for word in entry.name.split() if word.startswith("fmx."))
     return all(hasattr(sys.modules.get(module), name) for module, _, name in named)
@@ -97,10 +92,6 @@ def function_of(entry: Entry) -> tuple[Any, tuple]:
     return _named(name), tuple(map(_kind, words))
 
 
-def _capability(gpu: str) -> tuple[int, int]:
-    return int(gpu[3:-1]), int(gpu[-1])
-
-
 def _named(dotted: str) -> Any:
     module, _, name = dotted.rpartition(".")
     return getattr(import_module(module), name)
@@ -117,78 +108,75 @@ def _kind(word: str) -> Any:
     return _named(word) if "." in word else np.dtype(word)
 
 
-class Workers:
-    """Processes that compile, started at once, for a native.Level of that name, or for this processor."""
+def _code(entry: Entry, makes: bool) -> Any:
+    """Return the code of an entry on disk, compiled if it ``makes``; None if there is none."""
+    function, kinds = function_of(entry)
+    if entry.gpu:
+        capability = int(entry.gpu[3:-1]), int(entry.gpu[-1])
+        return (function.compile if makes else function.kept)(kinds, capability)
+    return (
+        function.code(kinds) if makes else object_cache.load(object_cache.name_of(function.function, kinds))
+    )
 
-    def __init__(self, n: int, level: str) -> None:
-        call = f"from {__name__} import work; work({level!r})"
-        program = f"import sys; sys.path[:] = {sys.path!r}; {call}"
-        how: dict = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        command = [sys.executable, "-c", program]
-        self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
 
-    def compile(self, entries: list[Entry], listener: object_cache.Listener | None = None) -> list[Entry]:
-        """Compile entries, those with most code first, and show the progress.
+def is_kept(entry: Entry) -> bool:
+    """Return whether the code of an entry is on disk."""
+    return _code(entry, makes=False) is not None
 
-        Returns those that were not compiled: a process ended, or the code cannot be called.
-        """
-        waiting = deque(sorted(entries, key=lambda entry: -entry.size))
-        total = sum(entry.size for entry in entries)
-        done: list = []
-        failed: list = []
 
-        def share() -> float:
-            return sum(entry.size for entry in done) / total
+def compile_all(
+    entries: list[Entry], n: int, level: str = "", listener: object_cache.Listener | None = None
+) -> list[Entry]:
+    """Compile entries in at most ``n`` processes, for a native.Level of that name, or for this processor.
 
-        def message() -> str:
-            return f"{len(done):,} of {n_of(len(entries), 'function')} compiled"
+    ``listener`` shows the progress.  Returns those that were not compiled: a process ended, or the code
+    cannot be called.
+    """
+    largest_first = sorted(entries, key=lambda entry: -entry.size)
+    left = {str(number): entry for number, entry in enumerate(largest_first)}
+    total, n = sum(entry.size for entry in entries), max(1, min(n, len(entries)))
 
-        def feed(process: Any) -> None:
-            while waiting:
-                try:
-                    entry = waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    print(entry.gpu, entry.name, file=process.stdin, flush=True)
-                    answer = process.stdout.readline().strip()
-                except OSError:  # the process ended
-                    answer = ""
-                if answer == "kept":
-                    done.append(entry)
-                else:
-                    failed.append(entry)
-                    if not answer:
-                        return
+    def message() -> str:
+        return f"{len(entries) - len(left):,} of {n_of(len(entries), 'function')} compiled"
 
-        threads = [threading.Thread(target=feed, args=(process,)) for process in self._processes]
-        with listener.alone(message, share) if listener else nullcontext():
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        return [*failed, *waiting]
+    def share() -> float:
+        return 1 - sum(entry.size for entry in list(left.values())) / total
 
-    def end(self) -> None:
-        """End the processes."""
-        for process in self._processes:
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work({level!r})"
+    results, outlet = os.pipe()
+    how: dict = {"stdin": subprocess.PIPE, "stdout": outlet, "stderr": subprocess.DEVNULL, "text": True}
+    processes = [subprocess.Popen([sys.executable, "-c", program], **how) for _ in range(n)]
+    os.close(outlet)
+    try:
+        with open(results) as lines, listener.alone(message, share) if listener else nullcontext():
+            for i, process in enumerate(processes):
+                part = [(number, entry.gpu, entry.name) for number, entry in list(left.items())[i::n]]
+                assert process.stdin
+                with suppress(OSError), process.stdin as stdin:  # the process ended
+                    stdin.write(json.dumps(part))
+            for line in lines:
+                left.pop(line.strip(), None)
+    finally:
+        for process in processes:
             process.kill()
             process.communicate()
+    return list(left.values())
 
 
-@contextmanager
-def workers(n: int, level: str = "") -> Iterator[Workers]:
-    """Start ``n`` Workers, which end with the context."""
-    started = Workers(n, level)
-    try:
-        yield started
-    finally:
-        started.end()
-
-
-def n_processes(entries: list[Entry]) -> int:
-    """Return how many processes are worthwhile."""
-    return max(1, min(len(os.sched_getaffinity(0)), len(entries)))
+def work(level: str) -> None:
+    """Compile the entries in standard input; print the numbers of those whose code can be called."""
+    gc.disable()
+    _may_start_others.clear()
+    if level:
+        native.compile_for(level)
+    entries = json.load(sys.stdin)
+    import_bodies()
+    for number, gpu, name in entries:
+        try:
+            if _code(Entry(0, frozenset(), name, gpu), makes=True) is not None and object_cache.is_kept():
+                print(number, flush=True)
+        except Exception:  # any error: the command that needs the function will report it
+            continue
 
 
 _may_start_others = [True]  # once per process
@@ -199,52 +187,16 @@ def work_alone() -> None:
     _may_start_others.clear()
 
 
-def compile_beside(name: str, report: Callable[[str], bool]) -> None:
+def compile_others(name: str, report: Callable[[str], bool]) -> None:
     """Compile what a command that lacks the function of this name is likely to need, in several processes.
 
     ``report``: states that functions are compiled, and returns whether their code can be called.
     """
     if not _may_start_others:
         return
-    wanted = [entry for entry in beside(name) if not is_kept(entry)]
-    n = n_processes(wanted)
-    if n == 1 or not object_cache.is_kept():
-        return
-    work_alone()
-    with workers(n) as started:
-        if report(f": {len(wanted)} functions"):
-            started.compile(wanted, *object_cache.listeners)
-
-
-def work(level: str) -> None:
-    """Compile each name read from standard input, one per line, and answer with a line."""
-    gc.disable()
-    work_alone()
-    if level:
-        native.compile_for(level)
-    for line in sys.stdin:
-        try:
-            import_bodies()
-            gpu, _, name = line.strip("\n").partition(" ")
-            kept = _is_made(Entry(0, frozenset(), name, gpu)) and object_cache.is_kept()
-        except Exception as error:  # any error: the command that needs the function will report it
-            kept = False
-            print(repr(error).replace("\n", " "), flush=True)
-        else:
-            print("kept" if kept else "not callable", flush=True)
-
-
-def _is_made(entry: Entry) -> bool:
-    """Return whether the code of an entry, compiled if it is not on disk, can be called."""
-    function, kinds = function_of(entry)
-    if entry.gpu:
-        return bool(function.compile(kinds, _capability(entry.gpu)))
-    return function.code(kinds) is not None
-
-
-def is_kept(entry: Entry) -> bool:
-    """Return whether the code of an entry is on disk."""
-    function, kinds = function_of(entry)
-    if entry.gpu:
-        return function.kept(kinds, _capability(entry.gpu)) is not None
-    return object_cache.load(object_cache.name_of(function.function, kinds)) is not None
+    missing = [entry for entry in needed_with(name) if not is_kept(entry)]
+    n = min(len(os.sched_getaffinity(0)), len(missing))
+    if n > 1 and object_cache.is_kept():
+        work_alone()
+        if report(f": {len(missing)} functions"):
+            compile_all(missing, n, "", *object_cache.listeners)

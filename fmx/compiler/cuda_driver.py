@@ -3,22 +3,28 @@
 All functions act on the GPU of the calling thread: that of its last ``use``, or the first GPU.  Memory,
 streams and events are released with the last reference to them, in any thread.  Streams are CUDA's blocking
 ones: they wait for stream 0, and it for them.  All functions raise CudaError, and DeviceError if the package
-is missing.
+is missing.  In the CUDA simulator there is one GPU, whose memory is the host's, and stream 0.
 """
 
 import functools
+import gc
 import math
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from ctypes import PYFUNCTYPE, addressof, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from ..errors import CUDA_EXTRA, installed
+from . import SIMULATED
 
-_own = threading.local()
+# An array in GPU memory: a CudaArray, or a NumPy array in the simulator.  The NamedTuples that kernels
+# take may be in host or device memory and declare their fields as np.ndarray, so this cannot be its own type.
+DeviceArray: TypeAlias = Any
+_thread = threading.local()  # ``number``: the GPU of this thread
 
 
 class CudaError(Exception):
@@ -37,10 +43,10 @@ def bindings() -> Any:
 
 def ask(name: str, *arguments: Any) -> Any:
     """Call a function of the driver; return its results: none, a value or a tuple."""
-    status, *found = getattr(bindings(), name)(*arguments)
+    status, *results = getattr(bindings(), name)(*arguments)
     if status:
         raise CudaError(f"{name}: {status.name}")
-    return found[0] if len(found) == 1 else tuple(found)
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 # Functions that start work and do not wait.  NVIDIA's bindings release Python's lock for each call, and
@@ -81,6 +87,8 @@ def driver_version() -> tuple:
 @functools.cache
 def n_devices() -> int:
     """Return the number of GPUs; 0 if there is no driver."""
+    if SIMULATED:
+        return 1
     bindings()
     try:
         ask("cuInit", 0)
@@ -97,16 +105,16 @@ def _context(number: int) -> Any:
 
 def use(number: int) -> None:
     """Select a GPU for this thread."""
-    if getattr(_own, "number", None) != number:
+    if not SIMULATED and getattr(_thread, "number", None) != number:
         ask("cuCtxSetCurrent", _context(number))
-        _own.number = number
+        _thread.number = number
 
 
 def number() -> int:
-    """Return the GPU that this thread uses."""
-    if not hasattr(_own, "number"):
+    """Return the number of the GPU that this thread uses."""
+    if not hasattr(_thread, "number"):
         use(0)
-    return _own.number
+    return getattr(_thread, "number", 0)
 
 
 @functools.cache
@@ -121,13 +129,13 @@ def capability() -> tuple:
 
 
 def n_multiprocessors() -> int:
-    """Return the multiprocessors of the GPU."""
-    return _attribute("MULTIPROCESSOR_COUNT", number())
+    """Return the number of multiprocessors of the GPU."""
+    return 1 if SIMULATED else _attribute("MULTIPROCESSOR_COUNT", number())
 
 
 def shared_bytes() -> int:
     """Return the largest shared memory of a block of threads, in bytes."""
-    return _attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", number())
+    return 1 << 20 if SIMULATED else _attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", number())
 
 
 def device_name() -> str:
@@ -136,127 +144,72 @@ def device_name() -> str:
 
 
 def free_bytes() -> int:
-    """Return the free bytes of GPU memory."""
+    """Collect garbage and return the free bytes of GPU memory."""
+    if SIMULATED:
+        return 1 << 30
+    if Handle.is_used:  # otherwise there is none to collect, which takes 0.02 s at the start
+        gc.collect()
     number()
     return int(ask("cuMemGetInfo")[0])
 
 
-class _Owned:
-    """A handle of the driver, released with the last reference to this object."""
+class Handle:
+    """A handle of the driver, released with the last reference to this object.
 
-    def __init__(self, make: str, give_back: str, *arguments: int) -> None:
-        context = _context(number())
+    ``is_used``: whether this process has made any.
+    """
+
+    is_used = False
+
+    def __init__(self, make: str, release: str, *arguments: int) -> None:
         self.handle = int(ask(make, *arguments))
-        weakref.finalize(self, _give_back, bindings(), context, give_back, self.handle).atexit = False
+        Handle.is_used = True
+        _release_with(self, release, self.handle)
 
     def __int__(self) -> int:
         return self.handle
 
 
-def _give_back(driver: Any, context: Any, name: str, handle: int, _held: object = None) -> None:
-    """Release a handle, in any thread; a GPU that has stopped responding has nothing to release."""
-    (failed,) = driver.cuCtxPushCurrent(context)
-    if not failed:
-        getattr(driver, name)(handle)
-        driver.cuCtxPopCurrent()
+def _release_with(owner: object, name: str, handle: int) -> None:
+    """Release a handle with its owner, in any thread."""
+
+    def release(driver: Any, context: Any) -> None:
+        (failed,) = driver.cuCtxPushCurrent(context)
+        if not failed:  # a GPU that has stopped responding has nothing to release
+            getattr(driver, name)(handle)
+            driver.cuCtxPopCurrent()
+
+    weakref.finalize(owner, release, bindings(), _context(number())).atexit = False
 
 
-class Memory(_Owned):
-    """Bytes of GPU memory at address ``handle``; ``is_used``: whether this process has allocated any."""
-
-    is_used = False
-
-    def __init__(self, n_bytes: int) -> None:
-        super().__init__("cuMemAlloc", "cuMemFree", n_bytes)
-        Memory.is_used = True
-
-
-class PinnedMemory(_Owned):
-    """Pinned bytes of the host, copied directly; ``np.asarray`` of it is an array over them.
-
-    Much memory is taken in huge pages (NumPy asks for them) and pinned then: the driver would take small
-    ones, and keep other threads waiting meanwhile.
-    """
-
-    _HUGE = 2 << 20  # bytes of a page
-
-    def __init__(self, shape: Any, dtype: Any, n_bytes: int) -> None:
-        if n_bytes < self._HUGE:
-            super().__init__("cuMemHostAlloc", "cuMemFreeHost", n_bytes, 0)
-        else:
-            memory = np.empty(n_bytes + self._HUGE, np.uint8)
-            memory = memory[-memory.ctypes.data % self._HUGE :][:n_bytes]
-            memory[:: 1 << 12] = 0  # takes the pages, while other threads use the driver
-            self.handle, context = memory.ctypes.data, _context(number())
-            ask("cuMemHostRegister", self.handle, n_bytes, 0)
-            free = weakref.finalize(
-                self, _give_back, bindings(), context, "cuMemHostUnregister", self.handle, memory
-            )
-            free.atexit = False
-        self.__array_interface__ = {
-            "data": (self.handle, False), "shape": shape, "typestr": dtype.str, "version": 3,
-        }  # fmt: skip
-
-
-class Stream(_Owned):
-    """A queue of work."""
-
-    def __init__(self) -> None:
-        super().__init__("cuStreamCreate", "cuStreamDestroy", 0)
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        """Return the version of this protocol and the handle, for other libraries."""
-        return 0, self.handle
-
-    def synchronize(self) -> None:
-        """Wait for all work of the stream."""
-        ask("cuStreamSynchronize", self.handle)
-
-
-class Event(_Owned):
-    """The point in time when a stream has finished its work so far."""
-
-    def __init__(self, stream: Any = 0) -> None:
-        super().__init__("cuEventCreate", "cuEventDestroy", 0)
-        ask("cuEventRecord", self.handle, int(stream))
-
-    def seconds_until(self, later: "Event") -> float:
-        """Return the seconds to a later event that has been reached."""
-        return ask("cuEventElapsedTime", self.handle, later.handle) / 1000
-
-
-def synchronize() -> None:
-    """Wait for all work of the GPU."""
+def stream() -> Any:
+    """Create a stream, a queue of work; copies and kernels of different streams overlap."""
     number()
-    ask("cuCtxSynchronize")
+    return 0 if SIMULATED else Handle("cuStreamCreate", "cuStreamDestroy", 0)
 
 
-def fill_zero(address: int, n_bytes: int, stream: Any = 0) -> None:
-    """Write zeros into GPU memory."""
-    number()
-    start("cuMemsetD8Async", address, 0, n_bytes, int(stream))
-
-
-def copy_in(address: int, source: Any, n_bytes: int, stream: Any = 0) -> None:
-    """Copy from the host's address ``source`` to the GPU; without a stream, wait for it."""
-    number()
-    if not n_bytes:
-        return
+def synchronize(stream: Any = 0) -> None:
+    """Wait for the work of a stream, or for all work of the GPU."""
     if stream:
-        start("cuMemcpyHtoDAsync", address, source, n_bytes, int(stream))
-    else:
-        ask("cuMemcpyHtoD", address, source, n_bytes)
+        ask("cuStreamSynchronize", int(stream))
+    elif not SIMULATED:
+        number()
+        ask("cuCtxSynchronize")
 
 
-def copy_out(target: Any, address: int, n_bytes: int, stream: Any = 0) -> None:
-    """Copy from the GPU to the host's address ``target``; without a stream, wait for it."""
+def mark(stream: Any = 0) -> Any:
+    """Record an event that is reached when a stream has finished its work so far."""
+    if SIMULATED:
+        return time.perf_counter()
     number()
-    if not n_bytes:
-        return
-    if stream:
-        start("cuMemcpyDtoHAsync", target, address, n_bytes, int(stream))
-    else:
-        ask("cuMemcpyDtoH", target, address, n_bytes)
+    event = Handle("cuEventCreate", "cuEventDestroy", 0)
+    ask("cuEventRecord", int(event), int(stream))
+    return event
+
+
+def seconds_between(start: Any, stop: Any) -> float:
+    """Return the seconds between two marks that have been reached."""
+    return stop - start if SIMULATED else ask("cuEventElapsedTime", int(start), int(stop)) / 1000
 
 
 class LoadedKernel:
@@ -269,7 +222,7 @@ class LoadedKernel:
         self._module = ask("cuModuleLoadData", cubin)  # kept as long as the process
         self._function = ask("cuModuleGetFunction", self._module, symbol.encode())
         self._handle = int(self._function)
-        self._own = threading.local()  # ``words``: the arguments of a launch; ``places``: their addresses
+        self._buffers = threading.local()  # ``words``: arguments of a launch; ``places``: their addresses
 
     def attribute(self, name: str) -> int:
         """Return an attribute of CUfunction_attribute, such as LOCAL_SIZE_BYTES or NUM_REGS."""
@@ -287,13 +240,13 @@ class LoadedKernel:
         if shared > self._LARGEST:
             kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             ask("cuFuncSetAttribute", self._function, kind, shared)
-        own = self._own
-        if not hasattr(own, "words"):
-            own.words = slots[:]
-            address, n = own.words.buffer_info()
-            own.places = (c_void_p * n)(*range(address, address + 8 * n, 8))
-        own.words[:] = slots
-        places = addressof(own.places)
+        buffers = self._buffers
+        if not hasattr(buffers, "words"):
+            buffers.words = slots[:]
+            address, n = buffers.words.buffer_info()
+            buffers.places = (c_void_p * n)(*range(address, address + 8 * n, 8))
+        buffers.words[:] = slots
+        places = addressof(buffers.places)
         start("cuLaunchKernel", self._handle, grid, 1, 1, block, 1, 1, shared, int(stream), places, 0)
 
 
@@ -303,15 +256,18 @@ class LoadedKernel:
 class CudaArray:
     """A device array in C order; ``dtype``, ``shape``, ``ndim``, ``size``, ``nbytes`` are those of NumPy.
 
-    ``address`` of its first byte; ``owner`` keeps the memory; ``slots``: as an argument, once it was one
-    (kernels.py).
+    ``address`` of its first byte; ``owner`` keeps the memory; ``kinds`` and ``slots``: as an argument, once
+    it was one (kernels.py).
     """
 
-    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "ndim", "owner", "shape", "size", "slots")
+    __slots__ = (
+        "__weakref__", "address", "dtype", "kinds", "nbytes", "ndim", "owner", "shape", "size", "slots",
+    )  # fmt: skip
 
     def __init__(self, shape: Any, dtype: Any, address: int, owner: object) -> None:
         self.shape, self.dtype, self.address, self.owner = shape, np.dtype(dtype), address, owner
         self.slots = b""
+        self.kinds: tuple = ()
         self.ndim, self.size = len(shape), math.prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
 
@@ -322,19 +278,13 @@ class CudaArray:
         start, stop, step = part.indices(self.shape[0])
         if step != 1:
             raise ValueError("a device array can only be sliced into runs")
-        row = math.prod(self.shape[1:]) * self.dtype.itemsize
         shape = (max(stop - start, 0), *self.shape[1:])
-        return CudaArray(shape, self.dtype, self.address + start * row, self.owner)
+        return CudaArray(shape, self.dtype, self.address + start * self.strides[0], self.owner)
 
     @property
     def strides(self) -> tuple:
         """Bytes between neighbours along each axis."""
-        steps: list = []
-        size = self.dtype.itemsize
-        for n in reversed(self.shape):
-            steps.insert(0, size)
-            size *= n
-        return tuple(steps)
+        return tuple(math.prod(self.shape[i + 1 :]) * self.dtype.itemsize for i in range(self.ndim))
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -344,31 +294,109 @@ class CudaArray:
         }  # fmt: skip
 
 
-def empty(shape: Any, dtype: Any) -> CudaArray:
-    """Allocate an uninitialised array; ``shape`` is a number or a tuple."""
-    shape = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
-    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = Memory(n_bytes) if n_bytes else None
-    return CudaArray(shape, dtype, memory.handle if memory else 0, memory)
+def _no_method(array: np.ndarray) -> NoReturn:
+    raise AttributeError("an array of the device has no such method (compiler/cuda_driver.py)")
 
 
-def over(array: Any, n: int, dtype: Any) -> CudaArray:
-    """View the memory of an array as n elements of another dtype."""
-    return CudaArray((n,), dtype, array.address, array.owner)
+class _Simulated(np.ndarray):
+    """A device array in the simulator, without the methods that an array on a GPU lacks."""
+
+    astype = copy = reshape = tolist = transpose = property(_no_method)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
+    """Allocate an uninitialised device array; ``shape`` is a number or a tuple.
+
+    If memory is full, garbage is collected: the first launch of a kernel compiles it and leaves the frames of
+    its callers, with their arrays, in reference cycles.
+    """
+    shape, dtype = _shape(shape), np.dtype(dtype)
+    if SIMULATED:
+        return np.empty(shape, dtype).view(_Simulated)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if not n_bytes:
+        return CudaArray(shape, dtype, 0, None)
+    number()
+    memory = None
+    try:
+        memory = Handle("cuMemAlloc", "cuMemFree", n_bytes)
+    except CudaError as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+    if memory is None:
+        gc.collect()
+        memory = Handle("cuMemAlloc", "cuMemFree", n_bytes)
+    return CudaArray(shape, dtype, memory.handle, memory)
+
+
+_HUGE = 2 << 20  # bytes of a page
 
 
 def pinned(shape: Any, dtype: Any) -> np.ndarray:
-    """Allocate an uninitialised pinned host array, which is copied to and from the device directly."""
-    shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)
+    """Allocate an uninitialised pinned host array, which is copied to and from the device directly.
+
+    Much memory is taken in huge pages (NumPy asks for them) and pinned then: the driver would take small
+    ones, and keep other threads waiting meanwhile.
+    """
+    shape, dtype = _shape(shape), np.dtype(dtype)
     n_bytes = math.prod(shape) * dtype.itemsize
-    return np.asarray(PinnedMemory(shape, dtype, n_bytes)) if n_bytes else np.empty(shape, dtype)
+    if SIMULATED or not n_bytes:
+        return np.empty(shape, dtype)
+    number()
+    if n_bytes < _HUGE:
+        memory: Any = (c_ubyte * n_bytes).from_address(int(ask("cuMemHostAlloc", n_bytes, 0)))
+        _release_with(memory, "cuMemFreeHost", addressof(memory))
+        return np.frombuffer(memory, dtype).reshape(shape)
+    memory = np.empty(n_bytes + _HUGE, np.uint8)
+    part = memory[-memory.ctypes.data % _HUGE :][:n_bytes]
+    part[:: 1 << 12] = 0  # takes the pages, while other threads use the driver
+    ask("cuMemHostRegister", part.ctypes.data, n_bytes, 0)
+    _release_with(memory, "cuMemHostUnregister", part.ctypes.data)
+    return part.view(dtype).reshape(shape)
 
 
-def upload(source: Any, target: Any, stream: Any = 0) -> None:
-    """Fill the array ``target`` with the first bytes of a contiguous host array."""
-    copy_in(target.address, source.ctypes.data, min(source.nbytes, target.nbytes), stream)
+def address(array: DeviceArray) -> int:
+    """Return the address of a device array in device memory."""
+    return array.ctypes.data if SIMULATED else array.address
 
 
-def download(source: Any, target: Any, stream: Any = 0) -> None:
-    """Fill a contiguous host array with the first bytes of ``source``."""
-    copy_out(target.ctypes.data, source.address, min(source.nbytes, target.nbytes), stream)
+def over(array: DeviceArray, n: int, dtype: Any) -> DeviceArray:
+    """View the memory of a contiguous device array as n elements of another dtype."""
+    if SIMULATED:
+        return array.ravel().view(np.uint8)[: n * np.dtype(dtype).itemsize].view(dtype)
+    return CudaArray((n,), dtype, array.address, array.owner)
+
+
+def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None:
+    """Write zeros into a device array, or into its first n elements."""
+    if SIMULATED:
+        array[:n] = 0
+    elif array.size:
+        n_bytes = array.nbytes if n is None else n * array.dtype.itemsize
+        number()
+        start("cuMemsetD8Async", array.address, 0, n_bytes, int(stream))
+
+
+def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArray:
+    """Copy as much as fits into the host array, from or to the device; return ``target``.
+
+    The host array must be pinned for the copy to overlap other work; without a stream, wait for it.  Faster
+    than slicing a device array.
+    """
+    if SIMULATED:
+        n = min(source.size, target.size)
+        target[:n] = source[:n]
+        return target
+    number()
+    is_in = isinstance(source, np.ndarray)
+    addresses = (target.address, source.ctypes.data) if is_in else (target.ctypes.data, source.address)
+    n_bytes, name = min(source.nbytes, target.nbytes), "cuMemcpyHtoD" if is_in else "cuMemcpyDtoH"
+    if stream and n_bytes:
+        start(f"{name}Async", *addresses, n_bytes, int(stream))
+    elif n_bytes:
+        ask(name, *addresses, n_bytes)
+    return target

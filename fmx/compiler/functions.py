@@ -20,71 +20,58 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from . import DISABLED, object_cache
-from .native import COMPILING, Code, Native, chosen, need_room, spread
+from . import DISABLED, native, object_cache
+from .native import Code, Native, spread
 from .piece import Contract, Piece
 
 _lock = threading.RLock()
-_UNKNOWN = "this version of numba or NumPy is not supported; install one that fmx requires"
 
 
 @functools.cache
 def compiler() -> ModuleType:
     """Return the module that compiles, which imports numba."""
-    need_room(COMPILING)
+    native.need_room(native.COMPILING)
     return import_module(".numba_cpu", __package__)
-
-
-@functools.cache
-def _is_callable() -> bool:
-    """Return whether the compiler's code can be called without numba."""
-    return import_module(".probe", __package__).holds(compiler())
 
 
 def _report(what: str = "") -> bool:
     """Report that ``what``, or a function, is compiled; return whether its code can be called."""
-    object_cache.report_compiling(_is_callable, _UNKNOWN, what)
-    return _is_callable()
+    probe = import_module(".probe", __package__)
+    return object_cache.report_compiling(lambda: probe.holds(compiler()), "numba or NumPy", what)
 
 
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""
 
     def __init__(self, function: Callable, keeps_lock: bool = False) -> None:
-        super().__init__(function, lambda: compiler().dispatcher(function))
+        super().__init__(function, lambda: compiler().dispatcher(function), "compiled")
         self._natives: dict = {}
         self._keeps_lock = keeps_lock
 
     def __call__(self, *arguments: Any) -> Any:
         kinds, slots = spread(arguments)
-        native = self._natives.get(kinds)
-        if native is None:
+        run = self._natives.get(kinds)
+        if run is None:
             with _lock:
-                native = self._natives[kinds] = self._find(kinds, arguments)
-        return native(slots, arguments)
-
-    def _find(self, kinds: tuple, arguments: tuple) -> Callable:
-        code = self.code(kinds)
-        return Native(code, self._keeps_lock) if code else compiler().by_numba(self.function)
+                code = self.code(kinds)
+                run = Native(code, self._keeps_lock) if code else compiler().by_numba(self.function)
+                self._natives[kinds] = run
+        return run(slots, arguments)
 
     def code(self, kinds: tuple) -> Code | None:
         """Return the code for arguments of some kinds, kept or compiled; None if only numba can call it."""
-        function = self.function
-        # Names do not distinguish functions outside fmx, or with variables of another function: not kept.
-        named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
-        keep = all(x.__module__.startswith("fmx.") for x in named) and not function.__closure__
-        name = object_cache.name_of(function, kinds) if keep else ""
-        code = object_cache.load(name) if keep else None
+        name = object_cache.key_of(self.function, kinds)
+        code = object_cache.load(name) if name else None
         if code is not None:
             return code
 
         def make() -> Code | None:
-            return compiler().machine_code(self.made, kinds, chosen()) if _report() else None
+            return compiler().machine_code(self.made, kinds, native.chosen()) if _report() else None
 
         with object_cache.compiling():
-            if keep:
+            if name:
                 ahead = import_module(".ahead", __package__)
-                ahead.compile_beside(object_cache.plain_name(function, kinds), _report)
+                ahead.compile_others(object_cache.plain_name(self.function, kinds), _report)
             return object_cache.load_or_make(name, make)
 
 
@@ -103,14 +90,16 @@ def inlined(function: Callable) -> Any:
     """Make a small piece of compiled functions, always inlined."""
     if DISABLED:
         return function
-    return Piece(function, lambda: compiler().inlined(function))
+    return Piece(function, lambda: compiler().inlined(function), "inlined")
 
 
-def primitive(function: Callable, emitters: str = "primitives_llvm") -> Any:
-    """Make a piece from the instructions of ``emitters``, under the same name."""
+def primitive(function: Callable, name: str = "", emitters: str = "primitives_llvm") -> Any:
+    """Make a piece from the instructions of a module, under the function's name or ``name``."""
+    function.__name__ = function.__qualname__ = name or function.__name__
     if DISABLED:
         return function
-    return Piece(function, lambda: compiler().intrinsic(emitters, function.__name__))
+    make = lambda: getattr(import_module(f".{emitters}", __package__), function.__name__)  # noqa: E731
+    return Piece(function, make, emitters)
 
 
 # Contracts: functions whose body is chosen by the type of their first argument.

@@ -9,7 +9,6 @@ import os
 import resource
 import sys
 from array import array
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -63,7 +62,7 @@ LEVELS = {
     "x86-64-v3": Level(_X86, "x86-64-v3", _V3),
     "aarch64": Level(_ARM, "generic", ""),
 }
-_chosen: list[Level] = []
+_chosen: list[Level | None] = [None]
 
 
 def compile_for(name: str) -> None:
@@ -73,22 +72,22 @@ def compile_for(name: str) -> None:
 
 def chosen() -> Level | None:
     """Return the level given to ``compile_for``."""
-    return _chosen[-1] if _chosen else None
+    return _chosen[0]
 
 
 def levels() -> list[str]:
     """Return the levels (as from ``processor``) whose code this processor also runs."""
     if "NUMBA_CPU_NAME" in os.environ:
         return []
-    here, host = llvm.get_process_triple(), llvm.get_host_cpu_features()
-    own = [level for level in LEVELS.values() if level.triple == here]
-    return [str(level) for level in own if all(host.get(f[1:]) for f in level.features.split(",") if f)]
+    triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
+    known = [level for level in LEVELS.values() if level.triple == triple]
+    return [str(level) for level in known if all(features.get(f[1:]) for f in level.features.split(",") if f)]
 
 
 def processor() -> str:
     """Return the processor that code is compiled for, as numba sees it, or the level."""
-    if _chosen:
-        return str(_chosen[-1])
+    if _chosen[0]:
+        return str(_chosen[0])
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
     return str(Level(llvm.get_process_triple(), name, features))
@@ -102,19 +101,13 @@ def new_target(level: Level | None = None) -> llvm.TargetMachine:
         return llvm.Target.from_default_triple().create_target_machine()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    # As numba's own targets of code in memory.
-    relocation = "static" if level.triple == _X86 else "default"
-    how = {"opt": 3, "reloc": relocation, "codemodel": "jitdefault", "jit": True}
     return llvm.Target.from_triple(level.triple).create_target_machine(
-        cpu=level.name, features=level.features, **how
-    )
+        cpu=level.name, features=level.features, opt=3, codemodel="jitdefault", jit=True,
+        reloc="static" if level.triple == _X86 else "default",  # as numba's own targets of code in memory
+    )  # fmt: skip
 
 
-_NUMBERS = {
-    f"{letter}{bits // 8}": getattr(ctypes, f"c_{name}{bits}")
-    for letter, name in (("i", "int"), ("u", "uint"))
-    for bits in (8, 16, 32, 64)
-} | {"f4": ctypes.c_float, "f8": ctypes.c_double, "?": ctypes.c_bool}
+_NUMBERS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 _AS_BITS = {"u8", "f4", "f8"}
 ENTRY = "fmx_entry"
 READ_ONLY = "-"
@@ -125,6 +118,7 @@ _LAYOUTS = {
     for order in range(4)
     for writeable in (0, 0x400)
 }
+LAYOUTS = frozenset(_LAYOUTS.values())
 
 
 class Code(NamedTuple):
@@ -185,32 +179,22 @@ def number_bits(value: Any, kind: Any) -> int:
     return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
 
 
-def _c_result(result: Any) -> tuple[Any, Callable]:
-    """Return the memory for a result, and a function that makes a value from its content."""
-    if result is None:
-        return ctypes.c_void_p, lambda place: None
-    if isinstance(result, str):
-        return _NUMBERS[result], lambda place: place.value
-    name, *elements = result
-    fields = [_c_result(element) for element in elements]
-    names = [f"f{i}" for i in range(len(fields))]
-
-    class Values(ctypes.Structure):
-        _fields_ = [(name, kind) for name, (kind, _) in zip(names, fields, strict=True)]
-
-    make = _class(name)._make if name else tuple
-
-    def value(place):
-        parts = (getattr(place, name) for name in names)
-        plain = (isinstance(element, str) for element in elements)
-        return make(
-            part if simple else read(part)
-            for part, simple, (_, read) in zip(parts, plain, fields, strict=True)
-        )
-
-    return Values, value
+def _dtype(result: Any) -> np.dtype:
+    """Return how a result lies in memory."""
+    if not isinstance(result, list):
+        return np.dtype(result or "i8")
+    return np.dtype([(f"f{i}", _dtype(part)) for i, part in enumerate(result[1:])], align=True)
 
 
+def _value(result: Any, plain: Any) -> Any:
+    """Return a result from its numbers, in plain tuples."""
+    if not isinstance(result, list):
+        return plain
+    values = map(_value, result[1:], plain)
+    return _class(result[0])._make(values) if result[0] else tuple(values)
+
+
+@functools.cache
 def _class(name: str) -> Any:
     module, _, path = name.partition(":")
     return functools.reduce(getattr, path.split("."), import_module(module))
@@ -234,14 +218,16 @@ class Native:
         make = ctypes.PYFUNCTYPE if keeps_lock else ctypes.CFUNCTYPE
         kind = make(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._engine.get_function_address(ENTRY))
-        self._symbol = code.symbol
-        self._place, self._value = _c_result(code.result)
+        self._symbol, self._result, self._dtype = code.symbol, code.result, _dtype(code.result)
+        self._memory = ctypes.c_byte * self._dtype.itemsize
 
     def __call__(self, slots: Any, arguments: tuple) -> Any:
-        place, slots = self._place(), array("q", slots)
-        status = self._function(ctypes.addressof(place), slots.buffer_info()[0])
+        memory, slots = self._memory(), array("q", slots)
+        status = self._function(ctypes.addressof(memory), slots.buffer_info()[0])
         if status > 0:  # the only exception of compiled code (CHECKED)
             raise IndexError(f"{self._symbol}: an index is out of bounds")
         if status not in (0, -2):
             raise RuntimeError(f"{self._symbol} ended with status {status}")
-        return self._value(place)
+        if self._result is None:
+            return None
+        return _value(self._result, np.frombuffer(memoryview(memory), self._dtype).item())

@@ -12,7 +12,6 @@ the address of an array object, whose fields the machine reads faster than Pytho
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numba
@@ -191,11 +190,6 @@ def _without_literals(made: Any) -> Any:
     return made
 
 
-def intrinsic(module: str, name: str) -> Any:
-    """Make a primitive from the function of that name in a module of this package."""
-    return getattr(import_module(f".{module}", __package__), name)
-
-
 def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callable:
     """Return ``dispatch`` with an overload by the type of its first argument."""
 
@@ -209,8 +203,7 @@ def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callab
 def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> Code:
     """Return the Code of a dispatcher for arguments of these kinds (native.spread)."""
     need_room(COMPILING)
-    parts = iter(kinds)
-    signature = tuple(_type(kind, parts) for kind in parts)
+    signature = types_of(kinds)
     with lowering(level):
         dispatcher.compile(signature)
         made = dispatcher.overloads[signature]
@@ -220,14 +213,19 @@ def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> C
     return Code(symbol, _result(made.signature.return_type), body, way_in)
 
 
-def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Return numba's type of an argument that begins with ``kind``; ``parts`` yields its further parts."""
-    if isinstance(kind, np.dtype):
-        ndim, layout = next(parts), next(parts)
-        return types.Array(numba.from_dtype(kind), ndim, layout[0], readonly=layout.endswith(READ_ONLY))
-    if isinstance(kind, type):
-        return types.BaseTuple.from_types([_type(next(parts), parts) for _ in range(next(parts))], kind)
-    return types.none if kind is None else numba.from_dtype(np.dtype(kind))
+def types_of(kinds: tuple) -> tuple:
+    """Return numba's types of arguments of these kinds."""
+    parts = iter(kinds)
+
+    def type_of(kind: Any) -> types.Type:
+        if isinstance(kind, np.dtype):
+            ndim, layout = next(parts), next(parts)
+            return types.Array(numba.from_dtype(kind), ndim, layout[0], readonly=layout.endswith(READ_ONLY))
+        if isinstance(kind, type):
+            return types.BaseTuple.from_types([type_of(next(parts)) for _ in range(next(parts))], kind)
+        return types.none if kind is None else numba.from_dtype(np.dtype(kind))
+
+    return tuple(type_of(kind) for kind in parts)
 
 
 def _result(kind: Any) -> Any:

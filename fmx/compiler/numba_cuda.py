@@ -1,18 +1,17 @@
 """The compiler used by kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-import numba
-import numpy as np
 from numba import types
 
 from ..errors import CUDA_EXTRA, installed
 from .cuda_driver import CudaArray
 from .native import Code
+from .numba_cpu import types_of
 from .piece import Module, Piece
 
 with installed("numba-cuda", CUDA_EXTRA):
@@ -50,11 +49,9 @@ def device_function(function: Callable, inline: bool) -> Any:
 
 def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
     """Return the PTX of a kernel for arguments of some kinds and a compute capability, say (9, 0)."""
-    parts = iter(kinds)
-    signature = types.void(*(_type(kind, parts) for kind in parts))
     device = SimpleNamespace(compute_capability=capability)
     with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=device):
-        return cuda.compile_ptx(function, signature, cc=capability)[0]
+        return cuda.compile_ptx(function, types.void(*types_of(kinds)), cc=capability)[0]
 
 
 def machine_code(function: Callable, max_registers: int | None, kinds: tuple, capability: tuple) -> Code:
@@ -85,12 +82,3 @@ def _as_numba(value: Any) -> Any:
         made = map(_as_numba, value)
         return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
     return value
-
-
-def _type(kind: Any, parts: Iterator) -> types.Type:
-    """Return numba's type of an argument that begins with ``kind``; ``parts`` yields its further parts."""
-    if isinstance(kind, np.dtype):
-        return types.Array(numba.from_dtype(kind), next(parts), "C")
-    if isinstance(kind, type):
-        return types.BaseTuple.from_types([_type(next(parts), parts) for _ in range(next(parts))], kind)
-    return numba.from_dtype(np.dtype(kind))

@@ -13,13 +13,14 @@ import hashlib
 import json
 import os
 import re
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -32,7 +33,6 @@ _CHECK = hashlib.sha256().digest_size
 SHARED = Path(os.path.realpath(__file__)).parent.parent / "code"  # of the wheel
 GPUS = "gpu"  # target of kernels, whichever processor launches them
 _LARGEST = 1 << 26  # bytes of a file; typical files have some 10 kB
-_PROOF = "convention"  # a file that records that probe.py has found the code to work
 
 
 @functools.cache
@@ -79,21 +79,33 @@ def sources_of(package: Path) -> bytes:
     return state.digest()
 
 
+def key_of(function: Callable, kinds: tuple) -> str:
+    """Return the full name of code that is kept; "" if a name would not identify it, which is not kept.
+
+    It does not if the function, or a type, is not of fmx, or if the function holds more than whole numbers of
+    another function.
+    """
+    named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    are_ours = all(x.__module__.startswith("fmx.") for x in named)
+    return name_of(function, kinds) if are_ours and all(isinstance(x, int) for x in held) else ""
+
+
 def name_of(function: Callable, kinds: tuple) -> str:
     """Return the full name of code: the function, its fingerprint, and the kinds of its arguments."""
-    own, _, words = plain_name(function, kinds).partition(" ")
-    return f"{own} {fingerprint(function, kinds)} {words}"
+    name, _, words = plain_name(function, kinds).partition(" ")
+    return f"{name} {fingerprint(function, kinds)} {words}"
 
 
 def plain_name(function: Callable, kinds: tuple) -> str:
     """Return the function and the kinds of its arguments."""
-    return " ".join([f"{function.__module__}.{function.__qualname__}", *map(_written, kinds)])
-
-
-def _written(kind: Any) -> str:
-    if isinstance(kind, type):
-        return f"{kind.__module__}.{kind.__qualname__}"
-    return str(kind) if isinstance(kind, np.dtype) else repr(kind)
+    words = [f"{function.__module__}.{function.__qualname__}"]
+    for kind in kinds:
+        if isinstance(kind, type):
+            words.append(f"{kind.__module__}.{kind.__qualname__}")
+        else:
+            words.append(str(kind) if isinstance(kind, np.dtype) else repr(kind))
+    return " ".join(words)
 
 
 def _file(name: str) -> str:
@@ -103,23 +115,32 @@ def _file(name: str) -> str:
 def read(name: str, target: str = "") -> bytes | None:
     """Return what is kept under a name; None if there is nothing, or it is damaged or has another name."""
     where = folder(target)
-    return _checked(name, private.read(where, _file(name), _LARGEST)) if where else None
+    return _read(name, where) if where else None
 
 
-def _checked(name: str, data: bytes | None) -> bytes | None:
+def _read(name: str, where: Path, for_all: bool = False) -> bytes | None:
+    data = private.read(where, _file(name), _LARGEST, for_all)
     if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
-    whose, _, held = data[_CHECK:].partition(b"\n")
-    return held if whose == name.encode() else None
+    written, _, content = data[_CHECK:].partition(b"\n")
+    return content if written == name.encode() else None
 
 
 def write(name: str, data: bytes, target: str = "") -> None:
     """Keep bytes under a name (one line), if there is a folder for them."""
     where = folder(target)
     if where:
-        held = name.encode() + b"\n" + data
-        private.write(where, _file(name), hashlib.sha256(held).digest() + held)
+        content = name.encode() + b"\n" + data
+        private.write(where, _file(name), hashlib.sha256(content).digest() + content)
         _tidy(where)
+
+
+@functools.cache
+def _tidy(where: Path) -> None:
+    """Remove what was not used for long: files of this folder, and folders of other compilers beside it."""
+    is_name = re.compile("[0-9a-f]{16}").fullmatch
+    private.prune(where, lambda name, state: stat.S_ISREG(state.st_mode))
+    private.prune(where.parent, lambda name, state: stat.S_ISDIR(state.st_mode) and is_name(name), 4)
 
 
 def claimed(name: str, target: str = "") -> AbstractContextManager[None]:
@@ -142,17 +163,17 @@ def unpack(data: bytes) -> Code:
 
 def load(name: str, target: str = "") -> Code | None:
     """Return the code of a name, if it is kept or came with fmx."""
-    for data in _kept(name, target):
+
+    def contents() -> Iterator[bytes | None]:
+        yield read(name, target)
+        for where in _shared_folders(target):
+            yield _read(name, where, for_all=True)
+
+    for data in contents():
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             if data is not None:
                 return unpack(data)
     return None
-
-
-def _kept(name: str, target: str) -> Iterator[bytes | None]:
-    yield read(name, target)
-    for where in _shared_folders(target):
-        yield _checked(name, private.read(where, _file(name), _LARGEST, for_all=True))
 
 
 def save(name: str, code: Code, target: str = "") -> None:
@@ -177,35 +198,6 @@ def is_kept() -> bool:
     """Return whether there is a private folder to keep code in."""
     where = folder()
     return where is not None and private.is_ours(where)
-
-
-def is_proven(proof: str = _PROOF) -> bool:
-    """Return whether code of this folder is known to work."""
-    return read(proof) is not None
-
-
-def keep_proof(proof: str = _PROOF) -> None:
-    """Record for other processes that code of this folder works."""
-    write(proof, b"")
-
-
-def prove(test: Callable[[], bool], proof: str = _PROOF) -> bool:
-    """Return whether code of this folder works, by its record or, once, by ``test()``."""
-    if is_proven(proof):
-        return True
-    with claimed(proof):
-        if not is_proven(proof):
-            if not test():
-                return False
-            keep_proof(proof)
-    return True
-
-
-@functools.cache
-def _tidy(where: Path) -> None:
-    """Remove what was not used for long: files of this folder, and folders of other compilers beside it."""
-    private.prune_files(where)
-    private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)
 
 
 # What is not on disk is compiled: who is notified, and how long it takes.
@@ -250,17 +242,18 @@ def compiling() -> Iterator[None]:
             _seconds[0] += time.monotonic() - start
 
 
-def report_compiling(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
-    """Report once that something is compiled, and why its code is not kept: ``unknown`` if not
-    ``is_callable()``."""
+def report_compiling(holds: Callable[[], bool], parts: str, what: str = "") -> bool:
+    """Report once that something is compiled, and why if each time; return whether its code can be called.
+
+    ``holds()`` returns that too (probe.py), and otherwise the versions of these ``parts`` are not supported.
+    """
     while _unnotified:
         later = "later runs reuse the code"
         if not is_kept():
             where = folder() or "a folder without a home"
-            later = (
-                f"each time: the code cannot be stored in {where}; set FMX_CACHE to a folder that only you "
-            )
-            later += "can write to"
-        elif not is_callable():
-            later = f"each time: {unknown}"
+            remedy = "set FMX_CACHE to a folder that only you can write to"
+            later = f"each time: the code cannot be stored in {where}; {remedy}"
+        elif not holds():
+            later = f"each time: this version of {parts} is not supported; install one that fmx requires"
         _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")
+    return holds()

@@ -10,30 +10,25 @@ import functools
 import hashlib
 import types
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
-from opcode import opmap
 from typing import Any
 
 import numpy as np
 
 
 class Piece:
-    """A function that compiled code calls.  When Python calls it, it runs as Python."""
+    """A function that compiled code calls.  When Python calls it, it runs as Python.
 
-    def __init__(self, function: Callable, make: Callable[[], Any]) -> None:
-        """``make()`` returns what represents it in numba."""
-        self.function, self._make = function, make
+    ``make()`` returns what represents it in numba; ``how`` says how it is compiled.
+    """
+
+    def __init__(self, function: Callable, make: Callable[[], Any], how: str = "") -> None:
+        self.function, self._make, self.how = function, make, how
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
-
-    @property
-    def way(self) -> str:
-        """How it is compiled: its decorator and the decorator's arguments."""
-        given = [cell.cell_contents for cell in self._make.__closure__ or ()]
-        return f"{self._make.__qualname__} {[value for value in given if isinstance(value, str | bool)]}"
 
     @functools.cached_property
     def made(self) -> Any:
@@ -89,7 +84,6 @@ class Module:
         return getattr(import_module("numba.cuda"), name)
 
 
-_LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
 _OURS = __name__.partition(".")[0] + "."
 
 
@@ -102,7 +96,7 @@ def fingerprint(function: Callable, kinds: tuple) -> str:
 def texts_of(function: Callable, kinds: tuple) -> dict:
     """Return the inputs of the fingerprint: a text per function, piece, class and (contract, class)."""
     texts: dict = {}
-    waiting = [function, *(kind for kind in kinds if isinstance(kind, type))]
+    waiting: list = [function, *(kind for kind in kinds if isinstance(kind, type))]
     contracts: list = []
     classes: list = []
     while waiting:
@@ -139,30 +133,26 @@ def _described(node: Any) -> tuple:
         return f"{_name(node)} {getattr(node, '_fields', '')} {members}", named
     if isinstance(node, Contract):
         return f"{_name(node)} else {_value(node.default, named)}", named
-    way = ""
-    if isinstance(node, Piece):
-        way, node = node.way, node.function
-    code = node.__code__
-    parts = [_name(node), way, _code(code, node.__doc__)]
-    parts += [_value(value, named) for value in (node.__defaults__, node.__kwdefaults__)]
+    how = getattr(node, "how", "")
+    node = getattr(node, "function", node)
+    code, names = _code(node.__code__, node.__doc__)
+    values = [node.__defaults__, node.__kwdefaults__]
+    parts = [_name(node), how, code, *(_value(value, named) for value in values)]
     parts += [_value(cell.cell_contents, named) for cell in node.__closure__ or ()]
-    for name in sorted(_globals(code)):
-        value = node.__globals__.get(name)  # otherwise a name of Python
+    for name in sorted(names & node.__globals__.keys()):
+        value = node.__globals__[name]
         if isinstance(value, types.ModuleType) and value.__name__.startswith(_OURS):
-            taken = [key for key in _names(code) if hasattr(value, key)]
-            parts += [f"{name}.{key} = {_value(getattr(value, key), named)}" for key in sorted(taken)]
+            values = [(f"{name}.{key}", getattr(value, key)) for key in sorted(names & vars(value).keys())]
         else:
-            parts.append(f"{name} = {_value(value, named)}")
+            values = [(name, value)]
+        parts += [f"{key} = {_value(value, named)}" for key, value in values]
     return "\n".join(parts), named
 
 
 def _value(value: Any, named: list) -> str:
     """Return a value that compiled code refers to, as text; add what needs a separate text to ``named``."""
-    if isinstance(value, Piece):
-        named.append(value)
-        return _name(value)
-    if isinstance(value, type | types.FunctionType):
-        if value.__module__.startswith(_OURS):
+    if isinstance(value, Piece | type | types.FunctionType):
+        if isinstance(value, Piece) or value.__module__.startswith(_OURS):
             named.append(value)
         return _name(value)
     if isinstance(value, np.ndarray):
@@ -177,35 +167,15 @@ def _value(value: Any, named: list) -> str:
     return getattr(value, "__name__", None) or _name(type(value))
 
 
-def _code(code: types.CodeType, docstring: str | None = None) -> str:
-    """Return bytecode as text, without source positions and its docstring."""
-    consts = [_code(x) if isinstance(x, types.CodeType) else repr(x) for x in code.co_consts]
+def _code(code: types.CodeType, docstring: str | None = None) -> tuple[str, set]:
+    """Return (bytecode as text, without source positions and its docstring; the names that it loads)."""
+    names, consts = set(code.co_names), []
+    for value in code.co_consts:
+        inner = _code(value) if isinstance(value, types.CodeType) else (repr(value), ())
+        consts.append(inner[0])
+        names.update(inner[1])
     if docstring and consts and consts[0] == repr(docstring):
         del consts[0]
-    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    symbols = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
-    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {names} {counts} {consts}"
-
-
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            yield from _nested(value)
-
-
-def _names(code: types.CodeType) -> set:
-    return {name for part in _nested(code) for name in part.co_names}
-
-
-def _globals(code: types.CodeType) -> set:
-    """Return the names of globals that code loads."""
-    found = set()
-    for part in _nested(code):
-        above = 0
-        for operation, low in zip(part.co_code[::2], part.co_code[1::2], strict=True):
-            number = above << 8 | low
-            if operation == _LOAD_GLOBAL:
-                found.add(part.co_names[number >> 1])
-            above = number if operation == _EXTENDED_ARG else 0
-    return found
+    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {symbols} {counts} {consts}", names

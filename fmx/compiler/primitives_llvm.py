@@ -1,4 +1,4 @@
-"""LLVM instructions of the primitives in primitives.py and cuda.py."""
+"""LLVM instructions of the primitives in primitives.py and warp.py."""
 
 import functools
 
@@ -7,6 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.cpu import CPUContext
 from numba.extending import intrinsic
+from numba.types import int32, int64, intp, uint8, uint32, uint64, void
 
 _WORD, _NUMBER, _BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _BIT, _NOTHING = ir.IntType(1), ir.VoidType()
@@ -14,37 +15,36 @@ _PAIR = ir.VectorType(_WORD, 2)
 _ONES = 0x0101010101010101
 
 
-def instruction(signature, touches=None):
-    """Turn ``emit(builder, *values)`` into a piece of compiled code, for the CPU and in kernels.
+def instruction(signature, emit=None, touches=None):
+    """Make a piece of compiled code, for the CPU and in kernels, from ``emit(builder, *values)``.
 
-    ``signature(*types)`` returns numba's signature for the types of the arguments.  For an array, ``emit``
-    gets the pointer to its elements.  Its return value is the result, None for no result.  ``touches(builder,
-    *values)``: the elements that it reads or writes, as (number of the array argument, first element, how
-    many).
+    ``signature``: numba's, or a function that returns it for the types of the arguments.  For an array,
+    ``emit`` gets the pointer to its elements.  Its return value is the result, None for no result.
+    ``touches(builder, *values)``: the elements that it reads or writes, as (number of the array argument,
+    first element, how many).  Without ``emit``: a decorator of it.
     """
+    if emit is None:
+        return functools.partial(instruction, signature, touches=touches)
 
-    def make(emit):
-        @functools.wraps(emit)  # keeps the names of its arguments
-        def definition(typing, *kinds):
-            def generate(context, builder, signature, arguments):
-                views = [
-                    cgutils.create_struct_proxy(kind)(context, builder, value)
-                    if isinstance(kind, types.Array)
-                    else None
-                    for kind, value in zip(signature.args, arguments, strict=True)
-                ]
-                values = [view.data if view else x for view, x in zip(views, arguments, strict=True)]
-                if touches and isinstance(context, CPUContext) and context.enable_boundscheck:
-                    for number, first, n in touches(builder, *values):
-                        _check_span(context, builder, views[number].nitems, first, n)
-                result = emit(builder, *values)
-                return context.get_dummy_value() if result is None else result
+    @functools.wraps(emit)  # keeps the names of its arguments
+    def definition(typing, *kinds):
+        def generate(context, builder, signature, arguments):
+            views = [
+                cgutils.create_struct_proxy(kind)(context, builder, value)
+                if isinstance(kind, types.Array)
+                else None
+                for kind, value in zip(signature.args, arguments, strict=True)
+            ]
+            values = [view.data if view else x for view, x in zip(views, arguments, strict=True)]
+            if touches and isinstance(context, CPUContext) and context.enable_boundscheck:
+                for number, first, n in touches(builder, *values):
+                    _check_span(context, builder, views[number].nitems, first, n)
+            result = emit(builder, *values)
+            return context.get_dummy_value() if result is None else result
 
-            return signature(*kinds), generate
+        return signature(*kinds) if callable(signature) else signature, generate
 
-        return intrinsic(definition)
-
-    return make
+    return intrinsic(definition)
 
 
 def _check_span(context, builder, size, first, n):
@@ -64,23 +64,19 @@ def call(builder, name, result, *arguments):
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
-@instruction(lambda x: types.int64(types.uint64))
-def popcount(builder, x):
-    return builder.ctpop(x)
-
-
-@instruction(lambda x: types.int64(types.uint64))
-def leading_zeros(builder, x):
-    return builder.ctlz(x, _BIT(0))
-
-
-@instruction(lambda x: types.int64(types.uint64))
-def trailing_zeros(builder, x):
-    return builder.cttz(x, _BIT(0))
-
-
 def _on_gpu(builder):
     return builder.module.triple.startswith("nvptx")
+
+
+popcount = instruction(int64(uint64), lambda builder, x: builder.ctpop(x))
+leading_zeros = instruction(int64(uint64), lambda builder, x: builder.ctlz(x, _BIT(0)))
+trailing_zeros = instruction(int64(uint64), lambda builder, x: builder.cttz(x, _BIT(0)))
+swap_bytes = instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
+
+
+@instruction(void())
+def trap(builder):
+    call(builder, "llvm.trap", _NOTHING)
 
 
 def _bits_from(builder, n, bits, register):
@@ -95,35 +91,24 @@ def _bits_from(builder, n, bits, register):
     return builder.select(builder.icmp_signed(">=", shift, _NUMBER(bits)), word(0), part)
 
 
-@instruction(lambda n: types.uint64(types.int32))
-def bits_from(builder, n):
-    return _bits_from(builder, n, 64, "l")
-
-
-@instruction(lambda n: types.uint32(types.int32))
-def bits_from32(builder, n):
-    return _bits_from(builder, n, 32, "r")
+bits_from = instruction(uint64(int32), lambda builder, n: _bits_from(builder, n, 64, "l"))
+bits_from32 = instruction(uint32(int32), lambda builder, n: _bits_from(builder, n, 32, "r"))
 
 
 def _address(builder, data, i):
     return builder.bitcast(builder.gep(data, [i]), _BYTES)
 
 
-@instruction(lambda array, i: types.void(array, types.intp))
+@instruction(lambda array, i: void(array, intp))
 def prefetch(builder, array, i):
     if not _on_gpu(builder):
         how = _NUMBER(0), _NUMBER(3), _NUMBER(1)  # to read, into every cache, data
         call(builder, "llvm.prefetch.p0", _NOTHING, _address(builder, array, i), *how)
 
 
-@instruction(lambda: types.void())
-def trap(builder):
-    call(builder, "llvm.trap", _NOTHING)
-
-
 @instruction(
-    lambda target, i, source, j, n: types.void(target, types.intp, source, types.intp, types.intp),
-    lambda builder, target, i, source, j, n: [(0, i, n), (2, j, n)],
+    lambda target, i, source, j, n: void(target, intp, source, intp, intp),
+    touches=lambda builder, target, i, source, j, n: [(0, i, n), (2, j, n)],
 )
 def copy_bytes(builder, target, i, source, j, n):
     to, start = _address(builder, target, i), _address(builder, source, j)
@@ -158,8 +143,8 @@ def _find_by_words(builder, data, byte, start, stop):
 
 
 @instruction(
-    lambda data, byte, start, stop: types.intp(data, types.uint8, types.intp, types.intp),
-    lambda builder, data, byte, start, stop: [(0, start, builder.sub(stop, start))],
+    lambda data, byte, start, stop: intp(data, uint8, intp, intp),
+    touches=lambda builder, data, byte, start, stop: [(0, start, builder.sub(stop, start))],
 )
 def find_byte(builder, data, byte, start, stop):
     if _on_gpu(builder):
@@ -169,9 +154,6 @@ def find_byte(builder, data, byte, start, stop):
     place = builder.ptrtoint(found, _WORD)
     offset = builder.sub(place, builder.ptrtoint(data, _WORD))
     return builder.select(builder.icmp_unsigned("==", place, _WORD(0)), _WORD(-1), offset)
-
-
-_LOAD = (lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 8)])
 
 
 def _load_word(builder, data, i):
@@ -185,17 +167,16 @@ def _load_word(builder, data, i):
     return call(builder, "llvm.fshr.i64", _WORD, _aligned(builder, high), _aligned(builder, low), shift)
 
 
-@instruction(*_LOAD)
-def load_little_endian(builder, data, i):
-    return _load_word(builder, data, i)
+def _of_array(result, n):
+    """Make a decorator for what reads n elements of an array from an index on."""
+    return instruction(lambda data, i: result(data, intp), touches=lambda builder, data, i: [(0, i, n)])
 
 
-@instruction(*_LOAD)
-def load_big_endian(builder, data, i):
-    return builder.bswap(_load_word(builder, data, i))
+load_little_endian = _of_array(uint64, 8)(lambda builder, data, i: _load_word(builder, data, i))
+load_big_endian = _of_array(uint64, 8)(lambda builder, data, i: builder.bswap(_load_word(builder, data, i)))
 
 
-@instruction(lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 32)])
+@_of_array(uint64, 32)
 def load_two_bits(builder, data, i):
     """Use four words side by side, the last bytes first: a CPU vector, or registers of a GPU thread."""
     letters, words, parts = (ir.VectorType(ir.IntType(n), k) for n, k in ((8, 32), (64, 4), (16, 4)))
@@ -214,25 +195,15 @@ def load_two_bits(builder, data, i):
         x = builder.load(address, align=1, typ=letters)
         x = builder.bitcast(builder.shuffle_vector(x, ir.Constant(letters, ir.Undefined), backwards), words)
     x = builder.and_(builder.lshr(x, every(1)), every(0x0303030303030303))
-    for shift, kept in ((6, 0x000F000F000F000F), (12, 0x000000FF000000FF), (24, 0xFFFF)):
-        x = builder.and_(builder.or_(x, builder.lshr(x, every(shift))), every(kept))
+    for shift, mask in ((6, 0x000F000F000F000F), (12, 0x000000FF000000FF), (24, 0xFFFF)):
+        x = builder.and_(builder.or_(x, builder.lshr(x, every(shift))), every(mask))
     return builder.bitcast(builder.trunc(x, parts), _WORD)
-
-
-@instruction(lambda x: types.uint64(types.uint64))
-def swap_bytes(builder, x):
-    return builder.bswap(x)
 
 
 def _pair_at(builder, words, i):
     """Return the address of words[i] and words[i + 1]."""
     first = builder.gep(words, [i])
     return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
-
-
-def _two_words(words, i):
-    """Return numba's signature of a function that returns two words of an array."""
-    return types.UniTuple(types.uint64, 2)(words, types.intp)
 
 
 def _tuple_of(builder, words):
@@ -243,33 +214,33 @@ def _tuple_of(builder, words):
     return made
 
 
-@instruction(_two_words, lambda builder, words, i: [(0, i, 2)])
+@_of_array(types.UniTuple(uint64, 2), 2)
 def load_unit(builder, words, i):
     loaded = builder.load(_pair_at(builder, words, i), align=16)
     return _tuple_of(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
 
 
-@instruction(lambda address, a, b, c, d: types.int32(*5 * (types.int64,)))
+@instruction(int32(*5 * (int64,)))
 def call_c(builder, address, a, b, c, d):
     kind = ir.FunctionType(_NUMBER, [_WORD] * 4)
     return builder.call(builder.inttoptr(address, kind.as_pointer()), [a, b, c, d])
 
 
-@instruction(lambda array, i: types.int64(array, types.intp))
+@instruction(lambda array, i: int64(array, intp))
 def address_of(builder, array, i):
     return builder.ptrtoint(builder.gep(array, [i]), _WORD)
 
 
-# Only for kernels: 16 bytes at a time (warp.py), packed sums (cuda.py).
+# Only for kernels (warp.py): 16 bytes at a time, packed sums.
 
 
-@instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
+@instruction(lambda words, i, a, b: void(words, intp, uint64, uint64))
 def store_unit(builder, words, i, a, b):
     pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
     builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
 
 
-@instruction(_two_words)
+@_of_array(types.UniTuple(uint64, 2), 2)
 def load_unit_narrow(builder, words, i):
     first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
     quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]
@@ -284,17 +255,9 @@ def _assembly(builder, text, *words):
     return builder.asm(ir.FunctionType(_NUMBER, [_NUMBER] * len(words)), text, constraint, words, False)
 
 
-@instruction(lambda x, y: types.uint32(types.uint32, types.uint32))
-def max_u16x2(builder, x, y):
-    return _assembly(builder, "max.u16x2 $0, $1, $2;", x, y)
-
-
-@instruction(lambda x, y, z: types.uint32(types.uint32, types.uint32, types.uint32))
-def add_max_u16x2(builder, x, y, z):
-    # One instruction (VIADDMNMX) from sm_90 on.
-    return _assembly(builder, "{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }", x, y, z)
-
-
-@instruction(lambda low, high, selector: types.uint32(types.uint32, types.uint32, types.uint32))
-def permute_bytes(builder, low, high, selector):
-    return _assembly(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)
+_TWO, _THREE = uint32(uint32, uint32), uint32(uint32, uint32, uint32)
+_ADD_MAX = "{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }"  # VIADDMNMX from sm_90 on
+_PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+max_u16x2 = instruction(_TWO, lambda builder, x, y: _assembly(builder, "max.u16x2 $0, $1, $2;", x, y))
+add_max_u16x2 = instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _ADD_MAX, x, y, z))
+permute_bytes = instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _PERMUTE, x, y, z))

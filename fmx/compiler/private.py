@@ -2,8 +2,8 @@
 
 Whoever can write the machine code that we load can do whatever we can.  So a file is read or written only in
 a folder that belongs to us, is closed to everybody else (0700), is not a link, and is below folders that
-nobody else can change; and the file is ours and a regular one.  Checks are made on opened descriptors, never
-on names.
+nobody else can change; and the file is ours and a regular one.  Folders are checked from the root on: once
+one is checked, nobody else can exchange it.
 """
 
 import fcntl
@@ -12,11 +12,10 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
 _DAY, _UNUSED = 86400, 30 * 86400  # seconds; code that is not used for so long is removed
 _PAUSE, _PATIENCE = 0.05, 60  # seconds between looks at a lock, and in all: its holder may be stopped
 
@@ -32,10 +31,53 @@ def base() -> Path | None:
         return None
 
 
+def _check(folder: Path, make: bool = False, for_all: bool = False) -> None:
+    """Raise OSError if there is no such folder, or if others could change it.
+
+    ``make``: create it if missing; ``for_all``: it may also belong to root, and be readable by others.
+    """
+    owners = 0, os.geteuid(), os.stat("/").st_uid  # in a container without root, root seems to be another
+    for path in accumulate(folder.parts, os.path.join):
+        try:
+            state = os.lstat(path)
+        except FileNotFoundError:
+            if not make:
+                raise
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+            state = os.lstat(path)
+        is_safe = not _others_write(state) or state.st_mode & stat.S_ISVTX
+        if not (stat.S_ISDIR(state.st_mode) and state.st_uid in owners and is_safe):
+            raise PermissionError(f"others can change {path}")
+    if not _is_mine(state, for_all) or (not for_all and state.st_mode & 0o077):
+        raise PermissionError(f"{folder} is not private")
+    _note_use(folder, state)
+
+
+def _others_write(state: os.stat_result) -> bool:
+    # If each user has a group of the same number, that group has no other members.
+    own_group = state.st_gid == os.getegid() == os.geteuid()
+    return bool(state.st_mode & (stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)))
+
+
+def _is_mine(state: os.stat_result, or_of_root: bool = False) -> bool:
+    if or_of_root:
+        return state.st_uid in (0, os.geteuid()) and not _others_write(state)
+    return state.st_uid == os.geteuid() and not state.st_mode & 0o022
+
+
+def _note_use(file: int | Path, state: os.stat_result) -> None:
+    """Set the time of a file or folder in use, once a day."""
+    if state.st_mtime < time.time() - _DAY:
+        with suppress(OSError):  # a read-only file system
+            os.utime(file)
+
+
 def is_ours(folder: Path) -> bool:
     """Return whether a folder (an absolute path without links) is private and writable; made if missing."""
-    with suppress(OSError), _opened(folder, make=True) as within:
-        return os.access(".", os.W_OK, dir_fd=within)
+    with suppress(OSError):
+        _check(folder, make=True)
+        return os.access(folder, os.W_OK)
     return False
 
 
@@ -44,13 +86,13 @@ def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes 
 
     ``for_all``: they may also belong to root, and be readable by others, but writable by nobody else.
     """
-    with suppress(OSError), _opened(folder, alone=not for_all, of_root=for_all) as within:
+    with suppress(OSError):
+        _check(folder, for_all=for_all)
         # Do not block: a pipe of that name would wait for a writer.
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within)
+        file = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(file, "rb") as stream:
             state = os.fstat(file)
-            mine = _is_mine(state, of_root=for_all)
-            if stat.S_ISREG(state.st_mode) and mine and state.st_size <= at_most:
+            if stat.S_ISREG(state.st_mode) and _is_mine(state, for_all) and state.st_size <= at_most:
                 _note_use(file, state)
                 return stream.read(state.st_size)
     return None
@@ -58,15 +100,15 @@ def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes 
 
 def write(folder: Path, name: str, data: bytes) -> None:
     """Write a file to a folder; it appears complete or not at all."""
-    with suppress(OSError), _opened(folder, make=True) as within:
-        draft = f"{name}.{os.urandom(8).hex()}"
+    with suppress(OSError):
+        _check(folder, make=True)
+        draft = folder / f"{name}.{os.urandom(8).hex()}"
         try:
-            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=within)
-            with open(file, "wb") as stream:
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 stream.write(data)
-            os.replace(draft, name, src_dir_fd=within, dst_dir_fd=within)
+            os.replace(draft, folder / name)
         except BaseException:
-            _remove(draft, within)
+            draft.unlink(missing_ok=True)
             raise
 
 
@@ -76,117 +118,39 @@ def locked(folder: Path, name: str) -> Iterator[None]:
 
     The lock is a file, removed afterwards; the system releases the lock of a process that ends.
     """
-    lock = f"{name}.lock"
-    with ExitStack() as held:
-        with suppress(OSError):
-            within = held.enter_context(_opened(folder, make=True))
-            file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=within)
-            held.callback(os.close, file)
-            if _is_taken(file):
-                held.callback(_remove, lock, within)
-        yield
-
-
-def _remove(name: str, within: int) -> None:
+    lock, file, is_taken = folder / f"{name}.lock", -1, False
     with suppress(OSError):
-        os.unlink(name, dir_fd=within)
-
-
-def _is_taken(file: int) -> bool:
-    """Take the lock of an open file; return whether it was released in time."""
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            time.sleep(_PAUSE)
-    return False
-
-
-def prune(folder: Path, is_old: Callable[[str], object]) -> None:
-    """Remove private folders below ``folder`` whose name ``is_old`` if unused for _UNUSED seconds.
-
-    The newest four of them stay.  A process that still uses a removed folder finds nothing there and
-    makes it again.
-    """
-    with suppress(OSError), _opened(folder, alone=False) as within:
-        states = {name: os.lstat(name, dir_fd=within) for name in os.listdir(within) if is_old(name)}
-        mine = [name for name, state in states.items() if stat.S_ISDIR(state.st_mode) and _is_mine(state)]
-        for name in sorted(mine, key=lambda name: -states[name].st_mtime)[4:]:
-            if states[name].st_mtime < time.time() - _UNUSED:
-                shutil.rmtree(name, ignore_errors=True, dir_fd=within)
-
-
-def prune_files(folder: Path) -> None:
-    """Remove our files in a folder that were not used for _UNUSED seconds."""
-    with suppress(OSError), _opened(folder) as within:
-        for name in os.listdir(within):
-            state = os.lstat(name, dir_fd=within)
-            if stat.S_ISREG(state.st_mode) and state.st_mtime < time.time() - _UNUSED:
-                os.unlink(name, dir_fd=within)
-
-
-def _note_use(file: int, state: os.stat_result) -> None:
-    """Set the time of a file or folder in use, once a day."""
-    if state.st_mtime < time.time() - _DAY:
-        with suppress(OSError):  # a read-only file system
-            os.utime(file)
-
-
-@contextmanager
-def _opened(folder: Path, make: bool = False, alone: bool = True, of_root: bool = False) -> Iterator[int]:
-    """Yield a descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
-
-    ``make``: create it if missing; ``alone``: nobody else may read it either; ``of_root``: it may also belong
-    to root.
-    """
-    here = os.open("/", _WAY)
+        _check(folder, make=True)
+        file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        until = time.monotonic() + _PATIENCE
+        while not is_taken and time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_taken = True
+            except BlockingIOError:
+                time.sleep(_PAUSE)
     try:
-        *above, last = folder.parts[1:]
-        for name in above:
-            here = _step(here, name, _WAY, make)
-        here = _step(here, last, _FOLDER, make)
-        state = os.fstat(here)
-        if not _is_mine(state, of_root) or (alone and state.st_mode & 0o077):
-            raise PermissionError(f"{folder} is not private")
-        _note_use(here, state)
-        yield here
+        yield
     finally:
-        os.close(here)
+        with suppress(OSError):
+            if is_taken:
+                os.unlink(lock)
+        if file >= 0:
+            os.close(file)
 
 
-def _step(here: int, name: str, how: int, make: bool) -> int:
-    """Return a descriptor of a folder in the folder ``here``, whose descriptor it replaces."""
-    _check_way(os.fstat(here))
-    try:
-        found = os.open(name, how, dir_fd=here)
-    except FileNotFoundError:
-        if not make:
-            raise
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=here)
-        found = os.open(name, how, dir_fd=here)
-    os.dup2(found, here, inheritable=False)
-    os.close(found)
-    return here
+def prune(folder: Path, is_old: Callable[[str, os.stat_result], object], n_newest: int = 0) -> None:
+    """Remove files and folders of ours from a private folder if ``is_old`` and unused for _UNUSED seconds.
 
-
-def _check_way(state: os.stat_result) -> None:
-    """Raise PermissionError if others could replace our folder in this one."""
-    # The owner of / can change everything; in a container without root it seems to be another user.
-    trusted = state.st_uid in (0, os.geteuid(), os.stat("/").st_uid)
-    if not trusted or (_others_write(state) and not state.st_mode & stat.S_ISVTX):
-        raise PermissionError("others can change this folder")
-
-
-def _others_write(state: os.stat_result) -> bool:
-    # If each user has a group of the same number, that group has no other members.
-    own_group = state.st_gid == os.getegid() == os.geteuid()
-    return bool(state.st_mode & (stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)))
-
-
-def _is_mine(state: os.stat_result, of_root: bool = False) -> bool:
-    if of_root:
-        return state.st_uid in (0, os.geteuid()) and not _others_write(state)
-    return state.st_uid == os.geteuid() and not state.st_mode & 0o022
+    The ``n_newest`` stay.  A process that still uses a removed folder finds nothing there and makes it again.
+    """
+    with suppress(OSError):
+        _check(folder, for_all=True)
+        states = {entry: entry.stat(follow_symlinks=False) for entry in os.scandir(folder)}
+        ours = [entry for entry, state in states.items() if _is_mine(state) and is_old(entry.name, state)]
+        for entry in sorted(ours, key=lambda entry: -states[entry].st_mtime)[n_newest:]:
+            if states[entry].st_mtime < time.time() - _UNUSED:
+                if entry.is_dir():
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)

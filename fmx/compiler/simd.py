@@ -2,7 +2,7 @@
 
 Such a vector is kept in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines with
 narrower ones), so loops do not depend on the auto-vectorizer.  Lanes are uint8 or int32.  The instructions
-are in simd_llvm.py; the bodies here define their results, with arrays for vectors.
+are in simd_llvm.py; the functions here define their results, with arrays for vectors.
 """
 
 import functools
@@ -14,71 +14,36 @@ from .functions import primitive
 LANES = 32
 _lanes = functools.partial(primitive, emitters="simd_llvm")
 
+# 32 elements of a contiguous array from index i, with any alignment.
+load = _lanes(lambda array, i: array[i : i + LANES].copy(), "load")
+# Every lane is x; the array determines the element type.
+fill = _lanes(lambda array, x: np.full(LANES, x, array.dtype), "fill")
+zero_sums = _lanes(lambda: np.zeros(LANES, np.int32), "zero_sums")
 
-@_lanes
-def load(array, i):
-    """Load 32 elements of a contiguous array from index i, with any alignment."""
-    return array[i : i + LANES].copy()
+# Lane by lane.  Overflow wraps; ``differ`` are the bits that differ, ``common`` those that both have.
+maximum = _lanes(lambda v, w: np.maximum(v, w), "maximum")
+minimum = _lanes(lambda v, w: np.minimum(v, w), "minimum")
+plus = _lanes(lambda v, w: v + w, "plus")
+minus = _lanes(lambda v, w: v - w, "minus")
+differ = _lanes(lambda v, w: v ^ w, "differ")
+common = _lanes(lambda v, w: v & w, "common")
+# x where v == w, else y.
+choose = _lanes(lambda v, w, x, y: np.where(v == w, x, y), "choose")
+# sums + |v - w|: ``sums`` int32 lanes, v and w bytes (psadbw on x86).
+add_difference = _lanes(
+    lambda sums, v, w: sums + np.abs(v.astype(np.int32) - w.astype(np.int32)), "add_difference"
+)
+
+# Of int32 lanes: shifted left by n, 0 to 31; -1 where v is negative, else 0; their sum, as int32.
+shifted = _lanes(lambda v, n: v << np.int32(n), "shifted")
+signs = _lanes(lambda v: v >> np.int32(31), "signs")
+total = _lanes(lambda sums: sums.sum(dtype=np.int32), "total")
 
 
 @_lanes
 def store(array, i, v):
     """Store 32 elements to a contiguous array from index i."""
     array[i : i + LANES] = v
-
-
-@_lanes
-def fill(array, x):
-    """Set every lane to x; the array determines the element type."""
-    return np.full(LANES, x, array.dtype)
-
-
-@_lanes
-def maximum(v, w):
-    """Return the larger one, lane by lane."""
-    return np.maximum(v, w)
-
-
-@_lanes
-def minimum(v, w):
-    """Return the smaller one, lane by lane."""
-    return np.minimum(v, w)
-
-
-@_lanes
-def plus(v, w):
-    """Return v + w, lane by lane; overflow wraps."""
-    return v + w
-
-
-@_lanes
-def minus(v, w):
-    """Return v - w, lane by lane."""
-    return v - w
-
-
-@_lanes
-def differ(v, w):
-    """Return the bits in which v and w differ, lane by lane (exclusive or)."""
-    return v ^ w
-
-
-@_lanes
-def common(v, w):
-    """Return the bits that v and w have in common (and), lane by lane."""
-    return v & w
-
-
-@_lanes
-def shifted(v, n):
-    """Shift the bits of int32 lanes left by n, 0 to 31."""
-    return v << np.int32(n)
-
-
-@_lanes
-def signs(v):
-    """Return -1 in int32 lanes where v is negative, else 0."""
-    return v >> np.int32(31)
 
 
 @_lanes
@@ -95,12 +60,6 @@ def codes(x):
 
 
 @_lanes
-def choose(v, w, x, y):
-    """Return x where v == w, else y."""
-    return np.where(v == w, x, y)
-
-
-@_lanes
 def within(v, first, last):
     """Return v in the lanes first..last (both included), zero elsewhere."""
     lane = np.arange(LANES)
@@ -111,21 +70,3 @@ def within(v, first, last):
 def equal_bits(v, w):
     """Return a uint32: bit l is set if lane l of v equals lane l of w."""
     return np.packbits(v == w, bitorder="little").view(np.uint32)[0]
-
-
-@_lanes
-def add_difference(sums, v, w):
-    """Return sums + |v - w|, lane by lane: ``sums`` int32 lanes, v and w bytes (psadbw on x86)."""
-    return sums + np.abs(v.astype(np.int32) - w.astype(np.int32))
-
-
-@_lanes
-def zero_sums():
-    """Return int32 lanes of zero."""
-    return np.zeros(LANES, np.int32)
-
-
-@_lanes
-def total(sums):
-    """Return the sum of all int32 lanes, as int32."""
-    return sums.sum(dtype=np.int32)

@@ -1,10 +1,9 @@
 """LLVM instructions of the vectors in simd.py."""
 
-from functools import partial
-
 from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
+from numba.types import int32, intp, uint32, uint64, void
 
 from .primitives_llvm import call, instruction
 from .simd import LANES
@@ -26,11 +25,15 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, _vector(ir.IntType(lanes.dtype.bitwidth)))
 
 
-_SUMS = LanesType(types.int32)
+_SUMS = LanesType(int32)
 
 
 def _vector(element):
     return ir.VectorType(element, LANES)
+
+
+def _every(element, number):
+    return ir.Constant(_vector(element), [number] * LANES)
 
 
 def _address(builder, array, i):
@@ -38,40 +41,35 @@ def _address(builder, array, i):
 
 
 def _splat(builder, scalar):
-    """Set every lane to ``scalar``."""
+    """Set every lane to ``scalar``, an int32 lane to the low bits of a word."""
     nothing = ir.Constant(_vector(scalar.type), ir.Undefined)
     start = builder.insert_element(nothing, scalar, _NUMBER(0))
-    return builder.shuffle_vector(start, nothing, ir.Constant(_vector(_NUMBER), [0] * LANES))
+    return builder.shuffle_vector(start, nothing, _every(_NUMBER, 0))
+
+
+def _numbers(builder, n):
+    """Set every int32 lane to n, a word."""
+    return _splat(builder, builder.trunc(n, _NUMBER))
 
 
 def _touches(builder, array, i, v=None):
     return [(0, i, LANES)]
 
 
-@instruction(lambda array, i: LanesType(array.dtype)(array, types.intp), _touches)
+@instruction(lambda array, i: LanesType(array.dtype)(array, intp), touches=_touches)
 def load(builder, array, i):
     return builder.load(_address(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@instruction(lambda array, i, v: types.void(array, types.intp, v), _touches)
+@instruction(lambda array, i, v: void(array, intp, v), touches=_touches)
 def store(builder, array, i, v):
     builder.store(v, _address(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@instruction(lambda array, x: LanesType(array.dtype)(array, types.intp))
+@instruction(lambda array, x: LanesType(array.dtype)(array, intp))
 def fill(builder, array, x):
     element = array.type.pointee
     return _splat(builder, builder.trunc(x, element) if x.type.width > element.width else x)
-
-
-def _lane_by_lane(operation):
-    """Return the instruction of an operation (a method of ir.IRBuilder) on the lanes of two vectors."""
-
-    @instruction(lambda v, w: v(v, w))
-    def emit(builder, v, w):
-        return operation(builder, v, w)
-
-    return emit
 
 
 def _larger(builder, v, w, order=">"):
@@ -79,32 +77,31 @@ def _larger(builder, v, w, order=">"):
     return builder.select(compare(order, v, w), v, w)
 
 
-maximum, minimum = _lane_by_lane(_larger), _lane_by_lane(partial(_larger, order="<"))
-plus, minus = _lane_by_lane(ir.IRBuilder.add), _lane_by_lane(ir.IRBuilder.sub)
-differ, common = _lane_by_lane(ir.IRBuilder.xor), _lane_by_lane(ir.IRBuilder.and_)
+_lane_by_lane = instruction(lambda v, w: v(v, w))
+maximum = _lane_by_lane(lambda builder, v, w: _larger(builder, v, w))
+minimum = _lane_by_lane(lambda builder, v, w: _larger(builder, v, w, "<"))
+plus = _lane_by_lane(lambda builder, v, w: builder.add(v, w))
+minus = _lane_by_lane(lambda builder, v, w: builder.sub(v, w))
+differ = _lane_by_lane(lambda builder, v, w: builder.xor(v, w))
+common = _lane_by_lane(lambda builder, v, w: builder.and_(v, w))
+zero_sums = instruction(_SUMS(), lambda builder: _every(_NUMBER, 0))
+signs = instruction(lambda v: v(v), lambda builder, v: builder.ashr(v, _every(_NUMBER, 31)))
 
 
-@instruction(lambda v, n: v(v, types.intp))
+@instruction(lambda v, n: v(v, intp))
 def shifted(builder, v, n):
-    return builder.shl(v, _splat(builder, builder.trunc(n, _NUMBER)))
+    return builder.shl(v, _numbers(builder, n))
 
 
-@instruction(lambda v: v(v))
-def signs(builder, v):
-    return builder.ashr(v, ir.Constant(v.type, [31] * LANES))
-
-
-@instruction(lambda v, n: v(v, types.intp))
+@instruction(lambda v, n: v(v, intp))
 def rotate(builder, v, n):
-    by = _splat(builder, builder.trunc(n, _NUMBER))
-    return call(builder, f"llvm.fshl.v{LANES}i32", v.type, v, v, by)
+    return call(builder, f"llvm.fshl.v{LANES}i32", v.type, v, v, _numbers(builder, n))
 
 
-@instruction(lambda x: LanesType(types.int32)(types.uint64))
+@instruction(_SUMS(uint64))
 def codes(builder, x):
-    wide = _vector(x.type)
-    by = ir.Constant(wide, [62 - 2 * lane for lane in range(LANES)])
-    symbols = builder.and_(builder.lshr(_splat(builder, x), by), ir.Constant(wide, [3] * LANES))
+    by = ir.Constant(_vector(x.type), [62 - 2 * lane for lane in range(LANES)])
+    symbols = builder.and_(builder.lshr(_splat(builder, x), by), _every(x.type, 3))
     return builder.trunc(symbols, _vector(_NUMBER))
 
 
@@ -113,15 +110,15 @@ def choose(builder, v, w, x, y):
     return builder.select(builder.icmp_unsigned("==", v, w), x, y)
 
 
-@instruction(lambda v, first, last: v(v, types.intp, types.intp))
+@instruction(lambda v, first, last: v(v, intp, intp))
 def within(builder, v, first, last):
     lane = ir.Constant(_vector(_NUMBER), list(range(LANES)))
-    low, high = (_splat(builder, builder.trunc(x, _NUMBER)) for x in (first, last))
-    inside = builder.and_(builder.icmp_signed(">=", lane, low), builder.icmp_signed("<=", lane, high))
-    return builder.select(inside, v, ir.Constant(v.type, [0] * LANES))
+    low = builder.icmp_signed(">=", lane, _numbers(builder, first))
+    high = builder.icmp_signed("<=", lane, _numbers(builder, last))
+    return builder.select(builder.and_(low, high), v, _every(v.type.element, 0))
 
 
-@instruction(lambda v, w: types.uint32(v, w))
+@instruction(lambda v, w: uint32(v, w))
 def equal_bits(builder, v, w):
     return builder.bitcast(builder.icmp_unsigned("==", v, w), _NUMBER)
 
@@ -133,11 +130,6 @@ def add_difference(builder, sums, v, w):
     return builder.add(sums, absolute)
 
 
-@instruction(_SUMS)
-def zero_sums(builder):
-    return ir.Constant(_vector(_NUMBER), [0] * LANES)
-
-
-@instruction(lambda sums: types.int32(sums))
+@instruction(int32(_SUMS))
 def total(builder, sums):
     return call(builder, f"llvm.vector.reduce.add.v{LANES}i32", _NUMBER, sums)

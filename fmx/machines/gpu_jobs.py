@@ -13,7 +13,7 @@ import numpy as np
 from ..compiler import kernels
 from ..compiler.warp import INT64, atomic_add, cuda, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
-from .jobs import ONE_CORE, Backend, do
+from .jobs import ONE_CORE, Array, Backend, do
 
 if TYPE_CHECKING:
     from .gpu import DeviceArray
@@ -50,34 +50,34 @@ def add_up_kernel(sizes, n, n_threads, sums, report, slot):
     thread and 8 more.  ``sums`` int64[1 + blocks], zeros: the number of blocks that have begun, and 1 + the
     sum of each block.  A block waits only for blocks that began before it.
     """
-    own, held = thread_in_block(), cuda.shared.array(0, INT64)
-    if own == 0:
-        held[n_threads] = atomic_add(sums, 0, np.int64(1))
+    thread, shared = thread_in_block(), cuda.shared.array(0, INT64)
+    if thread == 0:
+        shared[n_threads] = atomic_add(sums, 0, np.int64(1))
     sync_block()
-    block = held[n_threads]
-    i = block * n_threads + own
+    block = shared[n_threads]
+    i = block * n_threads + thread
     size = sizes[i] if i < n else np.int64(0)
-    held[own] = size
+    shared[thread] = size
     sync_block()
     reach = 1
     while reach < n_threads:
-        before = held[own - reach] if own >= reach else np.int64(0)
+        before = shared[thread - reach] if thread >= reach else np.int64(0)
         sync_block()
-        held[own] += before
+        shared[thread] += before
         sync_block()
         reach *= 2
-    before = held[own] - size
-    if own == 0:
-        held[n_threads] = 0
-        atomic_add(sums, 1 + block, 1 + held[n_threads - 1])
+    before = shared[thread] - size
+    if thread == 0:
+        shared[n_threads] = 0
+        atomic_add(sums, 1 + block, 1 + shared[n_threads - 1])
     sync_block()
-    for j in range(own, block, n_threads):
-        found = np.int64(0)
-        while found == 0:
-            found = atomic_add(sums, 1 + j, np.int64(0))
-        atomic_add(held, n_threads, found - 1)
+    for j in range(thread, block, n_threads):
+        sum_of_block = np.int64(0)
+        while sum_of_block == 0:
+            sum_of_block = atomic_add(sums, 1 + j, np.int64(0))
+        atomic_add(shared, n_threads, sum_of_block - 1)
     sync_block()
-    before += held[n_threads]
+    before += shared[n_threads]
     if i < n:
         sizes[i] = before
     if i == n - 1:
@@ -112,24 +112,23 @@ def do_kernel(job, n, size):
         do(job, stretch, start, min(start + size, n))
 
 
-def run(job: NamedTuple, n: int, size: int = 1) -> None:
-    """Do all n things of a job on this thread's GPU, ``size`` per thread."""
-    if n:
-        n_threads = gpu.block_size(_N_THREADS)
-        do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
-
-
 class Gpu(Backend):
     """The backend of a GpuSession; ``memory`` is how many of its bytes may be used."""
 
-    empty, zeros, run = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(run)
-    take, to_host = staticmethod(gpu.take), staticmethod(gpu.to_host)
-    synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
+    empty, zeros, take = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.take)
+    to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
+    synchronize = staticmethod(gpu.synchronize)
 
     def __init__(self, session: "GpuSession") -> None:
         """Raise DeviceError if the package that sorts on the GPU is missing."""
         kernels.cccl()  # fail here rather than in the middle of the work
         self.name, self.memory, self.number = str(session), session.memory, session.number
+
+    def run(self, job: NamedTuple, n: int, size: int = 1) -> None:
+        """Do all n things of a job on this thread's GPU, ``size`` per thread."""
+        if n:
+            n_threads = gpu.block_size(_N_THREADS)
+            do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
     def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
         """Yield pieces of a device or host array on the host, through pinned memory; for any thread."""
@@ -148,12 +147,7 @@ class Gpu(Backend):
         return max(-(-n // n_threads // multiple), 1) * multiple
 
     def sort_pairs(
-        self,
-        keys: "DeviceArray",
-        values: "DeviceArray",
-        spare_keys: "DeviceArray",
-        spare_values: "DeviceArray",
-        n_bits: int,
-    ) -> "tuple[DeviceArray, DeviceArray]":
+        self, keys: Array, values: Array, spare_keys: Array, spare_values: Array, n_bits: int
+    ) -> tuple[Array, Array]:
         """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
-        return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)
+        return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits)

@@ -23,89 +23,52 @@ from fmx.compiler.functions import compiled, inlined
 SIZE = 64
 
 
-class Held(NamedTuple):
+class Holder(NamedTuple):
     """An array in a tuple, as compiled code passes it."""
 
     data: Any
 
 
 @inlined
-def _piece(held, i):
-    return primitives.at(held.data, i)
+def _piece(holder, i):
+    return primitives.at(holder.data, i)
 
 
-@compiled
-def read(held, i):
-    return held.data[i]
+def write(holder, i):
+    holder.data[i] = 1
 
 
-@compiled
-def read_in_a_piece(held, i):
-    return _piece(held, i)
-
-
-@compiled
-def write(held, i):
-    held.data[i] = 1
-
-
-@compiled
-def read_of_a_slice(held, i):
-    return held.data[8:][i - 8]
-
-
-@compiled
-def copy_from(held, i):
-    primitives.copy_bytes(held.data, 0, held.data, i, 4)
-
-
-@compiled
-def copy_to(held, i):
-    primitives.copy_bytes(held.data, i, held.data, 0, 4)
-
-
-@compiled
-def find(held, i):
-    return primitives.find_byte(held.data, np.uint8(9), 3, i)
-
-
-@compiled
-def load_word(held, i):
-    return primitives.load_big_endian(held.data, i)
-
-
-@compiled
-def load_bits(held, i):
-    return primitives.load_two_bits(held.data, i)
-
-
-@compiled
-def load_lanes(held, i):
-    return simd.equal_bits(simd.load(held.data, i), simd.load(held.data, 0))
-
-
-@compiled
-def store_lanes(held, i):
-    simd.store(held.data, i, simd.load(held.data, 0))
-
-
-# function -> the last index that it may be given
-LAST = {
-    read: SIZE - 1, read_in_a_piece: SIZE - 1, write: SIZE - 1, read_of_a_slice: SIZE - 1,
-    copy_from: SIZE - 4, copy_to: SIZE - 4, find: SIZE, load_word: SIZE - 8,
-    load_bits: SIZE - 32, load_lanes: SIZE - simd.LANES, store_lanes: SIZE - simd.LANES,
+# What reads or writes at an index, and the last index that it may be given.
+CASES = {
+    "read": (lambda holder, i: holder.data[i], SIZE - 1),
+    "read in a piece": (lambda holder, i: _piece(holder, i), SIZE - 1),
+    "write": (write, SIZE - 1),
+    "read of a slice": (lambda holder, i: holder.data[8:][i - 8], SIZE - 1),
+    "copy from": (lambda holder, i: primitives.copy_bytes(holder.data, 0, holder.data, i, 4), SIZE - 4),
+    "copy to": (lambda holder, i: primitives.copy_bytes(holder.data, i, holder.data, 0, 4), SIZE - 4),
+    "find": (lambda holder, i: primitives.find_byte(holder.data, np.uint8(9), 3, i), SIZE),
+    "load a word": (lambda holder, i: primitives.load_big_endian(holder.data, i), SIZE - 8),
+    "load bits": (lambda holder, i: primitives.load_two_bits(holder.data, i), SIZE - 32),
+    "load lanes": (
+        lambda holder, i: simd.equal_bits(simd.load(holder.data, i), simd.load(holder.data, 0)),
+        SIZE - simd.LANES,
+    ),
+    "store lanes": (
+        lambda holder, i: simd.store(holder.data, i, simd.load(holder.data, 0)), SIZE - simd.LANES,
+    ),
 }  # fmt: skip
 
 
 def tell_what_is_caught() -> None:
     """For the process of the test: print the functions that refuse the index after their last."""
-    held, caught = Held(np.zeros(SIZE, np.uint8)), []
-    for function, last in LAST.items():
-        function(held, last)
+    holder, caught = Holder(np.zeros(SIZE, np.uint8)), []
+    for name, (function, last) in CASES.items():
+        run = compiled(function)
+        run(holder, last)
         try:
-            function(held, last + 1)
+            run(holder, last + 1)
         except IndexError:
-            caught.append(function.__name__)
+            caught.append(name)
     print(json.dumps(caught))
 
 
@@ -120,7 +83,7 @@ def run_checked(code, checked=True, **given) -> subprocess.CompletedProcess:
 
 def test_an_overrun_is_caught():
     done = run_checked("import test_bounds; test_bounds.tell_what_is_caught()")
-    assert (done.stderr, json.loads(done.stdout)) == ("", [function.__name__ for function in LAST])
+    assert (done.stderr, json.loads(done.stdout)) == ("", list(CASES))
     assert not compiler.CHECKED  # of this process, whose code is not mixed with that
 
 
@@ -148,54 +111,62 @@ def mixed_fasta(records) -> bytes:
     return "\r\n".join(lines).encode()
 
 
+WAY = ["-q", "-x", "ref.fmx", "-t", "2"]
+
+
 def backward(names=LAYOUTS[:5]) -> list:
     """Commands for indexes over which reads are searched backward, one of each family of layouts."""
-    found = []
+    commands = []
     for layout in names:
         way = ["-q", "-x", f"{layout}.fmx", "-t", "2"]
-        found += [
+        commands += [
             ["index", "-q", "ref.fa", "-o", f"{layout}.fmx", "--layout", layout, "--sa-rate", "7"],
             ["search", *way, "r.fq", "-a", "-o", f"{layout}.sam"],
             ["locate", *way, "-p", "A", "-p", "GATTACA", "-o", f"{layout}.tsv"],
         ]
-    return found
+    return commands
 
 
 def verify() -> list:
     """Commands for an index over which reads are searched by seed and verify."""
-    way = ["-q", "-x", "ref.fmx", "-t", "2"]
     group = ["--rg", r"@RG\tID:" + "g" * 300]
-    found = [
+    return [
         ["index", "-q", "ref.fa", "-o", "ref.fmx", "--with-lcp"],
         ["inspect", "--verify", "ref.fmx"],
-        ["search", *way, "r.fq", "-a", "-o", "all.sam", *group, "--counts", "all.tsv"],
-        ["search", *way, "r.fa", "-k", "3", "--seed", "5", "-o", "drawn.bam", *group],
-        ["search", *way, "r.fq", "-m", "9", "--no-unmapped", "-a", "-o", "few.bam"],
-        ["locate", *way, "r.fq", "-o", "places.tsv"],
-        ["locate", *way, "r.fa", "--format", "bed", "-o", "places.bed"],
-        ["locate", *way, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
-        ["mem", *way, "r.fa", "-l", "15", "--mum", "-b", "-F", "-L", "-o", "mum.out"],
-        ["mem", *way, "r.fq", "-l", "15", "-b", "--algorithm", "mummergpu", "-o", "lcp.out"],
+        ["search", *WAY, "r.fq", "-a", "-o", "all.sam", *group, "--counts", "all.tsv"],
+        ["search", *WAY, "r.fa", "-k", "3", "--seed", "5", "-o", "drawn.bam", *group],
+        ["search", *WAY, "r.fq", "-m", "9", "--no-unmapped", "-a", "-o", "few.bam"],
+        ["locate", *WAY, "r.fq", "-o", "places.tsv"],
+        ["locate", *WAY, "r.fa", "--format", "bed", "-o", "places.bed"],
+        ["locate", *WAY, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
+        ["mem", *WAY, "r.fa", "-l", "15", "--mum", "-b", "-F", "-L", "-o", "mum.out"],
+        ["mem", *WAY, "r.fq", "-l", "15", "-b", "--algorithm", "mummergpu", "-o", "lcp.out"],
         ["pairwise", "-q", "s.fa", "--id", "0.5", "--cigar", "-o", "pairs.tsv"],
         ["pairwise", "-q", "s.fa", "s.fa", "--format", "paf", "--cigar", "--no-prefilter", "-o", "pairs.paf"],
         ["pairwise", "-q", "s.fa", "--matrix", "identity", "-o", "matrix.npz"],
+        *(
+            ["mem", *WAY, "r.fq", "-l", "11", "-b", "--format", kind, "-o", f"mem.{kind}"]
+            for kind in ("mummer", "paf", "bed", "tsv", "sam")
+        ),
     ]  # fmt: skip
-    for kind in ("mummer", "paf", "bed", "tsv", "sam"):
-        found.append(["mem", *way, "r.fq", "-l", "11", "-b", "--format", kind, "-o", f"mem.{kind}"])
-    return found
 
 
 def sparse() -> list:
     """Commands for indexes with a sparse suffix array; in t.fa the last bits of sampled positions are set."""
-    way = ["-q", "-x", "ref.fmx", "-t", "2"]
     return [
         ["index", "-q", "t.fa", "-o", "t.fmx", "--layout", "sparse-k3-w1"],
         ["index", "-q", "ref.fa", "-o", "ref.fmx", "--layout", "sparse-k5-w3,sampled", "-t", "3"],
         ["inspect", "--verify", "ref.fmx"],
-        ["search", *way, "r.fq", "-a", "-o", "all.sam", "--counts", "all.tsv"],
-        ["search", *way, "r.fa", "-o", "first.sam"],
-        ["locate", *way, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
+        ["search", *WAY, "r.fq", "-a", "-o", "all.sam", "--counts", "all.tsv"],
+        ["search", *WAY, "r.fa", "-o", "first.sam"],
+        ["locate", *WAY, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
     ]
+
+
+def few() -> list:
+    """A few of these, so that make test compiles little: an index, hits on both strands, matches."""
+    last = ("ref.fmx", "--with-lcp", "all.tsv", "few.bam", "mum.out")
+    return [*backward(LAYOUTS[:1]), *(line for line in verify() if line[-1] in last)]
 
 
 def written(folder, lines, checked) -> dict:
@@ -216,14 +187,6 @@ def written(folder, lines, checked) -> dict:
     files = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     codes = [line for line in done.stdout.splitlines() if line.startswith("exit ")]
     return {name: without_program(data) for name, data in files.items()} | {"codes": codes}
-
-
-def few() -> list:
-    """A few of these, so that make test compiles little: an index, hits on both strands, matches."""
-    found = [
-        line for line in verify() if line[-1] in ("ref.fmx", "--with-lcp", "all.tsv", "few.bam", "mum.out")
-    ]
-    return [*backward(LAYOUTS[:1]), *found]
 
 
 @pytest.mark.parametrize("commands", [few, *map(nightly, (verify, backward, sparse))])

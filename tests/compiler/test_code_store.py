@@ -13,11 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from conftest import ON_CPU, ROOT
 from cover import nightly
 
-from fmx.compiler import functions, kernels, numba_cpu, object_cache, private, probe
+from fmx.compiler import functions, kernels, native, numba_cpu, object_cache, private, probe
 from fmx.compiler.native import Code
 
 STRANGER = 12345
@@ -32,17 +33,18 @@ def give_away(path, monkeypatch) -> None:
     if IS_ROOT:
         os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
         return
-    given, fstat = os.lstat(path).st_ino, os.fstat
+    number = os.lstat(path).st_ino
 
-    def seen(file):
-        state = fstat(file)
-        if state.st_ino != given:
-            return state
-        fields = list(state)
-        fields[4:6] = STRANGER, STRANGER
-        return os.stat_result(fields)
+    def seen(call):
+        def state_of(*arguments):
+            fields = list(state := call(*arguments))
+            fields[4:6] = STRANGER, STRANGER
+            return os.stat_result(fields) if state.st_ino == number else state
 
-    monkeypatch.setattr(private.os, "fstat", seen)
+        return state_of
+
+    for name in ("fstat", "lstat"):
+        monkeypatch.setattr(private.os, name, seen(getattr(os, name)))
 
 
 @pytest.fixture
@@ -82,22 +84,18 @@ def test_a_folder_open_to_others_is_not_used(ours, mode):
     assert is_refused(ours)
 
 
-def test_a_folder_of_another_user_is_not_used(ours, monkeypatch):
-    give_away(ours, monkeypatch)
-    assert is_refused(ours)
-
-
-def test_a_folder_below_one_of_another_user_is_not_used(ours, monkeypatch):
-    give_away(ours.parent, monkeypatch)
-    assert is_refused(ours)
+@pytest.mark.parametrize("which", [".", "..", "file"])
+def test_what_belongs_to_another_user_is_not_used(ours, which, monkeypatch):
+    give_away(ours / which, monkeypatch)
+    assert private.read(ours, "file", LIMIT) is None
+    assert is_refused(ours) or which == "file"
 
 
 def test_a_link_to_a_folder_is_not_used(ours):
-    link = ours.parent / "link"
-    link.symlink_to(ours)
-    assert is_refused(link)
-    (ours.parent / "way").symlink_to(ours.parent)
-    assert is_refused(ours.parent / "way" / "ours")
+    (ours.parent / "link").symlink_to(ours)
+    (ours.parent / "above").symlink_to(ours.parent)
+    assert is_refused(ours.parent / "link")
+    assert is_refused(ours.parent / "above" / "ours")
 
 
 @pytest.mark.parametrize(("mode", "used"), [(0o777, False), (0o757, False), (0o1777, True), (0o755, True)])
@@ -122,16 +120,6 @@ def test_a_folder_that_cannot_be_written_is_read(ours, monkeypatch):
     assert private.read(ours, "file", LIMIT) == b"data"
 
 
-def test_a_file_of_another_user_is_not_read(ours, monkeypatch):
-    give_away(ours / "file", monkeypatch)
-    assert private.read(ours, "file", LIMIT) is None
-
-
-def sparse(path):
-    with open(path, "wb") as stream:
-        stream.truncate(10**10)
-
-
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "make",
@@ -142,7 +130,7 @@ def sparse(path):
         lambda path: path.symlink_to(path),
         lambda path: (path.write_bytes(b"data"), path.chmod(0o666)),
         lambda path: path.write_bytes(bytes(LIMIT + 1)),
-        sparse,
+        lambda path: (path.touch(), os.truncate(path, 10**10)),
     ],
     ids=["folder", "pipe", "link", "circle", "writable", "long", "sparse"],
 )
@@ -157,36 +145,32 @@ def test_what_is_no_plain_file_of_ours_is_not_read(ours, make):
 
 
 def test_the_environment_names_the_folder(monkeypatch, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "away")
     for name in ("FMX_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert private.base() == tmp_path / ".cache" / "fmx"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # counts for nothing by its specification
-    assert private.base() == tmp_path / ".cache" / "fmx"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
-    assert private.base() == tmp_path / "shared" / "fmx"
-    monkeypatch.setenv("FMX_CACHE", "~/mine")
-    assert private.base() == tmp_path / "mine" / "fmx"
-    (tmp_path / "link").symlink_to(tmp_path / "away")
-    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "link"))
-    assert private.base() == tmp_path / "away" / "fmx"
+    for name, value, folder in (
+        ("XDG_CACHE_HOME", "relative", ".cache"),  # counts for nothing by its specification
+        ("XDG_CACHE_HOME", str(tmp_path / "shared"), "shared"),
+        ("FMX_CACHE", "~/mine", "mine"),
+        ("FMX_CACHE", str(tmp_path / "link"), "away"),
+    ):
+        monkeypatch.setenv(name, value)
+        assert private.base() == tmp_path / folder / "fmx"
 
 
 def test_without_a_home_there_is_no_folder(monkeypatch):
-    def unknown(number):
-        raise KeyError(number)
-
     for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
     assert private.base() is None
     monkeypatch.setattr(object_cache, "folder", object_cache.folder.__wrapped__)
-    assert object_cache.folder() is None
-    assert object_cache.load("name") is None
     object_cache.save("name", CODE)
-    object_cache.keep_proof()
+    assert object_cache.load("name") is None
     assert not object_cache.is_kept()
-    assert not object_cache.is_proven()
+    assert probe.prove("proof", lambda: True)
+    assert object_cache.read("proof") is None
 
 
 @pytest.fixture
@@ -203,15 +187,11 @@ def only_file(folder) -> Path:
 
 def test_every_damage_of_a_file_is_noticed(store):
     object_cache.save("fmx.f i8", CODE)
-    assert object_cache.load("fmx.f i8") == CODE
     path = only_file(store)
     whole = path.read_bytes()
     for i in range(len(whole)):
-        for other in (
-            whole[:i],
-            whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :],
-            whole[:i] + whole[i + 1 :],
-        ):
+        edited = whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :]
+        for other in (whole[:i], edited, whole[:i] + whole[i + 1 :]):
             path.write_bytes(other)
             assert object_cache.load("fmx.f i8") is None
     path.write_bytes(whole + b"\0")
@@ -220,24 +200,14 @@ def test_every_damage_of_a_file_is_noticed(store):
     assert object_cache.load("fmx.f i8") == CODE
 
 
-@pytest.mark.parametrize(("before", "after"), [('"i8"', '"f8"'), (", 6]", ", 7]"), ('"symbol"', '"synbol"')])
-def test_an_edited_head_is_noticed(store, before, after):
-    object_cache.save("fmx.f i8", CODE)
-    path = only_file(store)
-    data = path.read_bytes()
-    assert data.count(before.encode()) == 1
-    path.write_bytes(data.replace(before.encode(), after.encode()))
-    assert object_cache.load("fmx.f i8") is None
-
-
 def test_files_in_each_others_place_are_noticed(store):
     object_cache.save("fmx.f i8", CODE)
     first = only_file(store)
-    held = first.read_bytes()
+    data = first.read_bytes()
     object_cache.save("fmx.f f8", CODE._replace(symbol="other"))
     (second,) = set(store.iterdir()) - {first}
     first.write_bytes(second.read_bytes())
-    second.write_bytes(held)
+    second.write_bytes(data)
     assert object_cache.load("fmx.f i8") is object_cache.load("fmx.f f8") is None
 
 
@@ -247,8 +217,8 @@ def test_files_in_each_others_place_are_noticed(store):
 )
 def test_odd_heads_with_the_right_checksum_are_noticed(store, head):
     object_cache.save("fmx.f i8", CODE)
-    held = b"fmx.f i8\n" + head + b"\nmachine"
-    only_file(store).write_bytes(sha256(held).digest() + held)
+    content = b"fmx.f i8\n" + head + b"\nmachine"
+    only_file(store).write_bytes(sha256(content).digest() + content)
     assert object_cache.read("fmx.f i8") == head + b"\nmachine"
     assert object_cache.load("fmx.f i8") is None
 
@@ -294,12 +264,10 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, code_in):
         kept.append(old(base / named[9], 400))
         os.chown(kept[-1], STRANGER, STRANGER)
     code_in(base / ("f" * 16))
-    object_cache.keep_proof()
-    assert object_cache.is_proven()
+    object_cache.write("name", b"")
     assert [path for path in gone if path.exists()] == []
-    assert [
-        path for path in [*kept, elsewhere / "below" / "file", base / named[8]] if not path.exists()
-    ] == []
+    kept += [elsewhere / "below" / "file", base / named[8], base / ("f" * 16)]
+    assert [path for path in kept if not path.exists()] == []
 
 
 def test_files_that_nobody_uses_go_and_nothing_else(store, tmp_path):
@@ -312,24 +280,86 @@ def test_files_that_nobody_uses_go_and_nothing_else(store, tmp_path):
     for path in store.iterdir():
         os.utime(path, (0, 0), follow_symlinks=False)
     assert private.read(store, "used", LIMIT) == b"data"
-    private.prune_files(store)
+    object_cache._tidy.__wrapped__(store)
     assert sorted(os.listdir(store)) == ["below", "link", "pipe", "used"]
 
 
-def test_a_folder_in_use_is_not_old(store):
+def test_a_folder_in_use_is_not_old_and_is_made_again(store):
     object_cache.save("name", CODE)
     os.utime(store, (0, 0))
     assert object_cache.load("name") == CODE
     assert os.stat(store).st_mtime > time.time() - 60
-
-
-def test_who_uses_a_folder_that_goes_makes_it_again(store):
-    object_cache.save("name", CODE)
-    only_file(store).unlink()
-    store.rmdir()
+    shutil.rmtree(store)
     assert object_cache.load("name") is None
     object_cache.save("name", CODE)
     assert object_cache.load("name") == CODE
+
+
+# Code that came with fmx
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A folder of code that came with fmx, with code under the name "fmx.f 'i8'" for this processor."""
+    monkeypatch.setattr(object_cache, "SHARED", tmp_path / "code")
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "own"))
+    for cached in (object_cache.folder, object_cache._shared_folders):
+        cached.cache_clear()
+    object_cache.save("fmx.f 'i8'", CODE)
+    (tmp_path / "own" / "fmx").rename(tmp_path / "code")
+    for path in (tmp_path / "code", *(tmp_path / "code").rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    yield tmp_path / "code"
+    for cached in (object_cache.folder, object_cache._shared_folders):
+        cached.cache_clear()
+
+
+def test_code_of_a_wheel_is_loaded(shared, monkeypatch):
+    assert object_cache.load("fmx.f 'i8'") == CODE
+    assert object_cache.read("fmx.f 'i8'") is None  # seals are never taken from there
+    assert object_cache.load("fmx.f 'f8'") is None
+    monkeypatch.setattr(private.os, "geteuid", lambda: STRANGER)  # all there is of root is not ours then
+    assert object_cache.load("fmx.f 'i8'") == (CODE if IS_ROOT else None)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("how", ["others may write", "of another user", "a link"])
+def test_code_of_a_wheel_that_others_may_have_changed_is_not_loaded(shared, which, how, monkeypatch):
+    (file,) = shared.glob("*/*")
+    path = (shared, file.parent, file)[which]
+    if how == "others may write":
+        path.chmod(0o757)
+    elif how == "a link":
+        path.rename(shared.parent / "elsewhere")
+        path.symlink_to(shared.parent / "elsewhere")
+    else:
+        give_away(path, monkeypatch)
+    assert object_cache.load("fmx.f 'i8'") is None
+
+
+def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, monkeypatch):
+    (file,) = shared.glob("*/*")
+    lesser = str(native.LEVELS["x86-64-v3"])
+    file.parent.rename(shared / object_cache._digest(lesser))
+    for able in (True, False):
+        monkeypatch.setattr(object_cache, "levels", lambda able=able: [lesser] if able else [])
+        object_cache._shared_folders.cache_clear()
+        assert (object_cache.load("fmx.f 'i8'") is not None) == able
+
+
+def test_levels_ask_for_every_feature(monkeypatch):
+    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v3"].features.split(",")], True)
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    monkeypatch.setattr(native.llvm, "get_host_cpu_features", lambda: every)
+    for triple, lacks, names in (
+        ("x86_64-unknown-linux-gnu", {}, ["x86-64-v3"]),
+        ("x86_64-unknown-linux-gnu", {"bmi2": False}, []),
+        ("aarch64-unknown-linux-gnu", {}, ["generic"]),
+        ("riscv64-unknown-linux-gnu", {}, []),
+    ):
+        every.update(lacks)
+        monkeypatch.setattr(native.llvm, "get_process_triple", lambda triple=triple: triple)
+        assert [name.split()[1] for name in native.levels()] == names
 
 
 # The convention of numba and the layout of NumPy's arrays
@@ -342,9 +372,10 @@ def slope(table, x):
 @pytest.fixture
 def anew(store, monkeypatch):
     """A function: ``slope``, compiled as if it were of fmx by a process that has compiled nothing yet."""
-    functions._is_callable.cache_clear()
+    monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
+    probe.holds.cache_clear()
     yield lambda: functions.compiled(slope)
-    functions._is_callable.cache_clear()
+    probe.holds.cache_clear()
 
 
 def swapped(monkeypatch):
@@ -362,7 +393,7 @@ def ordered(monkeypatch):
     """As if numba passed the size of items before that of arrays."""
     array = numba_cpu._array
     monkeypatch.setattr(
-        numba_cpu, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
+        numba_cpu, "_array", lambda *values: [(f := array(*values))[i] for i in (0, 1, 3, 2)] + f[4:]
     )
 
 
@@ -373,27 +404,24 @@ def without(monkeypatch):
 
 @pytest.mark.parametrize("differs", [swapped, beyond, ordered, without])
 def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, differs):
-    import numpy as np
-
-    monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
     heard = []
+    monkeypatch.setattr(object_cache, "listeners", [])
     object_cache.on_first_compile(SimpleNamespace(say=heard.append))
     differs(monkeypatch)
-    assert not probe.holds(numba_cpu)
     table = np.arange(6.0).reshape(2, 3)
     assert anew()(table, 4) == (5.0, False)
     assert anew()(table.T[:, ::-1].T + 1, 0) == slope(table.T[:, ::-1].T + 1, 0)
+    assert not probe.holds(numba_cpu)
     assert len(heard) == 1
     assert "this version of numba or NumPy is not supported" in heard[0]
     assert not store.exists() or os.listdir(store) == []
 
 
 def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, monkeypatch):
-    asked = []
-    ask = probe.ask
-    monkeypatch.setattr(probe, "ask", lambda *codes: asked.append(1) or ask(*codes))
+    asked, ask = [], probe.ask
+    monkeypatch.setattr(probe, "ask", lambda *question: asked.append(1) or ask(*question))
     for _ in range(2):
-        functions._is_callable.cache_clear()
+        probe.holds.cache_clear()
         assert probe.holds(numba_cpu)
     assert asked == [1]
     assert len(os.listdir(store)) == 1
@@ -420,14 +448,20 @@ def waits(monkeypatch):
     return event
 
 
+def made_meanwhile(make) -> tuple:
+    """A thread that makes code under the name "fmx.f i8", and the list that gets the code."""
+    found: list = []
+    thread = threading.Thread(target=lambda: found.append(object_cache.load_or_make("fmx.f i8", make)))
+    thread.start()
+    return thread, found
+
+
 def test_what_another_process_compiles_is_waited_for(store, waits):
     def make():
         raise AssertionError("compiled twice")
 
-    found = []
     with object_cache.claimed("fmx.f i8"):
-        thread = threading.Thread(target=lambda: found.append(object_cache.load_or_make("fmx.f i8", make)))
-        thread.start()
+        thread, found = made_meanwhile(make)
         assert waits.wait(100)
         assert object_cache.load_or_make("fmx.f f8", lambda: CODE) == CODE  # another function does not wait
         object_cache.save("fmx.f i8", CODE)
@@ -437,16 +471,10 @@ def test_what_another_process_compiles_is_waited_for(store, waits):
 
 
 def test_a_killed_process_holds_no_lock(store, waits):
-    name = object_cache._file("fmx.f i8")
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDS, store, name], env=ON_CPU, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", HOLDS, store, object_cache._file("fmx.f i8")]
+    holder = subprocess.Popen(command, env=ON_CPU, stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "held\n"
-    found = []
-    thread = threading.Thread(
-        target=lambda: found.append(object_cache.load_or_make("fmx.f i8", lambda: CODE))
-    )
-    thread.start()
+    thread, found = made_meanwhile(lambda: CODE)
     assert waits.wait(100)
     holder.kill()
     holder.communicate()
@@ -592,19 +620,6 @@ def test_every_damaged_file_is_made_anew(index, found, tmp_path):
     assert len(mended) >= 5  # those that a search needs
     search(path, variables=cache)
     assert "compiling" not in search(path, variables=cache).stderr
-
-
-@pytest.mark.nightly
-@pytest.mark.xdist_group("code to search")
-def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
-    program = (
-        "from fmx.compiler import numba_cpu; numba_cpu._HEAD = 1 << 40;from fmx.cli.main import main; main()"
-    )
-    done = search(index[0], program=program, variables={"FMX_CACHE": str(tmp_path)})
-    assert (done.returncode, records(done)) == (0, found), done.stderr
-    assert "this version of numba or NumPy is not supported" in done.stderr
-    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert [file for file in kept if not file.name.startswith("seal-")] == []
 
 
 # A limit on memory

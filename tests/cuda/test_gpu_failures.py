@@ -21,7 +21,7 @@ sys.setswitchinterval(1e-5)
 from fmx.machines import gpu, gpu_session
 from fmx.search.gpu import gpu_mapper, gpu_search
 from fmx.search.mapping import GpuSizes, RunSizes
-from fmx.compiler.cuda import kernel
+from fmx.compiler.warp import kernel
 
 SMALL = RunSizes(gpu=GpuSizes(1 << 12, 1 << 12))  # many chunks of a small file
 made = gpu_mapper.GpuMapper

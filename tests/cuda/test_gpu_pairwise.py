@@ -17,7 +17,7 @@ from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed
 from fmx.align.jobs import AlignmentJob, PairList
 from fmx.align.pipeline import compute
 from fmx.align.sequences import Scoring
-from fmx.compiler.cuda import SIMULATED
+from fmx.compiler import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 

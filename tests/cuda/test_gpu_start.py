@@ -13,13 +13,13 @@ from fmx.machines import gpu
 
 pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no machine code")
 MAIN = "from fmx.cli.main import main; main()"
-UNTRUSTED = "from fmx.compiler import kernels; kernels.is_callable = lambda capability: False;" + MAIN
+UNTRUSTED = "from fmx.compiler import kernels; kernels.holds = lambda capability: False;" + MAIN
 PROBE = """
 from fmx.compiler import cuda_driver, kernels
-assert kernels.holds(cuda_driver.capability())
-right = kernels.probe_result()
-kernels.probe_result = lambda: right + 1
-assert not kernels.holds(cuda_driver.capability())
+assert kernels.is_right(cuda_driver.capability())
+right = kernels.outcome()
+kernels.outcome = lambda: right[::-1]
+assert not kernels.is_right(cuda_driver.capability())
 """
 
 

@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 from align.families import family
 
-from fmx.compiler.cuda import SIMULATED
+from fmx.compiler import SIMULATED
 from fmx.machines import gpu
 
 ROOT = Path(__file__).parent.parent.parent

@@ -16,9 +16,8 @@ from fmx.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
-import numpy as np
-from fmx.compiler import cuda_driver, kernels, numba_cuda
-kinds = kernels.kinds_of(kernels.probe_arguments(np.asarray))
+from fmx.compiler import cuda_driver, kernels, numba_cuda, probe
+kinds = kernels.kinds_of(probe.arguments())
 code = numba_cuda.machine_code(kernels.read_all.function, None, kinds, (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute

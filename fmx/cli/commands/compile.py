@@ -47,8 +47,7 @@ def command(args: SimpleNamespace) -> None:
         progress.say(
             f"compiling {n_of(len(missing), 'function')}, which takes about {max(1, round(seconds))} s ..."
         )
-        with ahead.workers(n) as started:
-            failed = started.compile(missing, progress)
+        failed = ahead.compile_all(missing, n, listener=progress)
         if failed:
             some = f"{n_of(len(failed), 'function')} could not be compiled, such as"
             raise FmxError(f"{some} {failed[0].name.split()[0]}: run the command again")

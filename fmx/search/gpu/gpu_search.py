@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.cuda import WARP
+from ...compiler.warp import WARP
 from ...index.contracts import on_device
 from ...machines import gpu
 from ..hits import Intervals, SARows
