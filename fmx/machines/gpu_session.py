@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from queue import LifoQueue
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ import numpy as np
 
 from . import gpu
 from .gpu import memory_beside
-from .jobs import Pool
 from .progress import Clock
 
 if TYPE_CHECKING:
@@ -35,16 +35,17 @@ class Arrays:
 
     def __init__(self, make: Callable[[int, Any], Any]) -> None:
         self._make = make
-        self._held: dict[tuple[str, np.dtype], Any] = {}
+        self._arrays: dict[tuple[str, np.dtype], Any] = {}
 
     def __call__(self, name: str, n: int, dtype: "DTypeLike") -> Any:
         """Return the array of a name and dtype, with at least n elements."""
         key = name, np.dtype(dtype)
-        held = self._held.get(key)
-        if held is None or held.size < n:
-            more = n >> 3 if self._held.pop(key, None) is not None else 0
-            held = self._held[key] = self._make(max(n + more, 1), dtype)
-        return held
+        array = self._arrays.get(key)
+        if array is None or array.size < n:
+            more = n >> 3 if self._arrays.pop(key, None) is not None else 0
+            array = None  # its memory may be needed
+            array = self._arrays[key] = self._make(max(n + more, 1), dtype)
+        return array
 
 
 class Block:
@@ -69,13 +70,6 @@ class Block:
         return gpu.over(self._block[start : self._at], n, dtype)
 
 
-class PinnedPool(Pool[Arrays]):
-    """Pinned Arrays for data copied back from a GPU."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda: Arrays(gpu.pinned))
-
-
 class PinnedBuffers:
     """Makes pinned arrays of bytes, for any thread; memory is used again once no view of it is left."""
 
@@ -85,24 +79,23 @@ class PinnedBuffers:
 
     def __call__(self, n: int, dtype: Any = np.uint8) -> np.ndarray:
         """Return an array of n bytes or more."""
-        try:
-            held = self._spare.pop()
-        except IndexError:
-            held = None
-        if held is None or held.size < n:
-            held = gpu.pinned(n + (n >> 3), np.uint8)
-        made = np.asarray(held.data)  # over a memoryview: its views have it as base, not ``held``
-        self._used.add(id(made))
-        weakref.finalize(made, self._give_back, id(made), held).atexit = False
-        return made
+        memory = None
+        with suppress(IndexError):
+            memory = self._spare.pop()
+        if memory is None or memory.size < n:
+            memory = gpu.pinned(n + (n >> 3), np.uint8)
+        array = np.asarray(memory.data)  # over a memoryview: its views have it as base, not ``memory``
+        self._used.add(id(array))
+        weakref.finalize(array, self._give_back, id(array), memory).atexit = False
+        return array
 
     def owns(self, view: np.ndarray) -> bool:
         """Return whether this is a view of one of these arrays."""
         return id(view.base) in self._used
 
-    def _give_back(self, number: int, held: np.ndarray) -> None:
+    def _give_back(self, number: int, memory: np.ndarray) -> None:
         self._used.discard(number)
-        self._spare.append(held)
+        self._spare.append(memory)
 
 
 class GpuStream:
@@ -158,23 +151,23 @@ class GpuStreams:
     def __init__(self, n: int, session: "GpuSession", timed: bool, at_once: int) -> None:
         self.n, self.clock, self._session = n, session.clock, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
-        self._own = threading.local()  # ``stream``: the one that this thread uses now
+        self._thread = threading.local()  # ``stream``: the one that this thread uses now
         for _ in range(n):
             self._idle.put(session.stream(timed, at_once))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``work(stream, ...)`` for an idle stream, or the one this thread holds.  Raises
         DeviceError."""
-        if own := getattr(self._own, "stream", None):
-            return work(own, *arguments)
+        if stream := getattr(self._thread, "stream", None):
+            return work(stream, *arguments)
         return self._session.run(self._run, work, *arguments)
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        stream = self._own.stream = self._idle.get()
+        stream = self._thread.stream = self._idle.get()
         try:
             return work(stream, *arguments)
         finally:
-            self._own.stream = None
+            self._thread.stream = None
             self._idle.put(stream)
 
 

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -81,7 +80,7 @@ def settled(result: Any) -> Future:
     return future
 
 
-_own = threading.local()  # ``queue``: what a thread still has to do of ``when_settled``
+_thread = threading.local()  # ``queue``: what a thread still has to do of ``when_settled``
 
 
 def when_settled(future: Future, work: Callable[[Any], None]) -> None:
@@ -89,21 +88,22 @@ def when_settled(future: Future, work: Callable[[Any], None]) -> None:
 
     If it settles another Future, what waits for that follows, at the same depth of calls.
     """
-    future.add_done_callback(partial(_in_turn, [work]))
+    works = [work]  # the Future keeps the list, but not the work
 
+    def do_in_turn(future: Future) -> None:
+        queue = getattr(_thread, "queue", None)
+        if queue is not None:
+            queue.append((works.pop(), future))
+            return
+        _thread.queue = queue = deque([(works.pop(), future)])
+        try:
+            while queue:
+                work, future = queue.popleft()
+                work(future.result())
+        finally:
+            _thread.queue = None
 
-def _in_turn(held: list[Callable[[Any], None]], future: Future) -> None:
-    work, queue = held.pop(), getattr(_own, "queue", None)  # the Future keeps ``held``, but not the work
-    if queue is not None:
-        queue.append((work, future))
-        return
-    _own.queue = queue = deque([(work, future)])
-    try:
-        while queue:
-            work, future = queue.popleft()
-            work(future.result())
-    finally:
-        _own.queue = None
+    future.add_done_callback(do_in_turn)
 
 
 def settle(future: Future, result: Any = None) -> None:
@@ -186,25 +186,17 @@ class Backend:
 class Cores(Backend):
     """A number of CPU threads."""
 
-    empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
-    errors = nullcontext
+    empty, zeros, serial, errors = staticmethod(np.empty), staticmethod(np.zeros), True, nullcontext
+    take = to_host = staticmethod(lambda array: array)
+    synchronize = staticmethod(lambda: None)
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
-
-    def take(self, value: Any) -> Any:
-        return value
-
-    def to_host(self, array: np.ndarray) -> np.ndarray:
-        return array
 
     def pieces(self, array: np.ndarray, n: int) -> Iterator[np.ndarray]:
         flat = np.ascontiguousarray(array).reshape(-1)
         for i in range(0, max(flat.size, 1), n):
             yield flat[i : i + n]
-
-    def synchronize(self) -> None:
-        pass
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
         """Return the things per stretch, a multiple of ``multiple``, so that each thread gets one of n."""
@@ -213,19 +205,13 @@ class Cores(Backend):
     def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
         """Process all n things of a job, ``size`` per stretch, or in stretches of any size if None."""
         size = size or self.stretch_size(n)
-        stretches = [
-            (job, stretch, start, min(start + size, n)) for stretch, start in enumerate(range(0, n, size))
-        ]
+        starts = enumerate(range(0, n, size))
+        stretches = [(job, stretch, start, min(start + size, n)) for stretch, start in starts]
         run_all(_do_stretch, stretches, self.n_threads)
 
     def sort_pairs(
-        self,
-        keys: np.ndarray,
-        values: np.ndarray,
-        spare_keys: np.ndarray,
-        spare_values: np.ndarray,
-        n_bits: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, keys: Array, values: Array, spare_keys: Array, spare_values: Array, n_bits: int
+    ) -> tuple[Array, Array]:
         """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]

@@ -177,9 +177,11 @@ class OrderedQueue:
 
     def _has_room(self, slot: Slot, size: int) -> bool:
         """Return whether a piece may be handed over now; if not, its worker waits."""
-        if self._is_stopped or not self._held or self._held + size <= self._budget or self._is_due_left():
+        if self._is_stopped or not self._held or self._held + size <= self._budget:
             return True
-        return self._slots[0] is slot and not slot.pieces
+        due = self._slots[0]
+        # Or the slot that is due still has to be taken by a worker.
+        return (due is slot and not slot.pieces) or due in [first for _, first, _ in self._continuations[:1]]
 
     def _let_one_go_on(self) -> None:
         """Wake the first worker that waits for room, if there may be enough, and no others."""
@@ -190,10 +192,6 @@ class OrderedQueue:
     def _let_all_go_on(self) -> None:
         while self._for_room:
             heappop(self._for_room)[1].notify()
-
-    def _is_due_left(self) -> bool:
-        """Return whether the slot that is due still has to be taken by a worker."""
-        return bool(self._continuations) and self._continuations[0][1] is self._slots[0]
 
     def do(self, slot: Slot, work: Callable[..., Any], *arguments: Any) -> None:
         """Process an item: its result is ``work(*arguments)``."""

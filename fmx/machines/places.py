@@ -96,26 +96,21 @@ def choose_place(
     if device.engine == "cpu":
         return on_cpu()
     try:
-        sessions = _open(device)
-        made = on_gpus(sessions)
+        from . import gpu
+        from .gpu_session import GpuSession
+        from .jobs import run_all
+
+        n_gpus = max(gpu.n_devices() - device.first, 1) if device.n_gpus is None else device.n_gpus
+        numbers = range(device.first, device.first + n_gpus)
+        sessions = run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
+        result = on_gpus(sessions)
     except DeviceError as error:
         if device.engine != "auto":
             raise
         tell(f"the CPU: {error}")
         return on_cpu()
     tell(in_words(sessions))
-    return made
-
-
-def _open(device: Device) -> list:
-    """Open the GPUs of a Device and return their GpuSessions."""
-    from . import gpu
-    from .gpu_session import GpuSession
-    from .jobs import run_all
-
-    n_gpus = max(gpu.n_devices() - device.first, 1) if device.n_gpus is None else device.n_gpus
-    numbers = range(device.first, device.first + n_gpus)
-    return run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
+    return result
 
 
 def in_words(sessions: "Sequence[GpuSession]") -> str:

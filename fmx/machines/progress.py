@@ -107,11 +107,8 @@ class Wall:
     def in_words(self) -> str:
         """Describe the total and what it was spent on."""
         total = self.over()
-        parts = [
-            f"{seconds:.1f} {SPENT.get(stage, stage)}"
-            for stage, seconds in self.spent.items()
-            if seconds >= _SHOWN
-        ]
+        shown = {stage: seconds for stage, seconds in self.spent.items() if seconds >= _SHOWN}
+        parts = [f"{seconds:.1f} {SPENT.get(stage, stage)}" for stage, seconds in shown.items()]
         return f"{total:.1f} s ({', '.join(parts)})" if parts[1:] else f"{total:.1f} s"
 
     def rate(self, n: int, unit: str) -> str:
@@ -141,19 +138,6 @@ class RunCounts:
         raise NotImplementedError
 
 
-class HasFacts(Protocol):
-    """What a report describes: RunCounts, or the result of a count."""
-
-    def facts(self) -> Mapping[str, int]:
-        """Return the numbers for a report (docs/reports.md)."""
-
-
-class Timed(Protocol):
-    """A place with a Clock: a GpuSession."""
-
-    clock: Clock
-
-
 class Measurement:
     """Measures one run for a Report; ``clock`` records its stages."""
 
@@ -162,7 +146,7 @@ class Measurement:
         self._clocks: dict[str, Clock] = {}
         self.clock, self._wall = Clock(), Wall()
 
-    def begin(self, wall: Wall, sessions: Sequence[Timed] = ()) -> None:
+    def begin(self, wall: Wall, sessions: Sequence[Any] = ()) -> None:
         """Start timing a run: everything is compiled and open, including the GpuSessions."""
         self._wall = wall
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
@@ -173,23 +157,23 @@ class Measurement:
         """Wrap a file so that its writes are timed as the stage "write"."""
         return TimedFile(sink, partial(self.clock.timed, "write"))
 
-    def facts(self, places: Sequence[str], summary: HasFacts, found: Mapping[str, Any] | None = None) -> dict:
-        """Return all facts of the run: ``places`` of work, its ``summary``, and what else was ``found``."""
+    def facts(self, places: Sequence[str], summary: Any, more: Mapping[str, Any] | None = None) -> dict:
+        """Return all facts of the run: ``places`` of work, those of its ``summary``, and ``more``."""
         wall = self._wall.over()
+
+        def rounded(seconds: Mapping[str, float]) -> dict:
+            return {name: round(each, 3) for name, each in seconds.items()}
+
         known = {
             "started": (datetime.now(UTC) - timedelta(seconds=wall)).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "places": places,
             "counts": {name: int(n) for name, n in summary.facts().items()},
-            "seconds": _rounded({"wall": wall, **self._wall.spent}),
+            "seconds": rounded({"wall": wall, **self._wall.spent}),
             "stages": {
-                place: _rounded(dict(sorted(clock.seconds.items()))) for place, clock in self._clocks.items()
+                place: rounded(dict(sorted(clock.seconds.items()))) for place, clock in self._clocks.items()
             },
         }
-        return self._report.facts({**known, **(found or {})})
-
-
-def _rounded(seconds: Mapping[str, float]) -> dict:
-    return {name: round(each, 3) for name, each in seconds.items()}
+        return self._report.facts({**known, **(more or {})})
 
 
 # Messages and progress on standard error: on a terminal one line that is replaced, elsewhere a line per

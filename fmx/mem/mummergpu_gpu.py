@@ -26,8 +26,8 @@ from ..errors import DeviceError
 from ..input.dna import WORD
 from ..machines import gpu
 from ..machines.gpu import memory_beside
-from ..machines.gpu_session import PinnedPool
-from ..machines.jobs import run_all, spans
+from ..machines.gpu_session import Arrays
+from ..machines.jobs import Pool, run_all, spans
 from ..search.gpu import gpu_search
 from . import Matches, Strands, collected, some_strands, take, word_ends
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
@@ -179,7 +179,7 @@ class GpuMummer:
 
     def __init__(self, host: "MummerGpu", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.n_threads = host, host.least, n_threads
-        self.clock, self.run, self.pool = session.clock, session.run, PinnedPool()
+        self.clock, self.run, self.pool = session.clock, session.run, Pool(lambda: Arrays(gpu.pinned))
         self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
             shared = gpu_search.n_bytes((whole.words, whole.blocks))

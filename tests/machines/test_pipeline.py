@@ -1,16 +1,19 @@
 """The queue: every item once, pieces and results in order, in bounded memory, errors heard, nobody asleep."""
 
-import os
+import gc
 import random
 import subprocess
 import sys
 import threading
 import time
+import weakref
+from concurrent.futures import Future
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
-from fmx.machines import pipeline
+from fmx.machines.jobs import settle, settled, when_settled
 from fmx.machines.pipeline import OrderedQueue, Shares, run, run_ordered
 
 
@@ -31,16 +34,6 @@ def fill(emit, i):
     return i
 
 
-@pytest.mark.parametrize("budget", [1, 10, 1000])
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_pieces_and_results_keep_the_order(n_threads, budget):
-    written, expected = [], []
-    assert list(run_ordered(range(100), [fill] * n_threads, written.append, budget)) == list(range(100))
-    for i in range(100):
-        fill(expected.append, i)
-    assert written == expected
-
-
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_first_error_in_order_ends_the_run_after_what_came_before(n_threads):
     def items():
@@ -59,49 +52,6 @@ def test_the_first_error_in_order_ends_the_run_after_what_came_before(n_threads)
     assert written[:40] == [b"%d " % i for i in range(40)]
     with pytest.raises(KeyError):
         list(run_ordered(items(), [lambda emit, i: i] * n_threads, written.append))
-
-
-def test_a_caller_who_leaves_sends_the_workers_home():
-    results = run_ordered(range(1000), [fill] * 3, lambda piece: None)
-    assert next(results) == 0
-    results.close()
-
-
-INTERRUPTED = """
-import random, signal
-from itertools import repeat
-from fmx.machines.pipeline import run_ordered
-
-def stop(*_):
-    raise KeyboardInterrupt
-
-signal.signal(signal.SIGVTALRM, stop)
-rng = random.Random(1)
-for _ in range(300):
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(0.0005, 0.004))
-        for _ in run_ordered(repeat(0), [lambda emit, item: item] * 2, None):
-            pass
-    except KeyboardInterrupt:
-        print("ended")
-"""
-
-
-def test_an_interrupt_at_any_moment_ends_a_run_that_has_no_end():
-    """Also right after the caller took a lock, which nobody else can give back then.
-
-    Without coverage, whose own locks an interrupt may leave taken.
-    """
-    alone = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
-        capture_output=True,
-        check=False,
-        timeout=120,
-        text=True,
-        env=alone,
-    )
-    assert (done.stdout.count("ended"), done.returncode) == (300, 0), done.stderr
 
 
 # An interrupt at each line in turn that the caller runs once its workers have started, also within Python's
@@ -156,26 +106,32 @@ def test_a_lock_that_the_caller_has_left_locked_holds_up_nobody():
     assert queue.take() is None
 
 
+class Held:
+    """Counts bytes that were emitted but not written yet, and the most of them."""
+
+    def __init__(self):
+        self.now = self.most = 0
+        self._lock = threading.Lock()
+
+    def add(self, n):
+        with self._lock:
+            self.now += n
+            self.most = max(self.most, self.now)
+
+
 def test_what_waits_is_bounded_and_the_first_may_always_go_on():
     """The first item emits much and last, while all others are held."""
-    held, most, gate = [0], [0], threading.Event()
-    lock = threading.Lock()
+    held, gate = Held(), threading.Event()
 
     def work(emit, i):
         if i == 0:
             assert gate.wait(60)
         for _ in range(10):
             emit(bytes(100))
-            with lock:
-                held[0] += 100
-                most[0] = max(most[0], held[0])
-                if held[0] >= 900:  # room for one more
-                    gate.set()
+            held.add(100)
+            if held.now >= 900:  # room for one more
+                gate.set()
         return i
-
-    def write(piece):
-        with lock:
-            held[0] -= len(piece)
 
     queue = OrderedQueue(range(40), budget=1000)
 
@@ -183,8 +139,32 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
         while (taken := queue.take()) is not None:
             queue.do(taken[0], work, partial(queue.emit, taken[0]), taken[1])
 
-    assert list(run(queue, [loop] * 4, write)) == list(range(40))
-    assert most[0] <= 1000 + 4 * 100
+    assert list(run(queue, [loop] * 4, lambda piece: held.add(-len(piece)))) == list(range(40))
+    assert held.most <= 1000 + 4 * 100
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_what_waits_is_bounded_though_items_fall_apart(n_threads):
+    """Shares are done in the order of the output, whoever falls apart first."""
+    held = Held()
+
+    def share(emit):
+        for _ in range(5):
+            emit(bytes(100))
+            held.add(100)
+
+    def work(emit, item):
+        if callable(item):
+            return item(emit)
+        time.sleep(0.01 * (item == 0))  # the others are in parts by then
+        return Shares([share] * 50)
+
+    def write(piece):
+        time.sleep(0.0001)
+        held.add(-len(piece))
+
+    assert list(run_ordered(range(8), [work] * n_threads, write, budget=1000)) == [None] * 400
+    assert held.most <= 1000 + n_threads * 100
 
 
 def test_room_for_one_wakes_one():
@@ -250,7 +230,7 @@ def falls_apart(emit, i):
 @pytest.mark.parametrize("budget", [1, 10, 1000])
 @pytest.mark.parametrize("ahead", [1, 3, 256])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget):
+def test_pieces_and_results_keep_the_order_though_items_fall_apart(n_threads, ahead, budget):
     numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
     written, expected = [], []
     found = run_ordered(range(60), [falls_apart] * n_threads, written.append, budget, ahead)
@@ -258,32 +238,6 @@ def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget):
     for number in numbers:
         fill(expected.append, number)
     assert written == expected
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_what_waits_is_bounded_though_items_fall_apart(n_threads):
-    """Shares are done in the order of the output, whoever falls apart first."""
-    lock, held, most = threading.Lock(), [0], [0]
-
-    def share(emit):
-        for _ in range(5):
-            emit(bytes(100))
-            with lock:
-                held[0] += 100
-                most[0] = max(most[0], held[0])
-
-    @of_shares
-    def work(emit, i):
-        time.sleep(0.01 * (i == 0))  # the others are in parts by then
-        return Shares([share] * 50)
-
-    def write(piece):
-        time.sleep(0.0001)
-        with lock:
-            held[0] -= len(piece)
-
-    assert list(run_ordered(range(8), [work] * n_threads, write, budget=1000)) == [None] * 400
-    assert most[0] <= 1000 + n_threads * 100
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -328,7 +282,7 @@ def test_items_that_are_left_are_closed():
         finally:
             closed.append(1)
 
-    results = pipeline.run_ordered(items(), [lambda emit, i: i] * 2, None)
+    results = run_ordered(items(), [lambda emit, i: i] * 2, None)
     next(results)
     results.close()
     assert closed == [1]
@@ -345,3 +299,31 @@ def test_threads_that_cannot_be_started_end_the_run(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", start_two)
     with pytest.raises(RuntimeError, match="new thread"):
         list(run_ordered(range(500), [fill] * 9, [].append))
+
+
+# What one thread passes on to others by Futures
+
+
+def test_a_long_chain_of_futures_is_settled_by_one_thread_at_one_depth():
+    links, threads = [Future() for _ in range(5000)], set()
+
+    def pass_on(link, n):
+        threads.add(threading.get_ident())
+        settle(link, n + 1)
+
+    for before, link in pairwise(links):
+        when_settled(before, lambda n, link=link: pass_on(link, n))
+    settle(links[0], 0)
+    assert (links[-1].result(0), threads) == (4999, {threading.get_ident()})
+
+
+def test_work_is_done_at_once_where_there_is_a_result_and_is_not_kept():
+    held, found, future = Held(), [], Future()
+    when_settled(settled(3), found.append)
+    assert found == [3]
+    when_settled(future, lambda n, held=held: found.append((n, held.now)))
+    gone = weakref.ref(held)
+    del held
+    settle(future, 4)
+    gc.collect()
+    assert (found[1], gone()) == ((4, 0), None)
