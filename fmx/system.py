@@ -437,9 +437,16 @@ def memory_left() -> float:
     limits = [math.inf]
     for folder in _folders("memory"):
         for limit, used, cached in (("max", "current", ""), ("limit_in_bytes", "usage_in_bytes", "total_")):
+            names = (f"{cached}active_file", f"{cached}inactive_file")  # of the numbers of the file cache
             for most in _numbers(f"{folder}/memory.{limit}"):
-                taken = sum(_numbers(f"{folder}/memory.{used}"))
-                limits.append(max(most - taken + min(_cache(folder, cached), taken), 0))
+                taken, words = (
+                    sum(_numbers(f"{folder}/memory.{used}")),
+                    _text_of(f"{folder}/memory.stat").split(),
+                )
+                cache = sum(
+                    float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in names
+                )
+                limits.append(max(most - taken + min(cache, taken), 0))
     return min(limits)
 
 
@@ -452,12 +459,6 @@ def _folders(controller: str) -> Iterator[str]:
             top = len(names)
             names += [name for name in path.split("/") if name not in ("", "..")]
             yield from ("/".join(names[:n]) for n in range(top, len(names) + 1))
-
-
-def _cache(folder: str, prefix: str) -> float:
-    names = (f"{prefix}active_file", f"{prefix}inactive_file")
-    words = _text_of(f"{folder}/memory.stat").split()
-    return sum(float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in names)
 
 
 def _numbers(path: str) -> list:

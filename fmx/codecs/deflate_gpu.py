@@ -745,7 +745,14 @@ class GpuDeflater:
         for first in range(0, n_blocks, size):
             stream.begin("deflate")
             n = min(size, n_blocks - first)
-            tokens, codes = self._room(stream, n)
+            buffer = stream.there
+            tokens = Tokens(
+                buffer("tokens", n * N_SECTIONS * SECTION, np.uint32),
+                buffer("numbers of tokens", n * N_SECTIONS, np.int32),
+                buffer("sums", n * N_SECTIONS, np.uint32),
+                buffer("counts", n * N_COUNTS, np.uint32),
+            )
+            codes = BlockCodes(buffer("codes", n * N_CODES, np.uint32), buffer("stops", n + 1, np.int64))
             on_tokens, on_codes, on_bits = map(gpu.block_size, (TOKEN_THREADS, CODE_THREADS, BIT_THREADS))
             tokens_kernel[n, on_tokens, stream.handle, SHARED](plain, first, self._advance, tokens)
             codes_kernel[n, on_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
@@ -754,15 +761,3 @@ class GpuDeflater:
             report.read()
             done += report[slot]
         return out[:done]
-
-    @staticmethod
-    def _room(stream: "GpuStream", n: int) -> tuple[Tokens, BlockCodes]:
-        """Return buffers for the Tokens and BlockCodes of n blocks."""
-        buffer = stream.there
-        tokens = Tokens(
-            buffer("tokens", n * N_SECTIONS * SECTION, np.uint32),
-            buffer("numbers of tokens", n * N_SECTIONS, np.int32),
-            buffer("sums", n * N_SECTIONS, np.uint32),
-            buffer("counts", n * N_COUNTS, np.uint32),
-        )
-        return tokens, BlockCodes(buffer("codes", n * N_CODES, np.uint32), buffer("stops", n + 1, np.int64))

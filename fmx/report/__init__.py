@@ -140,7 +140,13 @@ def added(
             whole[name] = _joined(row for each in shards for row in each.get(name, ()))
     for name in _TABLES:
         if name in first:
-            whole[name] = [_row(rows) for rows in zip(*(each[name] for each in shards), strict=True)]
+            whole[name] = []
+            for rows in zip(*(each[name] for each in shards), strict=True):
+                sums = {
+                    what: sum(row[what] for row in rows) for what in rows[0] if what not in ("name", "length")
+                }
+                sums["fractional"] = round(sums["fractional"], 6)
+                whole[name].append({"name": rows[0]["name"], "length": rows[0]["length"], **sums})
     if "screen" in first:
         whole["screen"] = joined_screens([each["screen"] for each in shards])
     return with_rates(whole)
@@ -170,13 +176,6 @@ def _joined(rows: Iterable[Any]) -> list:
     for least, most, n in rows:
         total[least, most] = total.get((least, most), 0) + n
     return [[*ends, n] for ends, n in sorted(total.items())]
-
-
-def _row(rows: Sequence[Any]) -> dict:
-    """Add up the rows of one contig or group, except its name and length."""
-    sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
-    sums["fractional"] = round(sums["fractional"], 6)
-    return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}
 
 
 # Kinds of report files, by suffix.

@@ -43,10 +43,18 @@ def html(facts: dict[str, Any]) -> bytes:
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-    parts = [f"<h1>{breakable(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
+    started = facts["started"].replace("T", " ").replace("Z", " UTC")
+    about = f"fmx {facts['fmx']}; {started}; {facts['seconds']['wall']:,.1f} s"
+    if "shards" in facts:
+        about += f"; {n_of(facts['shards'], 'shard')}, with their seconds added up"
+    parts = [f"<h1>{breakable(title)}</h1>", f'<p class="about">{escape(about)}</p>']
     parts += ["<h2>Counts</h2>", _counts(facts)]
     if "unique" in counts:
-        parts += _fates(facts)
+        what, fates = fates_of(facts)
+        colours = [colour for words, colour in FATES[what].values() if words in fates]
+        fractions, kinds = [each / max(counts[what], 1) for each in fates.values()], list(fates)
+        row = {what: (fractions, f"{100 * fractions[0]:.1f} % {kinds[0]}")}
+        parts += [f"<h2>Where {what} occur</h2>", bars(row, colours, kinds)]
     if "samples" in facts:
         parts += sample_sections(facts)
     if any((strands := facts.get("strands", {})).values()):
@@ -71,18 +79,12 @@ def html(facts: dict[str, Any]) -> bytes:
         if facts.get(name):
             parts += [f"<h2>{called.capitalize()}</h2>", *_of_reference(called, facts[name])]
     if facts.get("screen"):
-        parts += [f"<h2>Reads by combination of {groups}</h2>", *_screen(groups, facts["screen"])]
+        shown, note = _with_most_reads(facts["screen"], "combinations")
+        lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
+        parts += [f"<h2>Reads by combination of {groups}</h2>", *note, table((groups, "reads"), lines)]
     parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>Run</h2>", _run(facts)]
     return html_page(title, parts)
-
-
-def _about(facts: dict[str, Any]) -> str:
-    started = facts["started"].replace("T", " ").replace("Z", " UTC")
-    parts = [f"fmx {facts['fmx']}", started, f"{facts['seconds']['wall']:,.1f} s"]
-    if "shards" in facts:
-        parts.append(f"{n_of(facts['shards'], 'shard')}, with their seconds added up")
-    return escape("; ".join(parts))
 
 
 def _counts(facts: dict[str, Any]) -> str:
@@ -98,16 +100,6 @@ def _counts(facts: dict[str, Any]) -> str:
         number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
         rows.append(cells(name.replace("_per_second", " per second"), number, ""))
     return table(("", "number", "share")[:columns], [row[:columns] for row in rows])
-
-
-def _fates(facts: dict[str, Any]) -> list:
-    what, fates = fates_of(facts)
-    n = max(facts["counts"][what], 1)
-    title = f"Where {what} occur"
-    colours = [colour for words, colour in FATES[what].values() if words in fates]
-    fractions, kinds = [each / n for each in fates.values()], list(fates)
-    bar = bars({what: (fractions, f"{100 * fractions[0]:.1f} % {kinds[0]}")}, colours, kinds)
-    return [f"<h2>{title}</h2>", bar]
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
@@ -134,26 +126,21 @@ def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str
     return [histogram_figure(columns, (least, width), (words, things), title)]
 
 
+def _with_most_reads(rows: Sequence[dict[str, Any]], what: str) -> tuple[list, list]:
+    """Return (the rows with the most reads, a note if there are others)."""
+    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
+    note = f"<p>The {len(shown)} of {len(rows):,} {what} with the most reads; the JSON report has all.</p>"
+    return shown, [note] if len(rows) > len(shown) else []
+
+
 def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     """Return a table of the contigs or groups with the most reads, each with a bar."""
-    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
-    note = [_most(len(shown), len(rows), what)] if len(rows) > len(shown) else []
+    shown, note = _with_most_reads(rows, what)
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
     bars = [f'<td class="bar"><i style="width: {100 * row["reads"] / most:.1f}%"></i></td>' for row in shown]
     lines = [[*cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
     return [*note, table(["name", "bases", *names, ""], lines)]
-
-
-def _screen(groups: str, rows: Sequence[dict[str, Any]]) -> list:
-    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
-    lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
-    note = [_most(len(shown), len(rows), "combinations")] if len(rows) > len(shown) else []
-    return [*note, table((groups, "reads"), lines)]
-
-
-def _most(n: int, of_all: int, what: str) -> str:
-    return f"<p>The {n} of {of_all:,} {what} with the most reads; the JSON report has all.</p>"
 
 
 def _times(facts: dict[str, Any]) -> list:

@@ -32,10 +32,6 @@ def bytes_per_symbol(k: int, d: int, n: int) -> float:
     return 4**k * _bytes(d) / d
 
 
-def _n_words(k: int, d: int, n: int) -> int:
-    return (n // d + 1) * 4**k * (_bytes(d) // 8)
-
-
 def _register(cls: type, d: int) -> None:
     n_units, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
 
@@ -91,4 +87,4 @@ def _register(cls: type, d: int) -> None:
 
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
-FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol)
+FAMILY = family_of_entries(TYPES, lambda k, d, n: (n // d + 1) * 4**k * (_bytes(d) // 8), bytes_per_symbol)

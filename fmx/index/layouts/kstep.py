@@ -11,14 +11,11 @@ An LF mapping reads one counter and the planes before its row.
 Size: (4 * 4^k + 2k d / 8) / d bytes per symbol; for k = 3 two bits of each unit are unused.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...compiler.functions import static_type
 from ...compiler.primitives import at, prefetch, quotient
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
-from . import Family
 from . import entries as bits
 from .entries import family_of_entries, missing_between, or_none, write_counters
 
@@ -34,10 +31,6 @@ TYPES = {
 def bytes_per_symbol(k: int, d: int, n: int) -> float:
     """Return (4 * 4^k + 2k d / 8) / d bytes per symbol."""
     return (4 * 4**k + 2 * k * d / 8) / d
-
-
-def _n_words(k: int, d: int, n: int) -> int:
-    return (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k])
 
 
 def _register(cls: type, k: int, d: int) -> None:
@@ -113,8 +106,11 @@ for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
 
 
-def _family(parameters: Sequence[tuple]) -> Family:
-    return family_of_entries({p: TYPES[p] for p in parameters}, _n_words, bytes_per_symbol)
-
-
-SAMPLED, KSTEP = _family(_ONE_STEP), _family(_MORE_STEPS)
+SAMPLED, KSTEP = (
+    family_of_entries(
+        {p: TYPES[p] for p in parameters},
+        lambda k, d, n: (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k]),
+        bytes_per_symbol,
+    )
+    for parameters in (_ONE_STEP, _MORE_STEPS)
+)
