@@ -4,8 +4,8 @@ import functools
 from typing import NamedTuple
 
 import naive
+import workflow
 
-from fmx import workflow
 from fmx.index import fm_index as index
 from fmx.index.reference import find_block
 from fmx.input import reads

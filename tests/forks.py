@@ -78,8 +78,8 @@ def _answer(in_child, arguments) -> list:
 
 if __name__ == "__main__":
     sys.path.pop(0)
-    from fmx import workflow  # noqa: F401
     from fmx.cli import main
+    from fmx.jobs import search  # noqa: F401
 
     for line in sys.stdin:
         print(json.dumps(_answer(*json.loads(line))), flush=True)

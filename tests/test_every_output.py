@@ -10,12 +10,12 @@ import re
 import cases
 import pysam
 import pytest
+import workflow
 from cluster import nearby
 from cluster.nearby import CONTIGS, body_of, reads
 from output_of import bgzf
 from pyarrow import parquet
 
-from fmx import workflow
 from fmx.cli import dispatch
 from fmx.cli.main import fmx
 from fmx.jobs import Resources

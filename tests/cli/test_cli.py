@@ -8,13 +8,13 @@ import sys
 
 import cases
 import pytest
+import workflow
 from conftest import ROOT
 from cover import covered
 from output_of import bgzf
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions, RunSizes

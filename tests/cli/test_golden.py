@@ -29,7 +29,7 @@ INDEXES = [("verify", 1), *((layout, sa_rate) for layout in LAYOUTS for sa_rate 
 @pytest.fixture(scope="module")
 def lambda_index(tmp_path_factory):
     """A function (layout or "verify", sa_rate) -> path of an index of lambda."""
-    from fmx import workflow
+    import workflow
 
     folder = tmp_path_factory.mktemp("lambda")
 

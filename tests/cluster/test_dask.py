@@ -316,7 +316,7 @@ def test_a_fault_in_one_shard_is_told_as_in_one_run(words, home, shared):
 def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypatch):
     other = tmp_path / "other"
     (other / "fmx").mkdir(parents=True)
-    source = os.path.dirname(os.path.dirname(cases.workflow.__file__))
+    source = os.path.dirname(os.path.dirname(os.path.dirname(dask.__file__)))
     (other / "fmx" / "__init__.py").write_text(
         f"__path__ = [{str(os.path.join(source, 'fmx'))!r}]\n"
         "import sys, types\n"

@@ -5,9 +5,8 @@ import sys
 
 import cases
 import pytest
+import workflow
 from cluster.nearby import CONTIGS, reads
-
-from fmx import workflow
 
 PROGRAM = """
 import itertools, os, pathlib, shutil, signal, sys, threading

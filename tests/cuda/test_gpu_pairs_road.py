@@ -7,10 +7,10 @@ import cases
 import naive
 import naive_pairs
 import pytest
+import workflow
 from output_of import bgzf
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import PairedFiles

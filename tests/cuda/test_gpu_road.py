@@ -11,11 +11,11 @@ import cases
 import naive
 import numpy as np
 import pytest
+import workflow
 from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import codecs as readers
-from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.reference import Groups

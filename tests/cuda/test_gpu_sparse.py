@@ -10,12 +10,12 @@ import cases
 import naive
 import numpy as np
 import pytest
+import workflow
 from conftest import SIMULATED
 from cover import covered, pairs
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
 from fmx.index.build import build_into
 from fmx.index.fm_index import take

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import cases
 import naive
+import workflow
 
-from fmx import workflow
 from fmx.index import layouts
 
 FOLDER = "../world"  # as cases see it

@@ -7,10 +7,10 @@ import naive
 import numpy as np
 import plain_layout
 import pytest
+import workflow
 from occ_law import build, check_occ, texts
 from texts import random_letters
 
-from fmx import workflow
 from fmx.cli.main import run
 from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled

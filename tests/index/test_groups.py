@@ -5,9 +5,9 @@ import lzma
 
 import cases
 import pytest
+import workflow
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.errors import UnsupportedError
 from fmx.index import disk, fasta, fm_index
 from fmx.index import reference as contigs

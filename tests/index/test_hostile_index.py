@@ -7,11 +7,11 @@ import shutil
 import cases
 import numpy as np
 import pytest
+import workflow
 from forks import Forks
 from hostile import edit, put, say
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.index import disk
 
 CONTIGS = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])

@@ -15,9 +15,10 @@ import time
 import cases
 import numpy as np
 import pytest
+import workflow
 from texts import numbered, random_letters
 
-from fmx import system, workflow
+from fmx import system
 from fmx.cli import main
 from fmx.errors import OutputError
 from fmx.index import disk, fm_index
@@ -134,7 +135,8 @@ def test_a_damaged_index_and_one_of_another_format_can_be_built_again(home):
 # Reads lines "STEP kill|fail exchange|aside build|add", and answers whether a child that ends there was done.
 KILLED = """
 import os, pathlib, signal, sys
-from fmx import system, workflow
+from fmx import system
+from fmx.index import build
 def work(step, how, way, job):
     count = 0
     def counted(function):
@@ -154,9 +156,9 @@ def work(step, how, way, job):
         setattr(module, name, counted(getattr(module, name)))
     pathlib.Path.replace = lambda self, other: os.replace(self, other)
     if job == "build":
-        workflow.build_index("two.fa", "ref.fmx")
+        build.build_index("two.fa", "ref.fmx")
     else:
-        workflow.add_layouts("ref.fmx", ["sampled"])
+        build.add_layouts("ref.fmx", ["sampled"])
 for line in sys.stdin:
     child = os.fork()
     if child == 0:

@@ -6,12 +6,12 @@ import cases
 import naive
 import numpy as np
 import pytest
+import workflow
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import TEXTS, numbered
 
-from fmx import workflow
 from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index.bwt import LCP, build_lcp, invert, lcp_below

@@ -6,6 +6,7 @@ import cases
 import numpy as np
 import pysam
 import pytest
+import workflow
 from conftest import LAYOUTS
 from cover import nightly
 from output_of import without_program
@@ -13,7 +14,6 @@ from several import SEVERAL, far_apart, part_size_of, symbols_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import disk, fm_index, plan
 from fmx.index.fasta import read_fasta

@@ -9,9 +9,10 @@ from hashlib import sha256
 
 import cases
 import pytest
+import workflow
 from texts import random_letters
 
-from fmx import system, workflow
+from fmx import system
 from fmx.compiler import private
 from fmx.errors import IndexFileError
 from fmx.index import disk, fm_index

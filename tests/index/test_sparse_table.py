@@ -4,11 +4,11 @@ import cases
 import naive
 import numpy as np
 import pytest
+import workflow
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import TEXTS, numbered, random_letters
 
-from fmx import workflow
 from fmx.errors import UnsupportedError
 from fmx.index import disk
 from fmx.index.fasta import read_fasta

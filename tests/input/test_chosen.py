@@ -6,10 +6,10 @@ from functools import partial
 
 import cases
 import pytest
+import workflow
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions

@@ -4,10 +4,10 @@ import gzip
 
 import cases
 import pytest
+import workflow
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import PairedFiles, spans

@@ -8,12 +8,11 @@ import subprocess
 import cases
 import naive
 import pytest
+import workflow
 from bad_reads import BAD_READS, complaint
 from conftest import ROOT
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
-
-from fmx import workflow
 
 GOLDEN = ROOT / "tests" / "data" / "golden_mem"
 READS = ROOT / "tests" / "data" / "reads.fq"

@@ -7,11 +7,10 @@ import subprocess
 
 import naive
 import pytest
+import workflow
 from conftest import ROOT
 from cover import nightly
 from texts import random_letters
-
-from fmx import workflow
 
 LAMBDA = ROOT / "fmx" / "data" / "lambda.fa.gz"
 

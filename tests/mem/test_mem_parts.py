@@ -4,6 +4,7 @@ import cases
 import mems
 import naive
 import pytest
+import workflow
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from several import SEVERAL, far_apart, part_size_of, symbols_of
 from test_mem import UNIQUE, broken, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching

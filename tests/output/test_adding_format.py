@@ -5,8 +5,8 @@ import re
 import cases
 import naive
 import pytest
+import workflow
 
-from fmx import workflow
 from fmx.cli.main import fmx
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS, Format, kinds_of

@@ -7,9 +7,9 @@ import io
 import cases
 import naive
 import pytest
+import workflow
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.errors import OutputError
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim

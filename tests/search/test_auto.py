@@ -5,11 +5,11 @@ import os
 
 import cases
 import pytest
+import workflow
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
 import fmx
-from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
 from fmx.index import fm_index
 from fmx.machines import places

@@ -3,9 +3,8 @@
 import cases
 import naive
 import pytest
+import workflow
 from texts import numbered, random_letters, reads_of
-
-from fmx import workflow
 
 UNIT = random_letters(60, "group")
 CONTIGS = numbered(

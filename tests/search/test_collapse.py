@@ -7,13 +7,13 @@ import cases
 import hypothesis.strategies as st
 import naive
 import pytest
+import workflow
 from cover import examples
 from hypothesis import given
 from output_of import without_program
 from texts import numbered, random_letters
 from validate import written
 
-from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import spans

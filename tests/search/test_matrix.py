@@ -7,9 +7,8 @@ import naive
 import numpy as np
 import pytest
 import strains
+import workflow
 from texts import numbered, random_letters
-
-from fmx import workflow
 
 FILES = [f"{name}.fa{'.gz' * (i % 2)}" for i, name in enumerate(strains.NAMES)]
 

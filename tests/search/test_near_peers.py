@@ -4,8 +4,7 @@ import gzip
 import subprocess
 
 import pytest
-
-from fmx import workflow
+import workflow
 
 
 def bowtie(peer, prefix, reads, *options) -> set:

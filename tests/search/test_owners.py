@@ -4,9 +4,9 @@ import cases
 import naive
 import numpy as np
 import pytest
+import workflow
 from texts import numbered, random_letters, reads_of
 
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import spans
 from fmx.search.counts import N_LOCATED, Screen, Tally, owners_of

@@ -5,6 +5,7 @@ import hypothesis.strategies as st
 import naive
 import naive_pairs
 import pytest
+import workflow
 from cover import examples
 from hypothesis import given
 from naive_pairs import Rule
@@ -12,7 +13,6 @@ from output_of import without_program
 from search.test_properties import genomes
 from texts import numbered, random_letters
 
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.output.search_output import RecordOutput, SearchOutput

@@ -151,7 +151,7 @@ def coli(data, tmp_path_factory):
     """A folder with the genome of Escherichia coli 536, its index, and the primers of the page."""
     import gzip
 
-    from fmx import workflow
+    import workflow
 
     folder, page = tmp_path_factory.mktemp("coli"), (ROOT / "docs" / "primers.md").read_text()
     (folder / "ecoli.fa").write_bytes(gzip.decompress(data("ecoli536_NC_008253.fna.gz").read_bytes()))

@@ -4,12 +4,12 @@ import cases
 import hypothesis.strategies as st
 import naive
 import pytest
+import workflow
 from cover import examples
 from hypothesis import example, given
 from texts import numbered
 
 import fmx
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.index.build import IndexOptions, build_into
 from fmx.index.fm_index import take

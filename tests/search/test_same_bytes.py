@@ -4,10 +4,10 @@ same bytes."""
 import gzip
 
 import pytest
+import workflow
 from cases import fasta
 from output_of import without_program
 
-from fmx import workflow
 from fmx.index import fm_index, layouts
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy

@@ -6,9 +6,8 @@ import cases
 import naive
 import naive_pairs
 import pytest
+import workflow
 from texts import numbered, random_letters, reads_of
-
-from fmx import workflow
 
 UNIT = random_letters(60, "screen")
 REFERENCES = {

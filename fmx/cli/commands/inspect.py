@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -27,10 +28,10 @@ def command(args: SimpleNamespace) -> None:
     fmx inspect --verify ref.fmx
     fmx inspect --json ref.fmx
     """
-    from ... import workflow
+    from ...index.disk import settled
 
     paths = find_indexes((*args.arguments, *args.index_paths))
-    contents = [workflow.inspect(path, args.verify, args.threads) for path in paths]
+    contents = [settled(inspect)(path, args.verify, args.threads) for path in paths]
     if args.as_json:
         whole = [each | ({"verified": True} if args.verify else {}) for each in contents]
         click.echo(json.dumps(whole if whole[1:] else whole[0], indent=1))
@@ -39,8 +40,36 @@ def command(args: SimpleNamespace) -> None:
     click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in contents))
 
 
+def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
+    """meta.json of an index with the size of each part; ``verify``: check every array.
+
+    ``search``: the method that would be used now, the reason, and the bytes that each method reads;
+    ``layout_sizes``: for each layout (bytes per symbol, bytes per symbol predicted by its paper's formula).
+    """
+    from ...index import layouts, plan
+    from ...index.disk import array_sizes, part_sizes, read_meta
+    from ...index.sparse import parse_sparse
+
+    meta = read_meta(path)
+    if verify:
+        from ...index import consistency
+
+        consistency.verify(path, meta, n_threads)
+    names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
+    n_text, arrays, sizes = meta["n_text"], array_sizes(meta), {}
+    for name in names:
+        layout = parse_sparse(name) or layouts.parse_name(name)
+        size = sum(n for key, n in arrays.items() if key.startswith(f"{name}."))
+        formula = sum(layout.bytes_per_symbol(n) * n for n in part_sizes(meta))
+        sizes[name] = size / n_text, formula / n_text
+    total = sum(array["bytes"] for array in meta["arrays"].values())
+    method, reason = plan.choose_way(meta)
+    search = {"way": method, "reason": reason, "bytes": plan.ways_to_search(meta)}
+    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes, "search": search}
+
+
 def _lines(meta: dict) -> Iterator[str]:
-    """The result of workflow.inspect as lines of text."""
+    """The result of inspect as lines of text."""
     yield f"{meta['path']}: fmx index, format {meta['format']}, written by fmx {meta['fmx_version']}"
     yield f"  contigs        {meta['n_contigs']:,} ({n_of(meta['n_bases'], 'base')})"
     if "n_groups" in meta:
