@@ -7,8 +7,9 @@ import pytest
 from fmx import system as resources
 from fmx.index import plan
 
-GB = 10**9
+GB, CGROUP = 10**9, "proc/self/cgroup"
 NO_LIMIT_V1 = "9223372036854771712"
+CACHED = f"anon 5\nfile 6\nactive_file {2 * GB}\ninactive_file {3 * GB}"  # files, which can give way
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def machine(tmp_path, monkeypatch):
 
 def v2(group, files) -> dict:
     tree = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
-    return {"proc/self/cgroup": f"0::{group}", **tree}
+    return {CGROUP: f"0::{group}", **tree}
 
 
 @pytest.mark.parametrize(
@@ -48,12 +49,10 @@ def v2(group, files) -> dict:
         (v2("/host/only", {"cpu.max": "200000 100000"}), 2),  # a container sees its own group as the root
         (v2("/../../x", {"cpu.max": "200000 100000"}), 2),
         (v2("/a:b", {"a:b/cpu.max": "200000 100000"}), 2),
-        (v2("/", {"cpu.max": "rubbish"}), 8),
-        (v2("/", {"cpu.max": ""}), 8),
-        ({"proc/self/cgroup": "rubbish"}, 8),
+        *((files, 8) for files in (v2("/", {"cpu.max": "x"}), v2("/", {"cpu.max": ""}), {CGROUP: "x"})),
         (
             {
-                "proc/self/cgroup": "5:memory:/job\n4:cpu,cpuacct:/job/step\n1:name=systemd:/\n0::/",
+                CGROUP: "5:memory:/job\n4:cpu,cpuacct:/job/step\n1:name=systemd:/\n0::/",
                 "sys/fs/cgroup/cpu/job/step/cpu.cfs_quota_us": "-1",
                 "sys/fs/cgroup/cpu/job/step/cpu.cfs_period_us": "100000",
                 "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "450000",
@@ -82,21 +81,11 @@ def test_affinity_counts_too(machine, monkeypatch):
         (v2("/", {"memory.max": str(8 * GB), "memory.current": str(3 * GB)}), 5 * GB),
         (v2("/", {"memory.max": str(8 * GB), "memory.current": str(9 * GB)}), 0),
         (v2("/a/b", {"a/memory.max": str(8 * GB), "a/memory.current": str(3 * GB)}), 5 * GB),
-        (  # what files left in the cache can be had at once
-            v2(
-                "/",
-                {
-                    "memory.max": str(8 * GB),
-                    "memory.current": str(7 * GB),
-                    "memory.stat": f"anon 5\nfile 6\nactive_file {2 * GB}\ninactive_file {3 * GB}",
-                },
-            ),
-            6 * GB,
-        ),
+        (v2("/", {"memory.max": str(8 * GB), "memory.current": str(7 * GB), "memory.stat": CACHED}), 6 * GB),
         (v2("/", {"memory.max": str(8 * GB)}), 8 * GB),
         (
             {
-                "proc/self/cgroup": "5:memory:/job\n0::/",
+                CGROUP: "5:memory:/job\n0::/",
                 "sys/fs/cgroup/memory/job/memory.limit_in_bytes": str(4 * GB),
                 "sys/fs/cgroup/memory/job/memory.usage_in_bytes": str(2 * GB),
                 "sys/fs/cgroup/memory/job/memory.stat": f"total_inactive_file {GB}\ninactive_file 7",
