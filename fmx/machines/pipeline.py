@@ -16,21 +16,13 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
 
-
-class Adds(Protocol):
-    """A running total of the results of items."""
-
-    def add(self, part: Any, /) -> object: ...
-
-
-T = TypeVar("T", bound=Adds)
 
 Emit: TypeAlias = Callable[[Any], object]  # takes pieces of output (bytes or uint8 arrays)
 
@@ -78,13 +70,10 @@ class OrderedQueue:
         self._held, self._is_whole, self._is_stopped = 0, False, False
         self._error: BaseException | None = None  # of a worker, not of an item
 
-    def take(
-        self, items: bool = True, continuations: bool = True, wait: bool = True
-    ) -> tuple[Slot, Any] | None:
-        """Return the next (slot, item), or work left by ``continue_later``; None at the end.
+    def take(self, items: bool = True, continuations: bool = True, wait: bool = True) -> Any:
+        """Return the next (slot, item), or (slot, work) left by ``continue_later``; None at the end.
 
-        ``items``, ``continuations``: whether to take these; without ``wait``, return None if there is none
-        yet.
+        ``items``, ``continuations``: whether to take these; without ``wait``, None if there is none yet.
         """
         waiting = self._for_continuations if continuations else self._for_items
         while True:
@@ -122,14 +111,10 @@ class OrderedQueue:
                 if not is_over:
                     self._slots.append(slot)
                 if is_over or slot.is_done:
-                    self._end()
+                    self._is_whole = True
+                    self._wake_workers()
                     return None
             return slot, item
-
-    def _end(self) -> None:
-        """Stop taking items."""
-        self._is_whole = True
-        self._wake_workers()
 
     def _wake_workers(self) -> None:
         self._for_items.notify_all()
@@ -207,15 +192,16 @@ class OrderedQueue:
         with self._lock:
             slot.is_done, slot.result, slot.error = True, result, error
             if error is not None:
-                self._end()  # later items are not needed
+                self._is_whole = True  # later items are not needed
+                self._wake_workers()
             if error is not None or self._slots[0] is slot:
                 self._wake_caller()
 
     def fail(self, error: BaseException) -> None:
         """Record that a worker failed outside an item; every item in progress fails with its error."""
         with self._lock:
-            self._error = error
-            self._end()
+            self._error, self._is_whole = error, True
+            self._wake_workers()
             self._wake_caller()
 
     def stop(self) -> None:
@@ -325,8 +311,8 @@ def run_ordered(
 
 
 def add_up(
-    results: Generator[Any, None, None], total: T, progress: Progress, say: Callable[[T, float], str]
-) -> T:
+    results: Generator[Any, None, None], total: Any, progress: Progress, say: Callable[[Any, float], str]
+) -> Any:
     """Add results to a ``total`` as they come, show ``say(total, seconds)``, and return the total."""
     start = time.monotonic()
     with closing(results) as parts:

@@ -117,6 +117,5 @@ def in_words(sessions: "Sequence[GpuSession]") -> str:
     """Describe GPUs, for example ``GPUs 0 to 3, NVIDIA H200``; their numbers are consecutive."""
     if len(sessions) == 1:
         return str(sessions[0])
-    numbers, names = [session.number for session in sessions], dict.fromkeys(s.name for s in sessions)
-    between = "and" if len(numbers) == 2 else "to"
-    return f"GPUs {numbers[0]} {between} {numbers[-1]}, {' and '.join(names)}"
+    between, names = "and" if len(sessions) == 2 else "to", dict.fromkeys(each.name for each in sessions)
+    return f"GPUs {sessions[0].number} {between} {sessions[-1].number}, {' and '.join(names)}"
