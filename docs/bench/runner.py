@@ -97,8 +97,14 @@ def gpu_seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
     """Return the median time on the device of what ``work()`` starts; the first run is not counted."""
     from fmx.machines import gpu
 
-    work()
-    return statistics.median(gpu.timed(work) for _ in range(n_runs))
+    times = []
+    for _ in range(n_runs + 1):
+        start = gpu.mark()
+        work()
+        stop = gpu.mark()
+        gpu.synchronize()
+        times.append(gpu.seconds_between(start, stop))
+    return statistics.median(times[1:])
 
 
 def open_gpu(number: int = 0) -> str:

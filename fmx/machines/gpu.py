@@ -1,6 +1,6 @@
 """A GPU as the host uses it: arrays, streams, pinned memory, events, and driver errors as messages."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,7 +32,8 @@ from ..errors import DeviceError, LostDeviceError
 from ..system import available_cores
 from .jobs import run_all
 
-__all__ = ["address", "free_bytes", "n_multiprocessors", "shared_bytes"]  # and what this module uses
+# For those who use a GPU, besides what this module uses.
+__all__ = ["address", "free_bytes", "mark", "n_multiprocessors", "seconds_between", "shared_bytes"]
 _LARGE, _PIECE = 1 << 25, 1 << 22  # bytes: arrays this large are copied by threads; size of a pinned buffer
 _MOST_THREADS, _PIECES = 16, 16  # most threads that copy (more are not faster); fewest pieces per thread
 
@@ -158,12 +159,3 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
 def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
     """Copy a device array to host memory, into ``out`` if given."""
     return copy(array, np.empty(array.shape, array.dtype) if out is None else out, stream)
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Return the seconds that the device spends on what ``work()`` starts there."""
-    start = mark()
-    work()
-    stop = mark()
-    synchronize()
-    return seconds_between(start, stop)
