@@ -46,10 +46,8 @@ assert not slow, slow
 """
 
 
-@pytest.fixture(scope="session")
-def work(tmp_path_factory):
-    """A folder with a command ``fmx``, the files that the README's commands read, and two indexes."""
-    folder = tmp_path_factory.mktemp("plain")
+def fill(folder):
+    """Write the files that the commands of the README and of docs/pipelines.md read; return the folder."""
     shutil.copy(ROOT / "fmx/data/lambda.fa.gz", folder / "ref.fa.gz")
     shutil.copy(ROOT / "fmx/data/lambda_reads.fq.gz", folder / "reads.fq.gz")
     letters = "ACGTTGCAAC" * 30
@@ -61,6 +59,13 @@ def work(tmp_path_factory):
     reads = "".join(f"@r{i}\nCACCG{guide}GTTTT\n+\n{'I' * 30}\n" for i, guide in enumerate(guides * 40))
     for day in ("day0", "day14"):
         (folder / f"{day}.fq.gz").write_bytes(gzip.compress(reads.encode()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory):
+    """A folder with a command ``fmx``, the files that the README's commands read, and two indexes."""
+    folder = fill(tmp_path_factory.mktemp("plain"))
     (folder / "sitecustomize.py").write_text(BLOCK)
     (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
     (folder / "fmx").chmod(0o755)

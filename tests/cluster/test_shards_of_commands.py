@@ -7,7 +7,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import cases
 import pysam
@@ -454,34 +453,3 @@ def test_array_jobs_name_their_shard(variables, value, expected, monkeypatch):
     else:
         with pytest.raises(click.BadParameter):
             ShardOf().convert(value, None, None)
-
-
-def test_the_array_job_of_the_docs(index_of, inputs, tmp_path):
-    """Its script, run as a scheduler runs it, one task after the other, and again after a task was lost."""
-    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
-    script = next(part for part in page.split("\n\n") if "#SBATCH" in part)
-    lines = [line.removeprefix("    ") for line in script.splitlines()]
-    (tmp_path / "job.sh").write_text("\n".join(lines).replace("-t 16", "-t 2"))
-    (tmp_path / "ref.fmx").symlink_to(index_of(CONTIGS))
-    (tmp_path / "reads.fq.gz").symlink_to(inputs / "blocks.fq.gz")
-    (tmp_path / "fmx").write_text(f'#!/bin/sh\nexec {sys.executable} -m fmx "$@"\n')
-    (tmp_path / "fmx").chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    ends = {"SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "3", "SLURM_ARRAY_TASK_STEP": "1"}
-
-    def run(command, **more):
-        variables = {**os.environ, "PATH": path, **ends, **more}
-        return subprocess.run(
-            command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
-        )
-
-    for task in (1, 3):
-        assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
-    merging = ["fmx", "merge", "out.d", "-o", "all.sam"]
-    assert "shard 2 of 3 is missing" in run(merging).stderr
-    for task in (1, 2, 3):
-        assert run(["sh", "job.sh"], SLURM_ARRAY_TASK_ID=str(task)).returncode == 0
-    done = run(merging)
-    assert done.returncode == 0, done.stderr
-    assert run(["fmx", "search", "-q", "-x", "ref.fmx", "reads.fq.gz", "-o", "one.sam"]).returncode == 0
-    assert body_of(tmp_path / "all.sam") == body_of(tmp_path / "one.sam")
