@@ -29,20 +29,19 @@ def pages() -> dict:
     start = {"ref.fa.gz": GENOME, "reads.fq.gz": READS}
     return {
         "pipelines": start,
-        "near": start | {"reads.fq": reads},
         "mem": start | {"genome.fa.gz": GENOME, "reads.fa": _fasta(_lines_of(reads))},
         "pairs": {
-            "ref.fa.gz": GENOME, "R1.fq.gz": mates[0], "R2.fq.gz": mates[1], "both.fq": both,
-            "lane1_R1.fq": one[0], "lane1_R2.fq": one[1], "lane2_R1.fq": two[0], "lane2_R2.fq": two[1],
+            "ref.fa.gz": GENOME, "reads.fq": reads, "R1.fq.gz": mates[0], "R2.fq.gz": mates[1],
+            "both.fq": both, "lane1_R1.fq": one[0], "lane1_R2.fq": one[1],
+            "lane2_R1.fq": two[0], "lane2_R2.fq": two[1],
         },
         "align": {"genes.fa": _fasta(_genes("a", 20)), "other.fa": _fasta(_genes("b", 10))},
-        "barcodes": {"barcodes.fa": _fasta(guide[:2] for guide in GUIDES), "R1.fq.gz": GUIDE_READS},
         "count": _counting(),
     }  # fmt: skip
 
 
 def write(folder: Path) -> None:
-    """Write all files, and those of the page of strains."""
+    """Write all files, and those of the pages of strains and of contamination."""
     for page, files in pages().items():
         place = folder / page
         place.mkdir(parents=True, exist_ok=True)
@@ -52,6 +51,9 @@ def write(folder: Path) -> None:
             (place / name).write_bytes(gzip.compress(data) if is_packed else data)
     (folder / "strains").mkdir(exist_ok=True)
     runpy.run_path(str(ROOT / "tests/strains.py"))["write"](folder / "strains")
+    (folder / "contamination").mkdir(exist_ok=True)
+    (folder / "contamination" / "reads.fq").write_bytes((folder / "strains" / "reads.fq").read_bytes())
+    (folder / "contamination" / "lambda.fa.gz").write_bytes(GENOME)
 
 
 def _counting() -> Mapping[str, str | bytes]:
@@ -59,7 +61,7 @@ def _counting() -> Mapping[str, str | bytes]:
     names = ("day0_L1.fq.gz", "day0_L2.fq.gz", "day14.fq.gz")
     pairs = list(zip(GUIDES[::2], GUIDES[1::2], strict=True))
     table = [f"{a[0]}_{b[0]},{a[1]},{b[1]},{a[2]}\n" for a, b in pairs]
-    files: dict[str, str | bytes] = dict.fromkeys(names, GUIDE_READS)
+    files: dict[str, str | bytes] = dict.fromkeys((*names, "R1.fq.gz"), GUIDE_READS)
     for day in ("day0", "day14"):
         drawn = random.Random(day).choices(pairs, k=1000)
         mates = [(f"CACCG{a[1]}GTTT", f"CCTT{_reverse(b[1])}AAGG") for a, b in drawn]
@@ -67,6 +69,7 @@ def _counting() -> Mapping[str, str | bytes]:
     head = "sgRNA Sequence\tAnnotated Gene Symbol\tAnnotated Gene ID\n"
     return files | {
         "library.txt": (ROOT / "tests/data/guides.txt").read_text(),
+        "barcodes.fa": _fasta(guide[:2] for guide in GUIDES),
         "addgene.txt": head + "".join(f"{x}\t{gene}\t{i}\n" for i, (_, x, gene) in enumerate(GUIDES, 1)),
         "plain.csv": "".join(f"{gene},{name},{x}\n" for name, x, gene in GUIDES),
         "pairs.csv": "id,sequence1,sequence2,gene\n" + "".join(table),

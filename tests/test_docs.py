@@ -42,7 +42,8 @@ def name_of(path) -> str:
 
 
 def code_of(text) -> list:
-    """Lines of code blocks, indented or fenced."""
+    """Lines of code blocks, indented or fenced, except those of another language than the shell's."""
+    text = re.sub(r"^```\w+\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     fenced = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return re.findall(r"^ {4,}(\S.*)$", text, re.MULTILINE) + "".join(fenced).splitlines()
 

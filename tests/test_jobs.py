@@ -1,4 +1,4 @@
-"""The commands of docs/jobs.md, probes.md and barcodes.md, run on real data, give the results shown."""
+"""The commands of docs/guide.md, probes.md and count.md, run on real data, give the results shown."""
 
 import fnmatch
 import functools
@@ -12,6 +12,7 @@ from itertools import islice
 
 import pytest
 from conftest import ROOT
+from test_docs import sections
 
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.xdist_group("jobs")  # the pages share their indexes
@@ -53,7 +54,7 @@ def folder(data, tmp_path_factory):
     for kind, species in (("hairpin", "hsa-"), ("mature", "mmu-")):
         found = [pair for pair in records(data, f"mirbase_{kind}.fa.gz") if pair[0].startswith(species)]
         (folder / f"{kind}.fa").write_text(fasta(found))
-    table = (DOCS / "primers.md").read_text().split("primers.csv:\n\n")[1].split("\n\n")[0]
+    table = (DOCS / "probes.md").read_text().split("primers.csv:\n\n")[1].split("\n\n")[0]
     (folder / "primers.csv").write_text("".join(f"{row.strip()}\n" for row in table.splitlines()))
     ((_, coli),) = records(data, "ecoli536_NC_008253.fna.gz")
     (folder / "query.fa").write_text(fasta([("query", coli[1000:3000] + "ACGT" + coli[3000:9000])]))
@@ -65,15 +66,15 @@ def folder(data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(folder):
-    """A function: a line for the shell, run in the folder -> what it said on standard error."""
+    """A function: a line for the shell, run in the folder -> the CompletedProcess."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{folder}:{os.environ['PATH']}"}
 
     @functools.cache  # pages begin with the same index
-    def run(line, place=folder) -> str:
+    def run(line, place=folder) -> subprocess.CompletedProcess:
         shell = ["bash", "-o", "pipefail", "-c", line]
         done = subprocess.run(shell, cwd=place, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (line, done.stderr)
-        return done.stderr
+        return done
 
     return run
 
@@ -84,7 +85,7 @@ def rows(path) -> list:
 
 JOBS = [
     re.findall(r"`(.*?)`", line.split(" | ")[1])
-    for line in (DOCS / "jobs.md").read_text().splitlines()
+    for line in sections(DOCS / "guide.md")["jobs"].splitlines()
     if line.startswith("| ") and "`fmx" in line
 ]
 
@@ -123,13 +124,13 @@ def test_what_the_jobs_make_is_right(jobs, folder, data):
     once = {row[0] for row in rows(folder / "specific.tsv")[1:]}
     assert once == {row[0] for row in sites if row[5] == "1"}
     # The longest matches of the query are what it was made of.
-    longest = sorted(rows_of(folder / "matches.mums"), key=lambda row: -int(row[-1]))[:2]
+    longest = sorted(rows_of((folder / "matches.mums").read_text()), key=lambda row: -int(row[-1]))[:2]
     assert {tuple(map(int, row[-3:])) for row in longest} == {(3001, 2005, 6000), (1001, 1, 2000)}
     assert len(rows(folder / "pairs.tsv")) >= 1
 
 
-def rows_of(path) -> list:
-    return [line.split() for line in path.read_text().splitlines() if not line.startswith(">")]
+def rows_of(text) -> list:
+    return [line.split() for line in text.splitlines() if not line.startswith(">")]
 
 
 @pytest.fixture(scope="module")
@@ -140,33 +141,32 @@ def examples(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["probes", "barcodes"])
-def test_the_commands_of_a_page_tell_what_it_says(name, jobs, run, folder, examples):
-    page = (DOCS / f"{name}.md").read_text()
+@pytest.mark.parametrize(
+    ("name", "section"), [("probes", "probes"), ("count", "barcodes"), ("pairs", "near-matches")]
+)
+def test_the_commands_of_a_page_tell_what_it_says(name, section, jobs, run, folder, examples):
+    page = sections(DOCS / f"{name}.md")[section]
     place = examples / name if (examples / name).exists() else folder
     blocks = re.findall(r"(?:^    .*\n)+", page, re.MULTILINE)
-    said, last = "", ""
+    said, last, done = "", "", []
     for block in blocks:
         lines = [line[4:] for line in block.splitlines() if not line.startswith("    curl ")]
-        if lines[0].startswith("python "):
-            assert lines[1] == f"cd examples/{name}"
-        elif lines[0].startswith("zcat "):
+        if lines[0].startswith("zcat "):
             known = (folder / "probes.fa").read_bytes()
             run(lines[0], place)
             assert (folder / "probes.fa").read_bytes() == known
         elif lines[0].startswith("fmx "):
-            said = "".join(run(line, place) for line in lines)
-            last = lines[-1]
+            done = [run(line, place) for line in lines]
+            said, last = "".join(each.stderr for each in done), lines[-1]
         elif lines[0].startswith("fmx: "):
             assert lines[0].split("; 0.")[0] in said, said
-        else:  # the first lines of what the command before has written
-            (written,) = re.findall(r"-o (\S+)", last)
-            assert [line.split() for line in lines] == rows_of(place / written)[: len(lines)]
+        else:  # the first lines of what the command before has written, or of its output
+            written = [(place / name).read_text() for name in re.findall(r"-o (\S+)", last)]
+            (text,) = written or [done[-1].stdout]
+            assert [line.split() for line in lines] == rows_of(text)[: len(lines)]
 
 
-@pytest.mark.parametrize(
-    "name", ["align", "barcodes", "count", "mem", "near", "pairs", "pipelines", "strains"]
-)
+@pytest.mark.parametrize("name", ["align", "contamination", "count", "mem", "pairs", "pipelines", "strains"])
 def test_every_file_of_a_page_is_made(name, examples):
     """Each input of a command is an example file, or the output of a command before it."""
     page = (DOCS / f"{name}.md").read_text()
@@ -175,8 +175,7 @@ def test_every_file_of_a_page_is_made(name, examples):
     there |= set(
         re.findall(r"(?:This is |^    (?:cp|curl|printf) .*[ >])([\w.]+)(?::|)$", page, re.MULTILINE)
     )
-    there |= {"yeast.fa.gz"} if "curl -o yeast.fa.gz" in page else set()
-    there |= {"ref.fmx"} if "`fmx index ref.fa.gz`" in page else set()
+    there |= set(re.findall(r"curl -o (\S+)", page))
     missing = []
     for line in re.findall(r"^(?: {4}|)((?:cat \S+ \| |zcat \S+ \| )?fmx .*)$", page, re.MULTILINE):
         line = re.split(r"  |#", line)[0]

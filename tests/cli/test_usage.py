@@ -18,7 +18,7 @@ TOP = click.Context(fmx, info_name="fmx")
 COMMANDS = {name: fmx.get_command(TOP, name) for name in fmx.list_commands(TOP)}
 GENOME = numbered([random_letters(300, "usage")])
 JOB_PAGES = (
-    "jobs", "count", "barcodes", "small-rna", "probes", "primers", "strains", "mem", "align", "pipelines",
+    "guide", "count", "small-rna", "probes", "contamination", "strains", "mem", "align", "pipelines",
 )  # fmt: skip
 TWO_SCREENS = 100  # lines of 80 columns
 
@@ -68,7 +68,7 @@ def test_help_lists_commands_in_groups(command):
 
 def test_help_has_every_option_that_the_pages_of_jobs_use():
     """Except for GPUs, clusters, and the algorithms of papers."""
-    allowed, n = {"--algorithm", "--with-lcp", "--gpu-memory", "--engine"}, 0
+    allowed, n = {"--algorithm", "--with-lcp", "--gpu-memory", "--engine", "--shard"}, 0
     for name in JOB_PAGES:
         text = (ROOT / "docs" / f"{name}.md").read_text()
         for line in filter(re.compile("fmx [a-z]+ ").match, code_of(text) + inline_of(text)):

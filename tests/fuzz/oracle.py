@@ -1,4 +1,4 @@
-"""What fmx must take from a file, in plain Python, from docs/formats.md and docs/using.md alone."""
+"""What fmx must take from a file, in plain Python, from docs/formats.md and docs/guide.md alone."""
 
 import bz2
 import gzip

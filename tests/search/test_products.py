@@ -153,7 +153,10 @@ def coli(data, tmp_path_factory):
 
     import workflow
 
-    folder, page = tmp_path_factory.mktemp("coli"), (ROOT / "docs" / "primers.md").read_text()
+    folder, page = (
+        tmp_path_factory.mktemp("coli"),
+        (ROOT / "docs" / "probes.md").read_text().split("## Primer pairs")[1],
+    )
     (folder / "ecoli.fa").write_bytes(gzip.decompress(data("ecoli536_NC_008253.fna.gz").read_bytes()))
     workflow.build_index(folder / "ecoli.fa", folder / "ecoli.fmx", workflow.IndexOptions(), 2)
     table = page.split("primers.csv:\n\n")[1].split("\n\n")[0]
@@ -163,7 +166,7 @@ def coli(data, tmp_path_factory):
 
 def test_the_page_tells_the_truth(coli, command, monkeypatch):
     monkeypatch.chdir(coli)
-    page = (ROOT / "docs" / "primers.md").read_text()
+    page = (ROOT / "docs" / "probes.md").read_text().split("## Primer pairs")[1]
     shown = [line.strip().split("  #")[0] for line in page.splitlines() if line.startswith("    fmx locate")]
     assert len(shown) > 4
     for line in shown:

@@ -1,24 +1,27 @@
 """The commands of docs/small-rna.md give the output shown there, and the hits of bowtie."""
 
 import gzip
+import random
 import re
 import subprocess
+from collections import Counter
 
 import pysam
 import pytest
 from conftest import ROOT
 
 PAGE = (ROOT / "docs" / "small-rna.md").read_text()
-COMMANDS = [
+COUNT, *COMMANDS = [
     line.split()[1:] for line in PAGE.splitlines() if line.startswith("    fmx ") and ": " not in line
 ]
+ADAPTER = "TGGAATTCTCGGGTGCCAAGGAACTCCAGTCAC"
 
 
 @pytest.fixture(scope="module")
 def home(data, tmp_path_factory):
     """A folder with the sequences of the page."""
     folder = tmp_path_factory.mktemp("small")
-    for species, kind in (("hsa", "hairpin"), ("mmu", "mature")):
+    for species, kind in (("hsa", "hairpin"), ("mmu", "mature"), ("hsa", "mature")):
         text = gzip.decompress(data(f"mirbase_{kind}.fa.gz").read_bytes()).decode()
         records = re.findall(rf"^>{species}-[^>]*", text, re.MULTILINE)
         (folder / f"{species}_{kind}.fa").write_text("".join(records))
@@ -40,6 +43,25 @@ def weight_of(path) -> int:
     with pysam.AlignmentFile(path) as file:
         names = {hit.query_name for hit in file if not hit.is_unmapped}
     return sum(int(name.rpartition("_x")[2]) for name in names)
+
+
+def test_a_read_counts_towards_the_longest_mirna_with_which_it_starts(home, command, monkeypatch):
+    monkeypatch.chdir(home)
+    found = re.findall(r"^>(\S+).*\n(\S+)", (home / "hsa_mature.fa").read_text(), re.MULTILINE)
+    letters = {name: rna.replace("U", "T") for name, rna in found}
+    longest, expected = {rna: name for name, rna in reversed(letters.items())}, Counter()
+    for sample in ("day0", "day14"):
+        drawn = random.Random(sample).choices(list(letters.values()), k=2000)
+        reads = [(rna + ADAPTER)[:36] for rna in drawn]
+        with gzip.open(f"{sample}.fq.gz", "wt") as file:
+            file.write("".join(f"@{i}\n{read}\n+\n{'I' * len(read)}\n" for i, read in enumerate(reads)))
+        for read in reads:
+            known = [read[:n] for n in range(len(read), 0, -1) if read[:n] in longest]
+            expected[longest[known[0]], sample] += 1
+    assert command(*COUNT).code == 0
+    head, *rows = [line.split("\t") for line in (home / "mirna.tsv").read_text().splitlines()]
+    counts = {(row[0], sample): int(n) for row in rows for sample, n in zip(head[2:], row[2:], strict=True)}
+    assert {key: n for key, n in counts.items() if n} == expected
 
 
 def test_the_page_tells_the_truth_and_bowtie_the_same(home, command, peer, monkeypatch):

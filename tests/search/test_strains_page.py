@@ -1,4 +1,4 @@
-"""The commands of docs/strains.md give the output shown there."""
+"""The commands of docs/strains.md and contamination.md give the output shown there."""
 
 import glob
 import os
@@ -9,7 +9,7 @@ import pytest
 import strains
 from conftest import ROOT
 
-PAGE = (ROOT / "docs" / "strains.md").read_text()
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("strains", "contamination")}
 REAL = {
     "yeast.fa.gz": "scerevisiae_sacCer3.fa.gz",
     "ecoli.fa.gz": "ecoli536_NC_008253.fna.gz",
@@ -24,13 +24,14 @@ def home(folder, data):
     strains.write(folder)
     for name, real in REAL.items():
         os.symlink(data(real), folder / name)
-    table = PAGE.split("species.csv:\n\n")[1].split("\n\n")[0]
+    table = PAGES["strains"].split("species.csv:\n\n")[1].split("\n\n")[0]
     (folder / "species.csv").write_text("".join(f"{line.strip()}\n" for line in table.splitlines()))
     return folder
 
 
-def test_the_page_tells_the_truth(home, command):
-    blocks, n_shown = PAGE.split("\n\n"), 0
+@pytest.mark.parametrize(("name", "n_tables"), [("strains", 3), ("contamination", 2)])
+def test_the_page_tells_the_truth(name, n_tables, home, command):
+    blocks, n_shown = PAGES[name].split("\n\n"), 0
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
         lines = [line.strip() for line in block.splitlines()]
         if not block.startswith("    fmx "):
@@ -46,6 +47,6 @@ def test_the_page_tells_the_truth(home, command):
             told = file.read_text() if "strains.tsv" in words else result.out.decode()
             shown = [row.split() for row in following.splitlines()]
             assert [row.split("\t") for row in told.splitlines()] == shown
-    assert n_shown == 5
-    assert (home / "rest.fq.gz").stat().st_size > 1000
-    assert (home / "genes.npz").exists()
+    assert n_shown == n_tables
+    made = ["genes.npz"] if name == "strains" else ["rest.fq.gz", "clean_1.fq.gz", "clean_2.fq.gz"]
+    assert all((home / file).stat().st_size > 1000 for file in made)

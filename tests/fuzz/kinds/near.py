@@ -70,7 +70,7 @@ def _check_search(facts, path, records):
 
 
 def _lines(facts, name, read, quality) -> list:
-    """The SAM records of a read, by docs/near.md."""
+    """The SAM records of a read, by docs/pairs.md."""
     found = naive.near(world.CONTIGS, read, facts["most"])
     best = [hit for hit in found if hit[0] == found[0][0]]
     found = best if facts["strata"] else found
