@@ -217,7 +217,7 @@ class Tokens(NamedTuple):
 def tokens_kernel(plain, first, advance, out):
     """Write the Tokens of blocks from ``first`` on to ``out``, by TOKEN_THREADS each, with SHARED bytes.
 
-    ``advance``: ADVANCE of crc32_gpu.py.
+    ``advance``: ADVANCE of inflate_gpu.py.
     """
     thread, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     words = cuda.shared.array(0, UINT32)
@@ -552,7 +552,7 @@ def bits_kernel(plain, first, tokens, block_codes, same, out, done):
     """Write the blocks from ``first`` on, by BIT_THREADS each, to ``out`` uint32, which holds zeros there.
 
     ``block_codes``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER
-    of bgzf.py, then ORDER of huffman.py.
+    of bgzf.py, then ORDER of inflate.py.
     """
     thread, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
     codes = cuda.shared.array(N_CODES, UINT32)

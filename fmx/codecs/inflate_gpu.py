@@ -658,7 +658,7 @@ def inflate_kernel(packed, same, out, report, slot):
 def check_kernel(packed, words, advance, report, slot):
     """Set ``report[slot]`` to 1 if the CRC-32 of any block's output differs; one warp per block.
 
-    ``words`` uint32: the output, and one word more; ``advance``: ADVANCE of crc32_gpu.py.
+    ``words`` uint32: the output, and one word more; ``advance``: ADVANCE.
     """
     lane, b = thread_in_block() % WARP, thread_index() // WARP
     table = cuda.shared.array(_N_ADVANCE, UINT32)

@@ -46,8 +46,9 @@ def build_index(
     InputError, OutputError, UnsupportedError, DeviceError.
     """
     progress = progress or Progress(quiet=True)
-    writer = IndexWriter(path, n_threads, waiting(path, progress))
-    build_into(writer, fasta, options or IndexOptions(), n_threads, progress, device)
+    build_into(
+        IndexWriter(path, n_threads, progress), fasta, options or IndexOptions(), n_threads, progress, device
+    )
 
 
 def build_into(
@@ -156,11 +157,6 @@ def _add_sparse(
         add(f"{name}.starts", table.starts, backend)
 
 
-def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
-    """Return a function that reports waiting for another process that changes the index."""
-    return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
-
-
 def _add_suffix_array(
     backend: Backend, add: Add, text: Array, block_starts: np.ndarray, options: IndexOptions,
     n_threads: int, progress: Progress,
@@ -228,7 +224,7 @@ def add_groups(path: str | os.PathLike, table: str, progress: Progress | None = 
     Raises InputError, IndexFileError, UnsupportedError.
     """
     progress = progress or Progress(quiet=True)
-    with IndexExtender(path, waiting=waiting(path, progress)) as writer:
+    with IndexExtender(path, progress=progress) as writer:
         if "n_groups" in writer.meta:
             raise UnsupportedError(f"{path} already has groups: build it again with --groups {table}")
         names = names_in(read_checked(path, writer.meta, ["contig_names"])["contig_names"])
@@ -255,7 +251,7 @@ def add_layouts(
     """
     progress = progress or Progress(quiet=True)
     named(layout_names)
-    with IndexExtender(path, n_threads, waiting(path, progress)) as writer:
+    with IndexExtender(path, n_threads, progress) as writer:
         meta, sizes = writer.meta, part_sizes(writer.meta)
         requested, sparse = named(layout_names, max(sizes))
         if sparse and meta.get("sparse", str(sparse)) != str(sparse):

@@ -108,6 +108,14 @@ def sort_suffixes(
     text included, and 200 MB for buffers.  ``for_buffers``: bytes that these may take for any text; beyond
     that, they take one per symbol, or, without divsufsort, what the buffers of one thread take.
     """
+    by_bucket = _sort_in_buckets(text, n_threads, c, done, for_buffers)  # which frees its items
+    return None if by_bucket is None else sort_ties(*by_bucket, LIMIT, n_threads)
+
+
+def _sort_in_buckets(
+    text: Array, n_threads: int, c: int | None, done: Callable, for_buffers: int
+) -> tuple[np.ndarray, list] | None:
+    """Return (suffix array, with tied rows; the Ties of all rows), or None, as sort_suffixes does."""
     n = text.size
     if c is None:  # the smallest for which a bucket has at most _BUCKET suffixes on average
         c = next(c for c in range(1, 17) if n <= _BUCKET << 2 * c)
@@ -158,7 +166,7 @@ def sort_suffixes(
             n_rows = sum(of_part.stop - of_part.start for of_part in ties)
             if pydivsufsort and sum(of_part.n for of_part in ties) > _TIED * n_threads * n_rows:
                 return None
-    return sort_ties(result.sa, ties, LIMIT, n_threads)
+    return result.sa, ties
 
 
 @compiled
@@ -255,7 +263,7 @@ class SortBuffers(NamedTuple):
 def sort_buckets(result, buckets, items, buffers, ties):
     """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` uint64 are all of theirs.
 
-    Marks rows that share LIMIT symbols in ``ties`` (ties.Ties); returns their number.
+    Marks rows that share LIMIT symbols in ``ties`` (Ties); returns their number.
     """
     base, n_tied = result.starts[buckets[0]], np.int64(0)
     for bucket in range(buckets[0], buckets[1]):

@@ -28,19 +28,19 @@ _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an ad
 class IndexWriter:
     """Writes an index beside its final place; ``commit`` moves it there, any other exit removes it.
 
-    ``waiting`` is called before waiting for another process that changes the index.  ``piece``: bytes of an
-    array that are written together, and have one checksum.
+    ``progress`` gets a message before waiting for another process that changes the index.  ``piece``: bytes
+    of an array that are written together, and have one checksum.
     """
 
     def __init__(
         self,
         path: str | os.PathLike,
         n_threads: int = 1,
-        waiting: Callable[[], object] | None = None,
+        progress: Progress | None = None,
         piece: int = PIECE,
     ) -> None:
         self.path, self._piece = Path(path), piece
-        self.n_threads, self.waiting = n_threads, waiting
+        self.n_threads, self.progress = n_threads, progress
         self.arrays: dict = {}
 
     def __enter__(self) -> Self:
@@ -79,7 +79,7 @@ class IndexWriter:
     def commit(self, meta: dict) -> None:
         """Write meta.json and move the index to its place, replacing an older one."""
         self._write_meta({"format": FORMAT, **meta, "arrays": dict(sorted(self.arrays.items()))})
-        with self._explained("write"), _locked(self.path, self.waiting):
+        with self._explained("write"), _locked(self.path, self.progress):
             refuse_unless_ours(self.path)
             self._draft.commit()
 
@@ -95,7 +95,7 @@ class IndexExtender(IndexWriter):
     def __enter__(self) -> Self:
         with ExitStack() as opened:
             with self._explained("change it"):
-                opened.enter_context(_locked(self.path, self.waiting))
+                opened.enter_context(_locked(self.path, self.progress))
             self.meta = read_meta(self.path)
             with self._explained("write here"):
                 for draft in [entry.path for entry in os.scandir(self.path) if _DRAFT.fullmatch(entry.name)]:
@@ -149,7 +149,7 @@ def refuse_unless_ours(path: Path) -> None:
 
 
 @contextmanager
-def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None) -> Iterator[None]:
+def _locked(path: Path, progress: Progress | None) -> Iterator[None]:
     """Hold the lock of a folder, if it exists; wait for another holder.  Raises OSError."""
     descriptor = None
     try:
@@ -159,8 +159,8 @@ def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    if waiting:
-                        waiting()
+                    if progress:
+                        progress.say(f"{path}: waiting for another fmx that changes this index ...")
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):

@@ -179,7 +179,7 @@ class MummerGpu(NamedTuple):
     least: int
 
     def slices(self, strands: "Strands") -> Iterator["Matches"]:
-        """Yield the Matches of strands in order (strands.Matcher)."""
+        """Yield the Matches of strands in order (Matcher)."""
         return collected(self, strands, self.seek(strands))
 
     def seek(self, strands: "Strands") -> "Subqueries":
@@ -196,7 +196,7 @@ class MummerGpu(NamedTuple):
 
 
 class Subqueries(NamedTuple):
-    """Anchors (strands.py), one per subquery that matches, with ``row`` and ``length`` of a longest match.
+    """Anchors (fmx.mem), one per subquery that matches, with ``row`` and ``length`` of a longest match.
 
     The rows [lo, hi) are all rows that share ``least`` symbols with the subquery.
     """
@@ -305,7 +305,7 @@ def _scan(matcher, strands, anchors, a, matches, n):
 
 @inlined
 def _note(matcher, i, before, row, length, matches, n):
-    """Write a match of subquery i in the form of matches.py, unless it extends to the left.
+    """Write a match of subquery i in the form that put_in_order sorts, unless it extends to the left.
 
     Return the next n. ``before``: the symbol before the subquery.
     """

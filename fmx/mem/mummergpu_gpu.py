@@ -196,7 +196,7 @@ class GpuMummer:
             self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
-        """Yield the Matches of strands in order (strands.Matcher)."""
+        """Yield the Matches of strands in order (Matcher)."""
         return collected(self.host, strands, self.run(self.seek, strands), self.n_threads)
 
     def seek(self, strands: Strands) -> Subqueries:

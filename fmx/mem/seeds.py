@@ -127,7 +127,7 @@ class Seeds(NamedTuple):
     many: int = MANY
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
-        """Yield the Matches of strands in order (strands.Matcher)."""
+        """Yield the Matches of strands in order (Matcher)."""
         return collected(self, strands, self.seek(strands))
 
     def seek(self, strands: Strands) -> "Windows":
@@ -244,7 +244,7 @@ def may_match(matcher, frame, outside, text):
 
 
 class Windows(NamedTuple):
-    """Anchors (strands.py). ``reach`` int64[n]: matches that start this far before one belong to others."""
+    """Anchors (fmx.mem). ``reach`` int64[n]: matches that start this far before one belong to others."""
 
     strand: np.ndarray
     position: np.ndarray

@@ -66,7 +66,7 @@ class SparseSeeds(NamedTuple):
     width: int
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
-        """Yield the Matches of strands in order (strands.Matcher)."""
+        """Yield the Matches of strands in order (Matcher)."""
         return collected(self, strands, self.seek(strands))
 
     def seek(self, strands: Strands) -> "SparseAnchors":
@@ -86,7 +86,7 @@ class SparseSeeds(NamedTuple):
 
 
 class SparseAnchors(NamedTuple):
-    """Anchors (strands.py) by their k-mers; ``reverse`` int64[n]: strand of the canonical form.
+    """Anchors (fmx.mem) by their k-mers; ``reverse`` int64[n]: strand of the canonical form.
 
     Matches that start ``reach`` symbols before the k-mer, or less than ``late``, belong to others. ``left``
     and ``mask`` uint64[n]: what rows must hold of the symbols to the left of it.

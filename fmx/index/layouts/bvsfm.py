@@ -4,8 +4,8 @@ Rows are cut into runs of d; each run has 4^k entries, one per k-symbol, and C[c
 
     run 0: [AA: counter|bits] [AC: counter|bits] ... [TT: counter|bits]   run 1: ...
 
-An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bits.py), and for d = 64 the paper's
-16 bytes, a word of counter and a word of bits.
+An LF mapping reads one entry (entries.py): 16 bytes for d = 96, 32 bytes for d = 224, and for d = 64 the
+paper's 16 bytes, a word of counter and a word of bits.
 Size: 4^k * (entry) / d bytes per symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
 """
 
