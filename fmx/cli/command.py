@@ -145,8 +145,8 @@ def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence
     with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in types]
     words = {name.lstrip("-"): name for name in types}
     close = [words[word] for word in get_close_matches(spelling.lstrip("-"), words, 1, 0.65)]
-    if meant := with_one_dash or close:
-        return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
+    if similar := with_one_dash or close:
+        return click.UsageError(f"{what}: did you mean {similar[0]}?", ctx)
     return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
 
 

@@ -51,7 +51,7 @@ def run_jobs(
     for job in jobs:
         if (why := job.why_alone()) and any(sharing):
             raise click.UsageError(why)
-        folder = shards_beside(job.output.places.values())
+        folder = folder_of_shards(job.output.places.values())
         address = scheduler
         if folder and job.inputs and not (why or any(sharing)) and all(map(os.path.isfile, job.inputs)):
             address = os.environ.get("DASK_SCHEDULER_ADDRESS")
@@ -70,7 +70,7 @@ def run_jobs(
             run(job, resources, progress, shard_run, cache)
 
 
-def shards_beside(places: Iterable[str | None]) -> str | None:
+def folder_of_shards(places: Iterable[str | None]) -> str | None:
     """The folder for the shards of a cluster run: next to the first output that is, or will be, a file."""
     for path in filter(None, places):
         is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))

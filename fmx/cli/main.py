@@ -61,10 +61,10 @@ class Commands(click.Group):
         from difflib import get_close_matches  # only for errors
 
         known = _ELSEWHERE | dict(zip(names, names, strict=True))
-        meant = [word] if word in known else get_close_matches(word, known, 1)
+        similar = [word] if word in known else get_close_matches(word, known, 1)
         advice = (
-            f": did you mean {known[meant[0]]}?"
-            if meant
+            f": did you mean {known[similar[0]]}?"
+            if similar
             else f"; the commands are {', '.join(sorted(names))}"
         )
         raise click.UsageError(f"no command {word}{advice}", ctx)

@@ -133,10 +133,10 @@ class Engine(click.Choice):
         from difflib import get_close_matches  # only for errors
 
         usual = [name for name in self.choices if name not in CUDA]
-        meant = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
-        named = ", or a GPU engine such as cuda_full" if len(usual) < len(self.choices) else ""
-        advice = f"; did you mean {meant[0]}?" if meant else ""
-        self.fail(f"{value!r} is not one of {', '.join(usual)}{named}{advice}", param, ctx)
+        similar = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
+        more = ", or a GPU engine such as cuda_full" if len(usual) < len(self.choices) else ""
+        advice = f"; did you mean {similar[0]}?" if similar else ""
+        self.fail(f"{value!r} is not one of {', '.join(usual)}{more}{advice}", param, ctx)
 
 
 class Method(click.Choice):
@@ -373,9 +373,9 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
             )
         return kind or usual
     if not (kind or suffix_of(path)):
-        _check_unknown(path, named(kinds), usual, params)
-    check_suffix("-o", path, named([kind] if kind else kinds), kind)
-    refuse_terminal(path, named([kind or by_suffix or usual])[0])
+        _check_unknown(path, format_names(kinds), usual, params)
+    check_suffix("-o", path, format_names([kind] if kind else kinds), kind)
+    refuse_terminal(path, format_names([kind or by_suffix or usual])[0])
     return kind or by_suffix or usual
 
 
@@ -390,8 +390,8 @@ def _check_unknown(path: str, formats: Sequence[str], usual: str, params: dict) 
     from difflib import get_close_matches  # only for unknown suffixes
 
     known = [end for name in formats for end in SUFFIXES.get(name, ())]
-    if meant := get_close_matches(suffix, known, 1, 0.7):
-        advice = f"did you mean {meant[0]}?{' To keep this name, use --format' if 'kind' in params else ''}"
+    if similar := get_close_matches(suffix, known, 1, 0.7):
+        advice = f"did you mean {similar[0]}?{' To keep this name, use --format' if 'kind' in params else ''}"
         raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
     if usual == "sam":
         from ..machines.progress import Progress
@@ -403,11 +403,11 @@ def _check_unknown(path: str, formats: Sequence[str], usual: str, params: dict) 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
     """Return the first of ``kinds`` that the suffix of an output names, or None."""
     suffix = suffix_of(path)
-    fitting = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
+    fitting = (kind for kind in kinds for name in format_names([kind]) if suffix in SUFFIXES.get(name, ()))
     return next(fitting, None)
 
 
-def named(kinds: Iterable[str]) -> list[str]:
+def format_names(kinds: Iterable[str]) -> list[str]:
     """Return the format names of kinds of output."""
     return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
 

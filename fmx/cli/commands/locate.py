@@ -164,6 +164,6 @@ def _format(args: SimpleNamespace) -> str:
     if kind == "rtab" and args.matrix == "counts":
         raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
     if args.absent and kind != "tsv":
-        (name,) = options.named([kind])
+        (name,) = options.format_names([kind])
         raise click.UsageError(f"--absent adds lines to TSV, not to {name}: leave it out, or write TSV")
     return kind

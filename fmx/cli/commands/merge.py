@@ -67,11 +67,11 @@ def command(args: SimpleNamespace) -> None:
             kind, shards[0] = other, replace(shards[0], container=as_fields(Samtools(other, None, None)))
     if kind == "nothing" and run["--screen"] and not args.screen:
         args.screen, args.output = args.output, os.devnull
-    beside = {
+    additional = {
         "--counts": args.counts, "--screen": args.screen, "--report": args.reports, "--al": args.al,
         "--un": args.un,
     }  # fmt: skip
-    for option, path in beside.items():
+    for option, path in additional.items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in args.reports:
@@ -79,7 +79,7 @@ def command(args: SimpleNamespace) -> None:
             raise click.UsageError(f"--report {path}: {message}")
     whole: SearchOutput | CountOutput
     kinds = [kind, *TABLES] if command == "count" else [kind]
-    _check_suffix(args, command, options.named(kinds))
+    _check_suffix(args, command, options.format_names(kinds))
     if command == "count":
         kind = options.format_of(None, args.output, kinds, kind)
         whole = CountOutput(args.output, kind, report_of(args.reports))
@@ -93,7 +93,7 @@ def command(args: SimpleNamespace) -> None:
                 f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
             )
     progress = Progress(args.quiet, warns=True)
-    check_additional(args.folder, run, beside)
+    check_additional(args.folder, run, additional)
     if isinstance(whole, CountOutput):
         add_up(whole, progress, args.folder, shards)
     else:

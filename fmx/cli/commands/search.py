@@ -295,14 +295,14 @@ def _job_of(
 
 def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
     """Return the Pairing if reads are pairs, else None; ``has_mates``: in two files.  Raises UsageError."""
-    chosen = [name for name in _ORIENTATIONS if vars(args)[name]]
+    orientations = [name for name in _ORIENTATIONS if vars(args)[name]]
     if not (has_mates or args.mates1 or args.mates2 or args.interleaved):
         insert = {"max-insert": args.most, "min-insert": args.least}
-        for name in (*chosen, *(name for name, bases in insert.items() if bases is not None)):
+        for name in (*orientations, *(name for name, bases in insert.items() if bases is not None)):
             raise click.UsageError(f"--{name} needs pairs: give them as -1 and -2, or with --interleaved")
         return None
-    if len(chosen) > 1:
-        raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
+    if len(orientations) > 1:
+        raise click.UsageError(f"give only one of --{orientations[0]} and --{orientations[1]}")
     least, most = args.least or 0, MOST if args.most is None else args.most
     if least > most:
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
@@ -324,7 +324,7 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
         raise click.UsageError("--collapse works on single reads only, not on pairs")
     from ...search.mapping import Pairing
 
-    return Pairing((*chosen, "fr")[0], least, most, args.interleaved)
+    return Pairing((*orientations, "fr")[0], least, most, args.interleaved)
 
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
@@ -481,15 +481,15 @@ def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
     for name in (sample.name for sample in samples if "/" in sample.name):
         raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
 
-    def named(value: Any, sample: str) -> Any:
+    def with_name(value: Any, sample: str) -> Any:
         if isinstance(value, tuple):
-            return tuple(named(each, sample) for each in value)
+            return tuple(with_name(each, sample) for each in value)
         return value.replace(PLACE, sample) if isinstance(value, str) else value
 
     outputs = ("output", "counts", "screen", "al", "un", "reports")
     return [
         job(
-            SimpleNamespace(**vars(args) | {each: named(vars(args)[each], one.name) for each in outputs}),
+            SimpleNamespace(**vars(args) | {each: with_name(vars(args)[each], one.name) for each in outputs}),
             one.first, one.second, one.name,
         )
         for one in samples
