@@ -3,8 +3,7 @@
     sequences.py   FASTA -> codes in memory; scores and their normal form
     bounds.py      what an identity requires of a pair; a cheap distance that excludes pairs
     band.py        one pair: score and trace-back
-    jobs.py        chunks of pairs, and the steps from a chunk to records; 32 scores at a time
-    records.py     alignments as arrays, records -> TSV, PAF, matrix
+    jobs.py        chunks of pairs, the steps from a chunk to records, 32 scores at a time
     gpu.py         scores on a GPU
     pipeline.py    from input files to the output file
 

@@ -29,8 +29,7 @@ from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_session import GpuSession, GpuStream
 from ..machines.pipeline import OrderedQueue
-from .jobs import AlignmentJob, PairList, Worker, plan, select
-from .records import Records
+from .jobs import AlignmentJob, PairList, Records, Worker, plan, select
 from .sequences import Sequences
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,8 +34,7 @@ from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import Run
 from ..report import JobOutput
 from ..system import PLACE, lock
-from .jobs import AlignmentJob, Worker, cut
-from .records import Records
+from .jobs import AlignmentJob, Records, Worker, cut
 from .sequences import Scoring, read_sequences
 
 _HEAD = struct.Struct("<QQI")
@@ -197,30 +196,49 @@ def align(
     read: PairInput, options: PairOptions, output: PairOutput, progress: Progress, gpus: ScoringGpus, run: Run
 ) -> AlignmentSummary:
     """Align the pairs, or those of a shard, write them, and return their AlignmentSummary."""
-    wall, (names, job) = progress.wall, read
+    wall, (names, job), values = progress.wall, read, output.values
     with ExitStack() as stack:
         chunks = cut(job)
         chunks = chunks[slice(*run.share_of(len(chunks)))]
         checkpoint = _checkpoint(job, chunks, output, names, stack)
-        pack, head = _packing(job, names, output)
         container: Container = PLAIN  # what the results of chunks become
-        if output.values:
-            container = SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
+        if values:
+            container, head = SquareMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
+        else:
+            lengths = job.queries.lengths(), job.targets.lengths()
+            writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
+
+        def pack(result: Any) -> bytes:
+            if values:
+                return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
+            return writer.format(result._replace(h=job.totals(result, result.h)))
+
         outputs = stack.enter_context(run.opened(output, head, container=container))
         sink = wall.written(outputs)
         wall.turn_to("aligning")
-        done = checkpoint.done if checkpoint else {}
-        todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
+        ready = checkpoint.done if checkpoint else {}
+        todo = [chunk for number, chunk in enumerate(chunks) if number not in ready]
         computed = compute(job, todo, options.n_threads, pack, *gpus)
         stack.callback(computed.close)
-        sizes, n_lines = [job.n_pairs(*chunk) for chunk in chunks], 0
-        results = _watched(_resumed(len(chunks), checkpoint, computed), sizes, progress)
-        for chunk, data in zip(chunks, results, strict=True):
-            sink.write(square_piece(chunk, data) if output.values else data)
-            if not output.values:
+        n_done, n_lines, start = 0, 0, time.monotonic()
+        total = sum(job.n_pairs(*chunk) for chunk in chunks)
+        for number, chunk in enumerate(chunks):
+            if checkpoint and number in ready:
+                data = checkpoint.load(number)
+            else:
+                data = next(computed)
+                if checkpoint:
+                    checkpoint.add(number, data)
+            sink.write(square_piece(chunk, data) if values else data)
+            if not values:
                 n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
+            n_done += job.n_pairs(*chunk)
+            rate = n_done / max(time.monotonic() - start, 1e-9)
+            left = int((total - n_done) / rate) if rate else 0
+            shown = f"{n_done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s"
+            progress.show(f"{shown}, {left // 60}:{left % 60:02d} left")
         selves = sum(last - first for first, last in chunks) if job.diagonal else 0
-        summary = AlignmentSummary(sum(sizes), sum(sizes) if output.values else n_lines, selves)
+        summary = AlignmentSummary(total, total if values else n_lines, selves)
         outputs.finish(summary)
         wall.turn_to("writing")
     return summary
@@ -271,27 +289,6 @@ def _checkpoint(
     return checkpoint
 
 
-def _resumed(n_chunks: int, checkpoint: Checkpoint | None, computed: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of every chunk in order, from the checkpoint or newly computed."""
-    for number in range(n_chunks):
-        if checkpoint and number in checkpoint.done:
-            yield checkpoint.load(number)
-            continue
-        data = next(computed)
-        if checkpoint:
-            checkpoint.add(number, data)
-        yield data
-
-
-def _packing(job: AlignmentJob, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
-    """Return (function that turns a chunk's result into bytes, bytes before the first one)."""
-    if output.values:
-        return lambda result: (result if isinstance(result, np.ndarray) else result.identity).tobytes(), b""
-    lengths = job.queries.lengths(), job.targets.lengths()
-    writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
-    return lambda records: writer.format(records._replace(h=job.totals(records, records.h))), head
-
-
 def compute(
     job: AlignmentJob,
     todo: Sequence[tuple[int, int]],
@@ -327,16 +324,3 @@ def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], has_c
     while (taken := queue.take(items=has_chunks)) is not None:
         slot, work = taken
         queue.do(slot, do, work)
-
-
-def _watched(results: Iterator[bytes], sizes: Sequence[int], progress: Progress) -> Iterator[bytes]:
-    """Yield the results of chunks of these ``sizes``, and show the number of pairs done and the time left."""
-    total, done, start = sum(sizes), 0, time.monotonic()
-    for size, result in zip(sizes, results, strict=True):
-        yield result
-        done += size
-        rate = done / max(time.monotonic() - start, 1e-9)
-        left = int((total - done) / rate) if rate else 0
-        progress.show(
-            f"{done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left"
-        )

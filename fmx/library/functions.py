@@ -206,7 +206,7 @@ def pairwise(
         [(0, 1, 18, 0.875, 8, 7)]
     """
     from ..align import pipeline  # not needed for an index
-    from ..align.records import as_rows
+    from ..align.jobs import as_rows
     from ..align.sequences import Scoring
 
     options = pipeline.PairOptions(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..align.records import PAIR
+from ..align.jobs import PAIR
 from ..compiler.functions import compiled
 from ..compiler.primitives import copy_bytes
 from ..errors import UnsupportedError, brief, installed, n_of, quoted

@@ -90,7 +90,7 @@ _OPERATIONS = put.as_bytes("=XID")
 def put_pair(form, out, at, records, r):
     """Write the fields of record r except its path into ``out`` uint8[n] from ``at`` on; return the end.
 
-    ``records``: align.records.Records, with the score in ``h``.
+    ``records``: align.jobs.Records, with the score in ``h``.
     """
 
 
@@ -110,7 +110,7 @@ class PairWriter:
         )
 
     def format(self, records: Any) -> bytes:
-        """Return lines of align.records.Records."""
+        """Return lines of align.jobs.Records."""
         n_runs = records.runs.size if self._with_path else 0
         room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
         for lengths, numbers in zip(self._lengths, (records.query, records.target), strict=True):
@@ -153,29 +153,22 @@ def absent(pair: "Pair") -> bytes:
 def lines_of(
     kind: str, pair: "Pair", products: "Products", names: Sequence[str], letters: "PackedLetters"
 ) -> bytes:
-    """Products of a pair as lines; ``names``: of contigs; ``letters``: of the reference."""
-    put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
+    """Return the lines of the products of a pair; FASTA has the strand that the forward primer is on.
+
+    ``names``: of contigs; ``letters``: of the reference.
+    """
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return b"".join(put(pair.name, names[row[0]], row, products.total, letters) for row in rows)
-
-
-def _tsv(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
-    _, start, end, minus, forward, reverse = row
-    strand = "-" if minus else "+"
-    line = (name, contig, start, end, strand, end - start, forward, reverse, total)
-    return ("\t".join(map(str, line)) + "\n").encode()
-
-
-def _bed(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
-    _, start, end, minus, forward, reverse = row
-    return f"{contig}\t{start}\t{end}\t{name}\t{forward + reverse}\t{'-' if minus else '+'}\n".encode()
-
-
-def _fasta(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
-    """FASTA of a product, on the strand that the forward primer is on."""
-    number, start, end, minus, forward, reverse = row
-    bases = letters.between(number, start, end)
-    bases = bases[::-1].translate(_COMPLEMENT) if minus else bases
-    place = f"{contig}:{start + 1}-{end}({'-' if minus else '+'})"
-    return f">{name} {place} size={end - start} mismatches={forward},{reverse}\n".encode() + bases + b"\n"
+    lines: list[str] = []
+    for i, start, end, minus, *off in zip(*(column.tolist() for column in columns), strict=True):
+        contig, strand, size = names[i], "-" if minus else "+", end - start
+        if kind == "fasta":
+            bases = letters.between(i, start, end)
+            bases = bases[::-1].translate(_COMPLEMENT) if minus else bases
+            place = f"{contig}:{start + 1}-{end}({strand})"
+            lines += [f">{pair.name} {place} size={size} mismatches={off[0]},{off[1]}", bases.decode()]
+        elif kind == "bed":
+            lines.append(f"{contig}\t{start}\t{end}\t{pair.name}\t{sum(off)}\t{strand}")
+        else:
+            fields = (pair.name, contig, start, end, strand, size, *off, products.total)
+            lines.append("\t".join(map(str, fields)))
+    return "".join(f"{line}\n" for line in lines).encode()
