@@ -21,7 +21,7 @@ from ..compiler.functions import compiled, inlined
 from ..errors import InputError, StalledError, brief
 from ..machines.jobs import settle, settled, when_settled
 from .chunks import NOT_READ, Chunk, are_mates
-from .reads import ReadBatch, check_sam, parse
+from .reads import ReadBatch, check_comments, check_sam, parse
 from .streams import collating
 
 
@@ -154,8 +154,6 @@ class PairSpan:
             if is_sam:
                 check_sam(chunk, batch)
             if comments:
-                from .comments import check_comments  # only for -C
-
                 check_comments(chunk, batch)
             for skip in (0, 1) if pairs.in_turn else (0,):
                 side = 1 - (chunk.number + skip) % 2 if pairs.in_turn else i

@@ -280,18 +280,6 @@ def reads_kernel(raw, batch, reading, patterns, report):
         pack_strands(batch, r, reading.strands, CODE, patterns)
 
 
-def _sent(stream: "GpuStream", data: np.ndarray) -> "DeviceArray":
-    """Copy bytes from the host to the device."""
-    n = data.size
-    packed = stream.here("data", n, np.uint8)
-    if data.base is packed:
-        packed = data  # already in pinned memory
-    else:
-        packed[:n] = data
-    stream.begin("copy in")
-    return gpu.copy(packed[:n], stream.there("data", n, np.uint8), stream.handle)[:n]
-
-
 def parse(
     stream: "GpuStream", chunk: "Chunk", reading: Any, report: KernelReport
 ) -> tuple[ReadBatch, Patterns]:
@@ -299,7 +287,16 @@ def parse(
 
     If the report gets PROBLEM, no read is searched.
     """
-    data = chunk.on_gpu.data if chunk.on_gpu else _sent(stream, chunk.data)
+    if chunk.on_gpu:
+        data = chunk.on_gpu.data
+    else:
+        data, n = chunk.data, chunk.data.size
+        pinned = stream.here("data", n, np.uint8)
+        if data.base is not pinned:  # not in pinned memory already
+            pinned[:n] = data
+            data = pinned
+        stream.begin("copy in")
+        data = gpu.copy(data[:n], stream.there("data", n, np.uint8), stream.handle)[:n]
     return parse_there(stream, data, chunk.is_fastq, chunk.n_bound, reading, report)
 
 

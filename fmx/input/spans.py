@@ -43,8 +43,7 @@ from .chunks import (
     refuse_archive,
     skip_blank,
 )
-from .streams import Source
-from .wrapped import WrappedFastq, is_wrapped
+from .streams import Source, WrappedFastq, is_wrapped
 
 if TYPE_CHECKING:
     from ..system import RegularFile

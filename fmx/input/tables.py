@@ -89,11 +89,11 @@ def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> di
     Case, spaces and punctuation are ignored; if several columns match, the earlier heading wins.
     """
     plain = [re.sub(r"[\W_]", "", cell).lower() for cell in cells]
-    places = {
-        name: [plain.index(heading) for heading in headings if heading in plain]
+    return {
+        name: plain.index(next(heading for heading in headings if heading in plain))
         for name, headings in known.items()
+        if set(headings) & set(plain)
     }
-    return {name: columns[0] for name, columns in places.items() if columns}
 
 
 # Pairs of primers: a table of name, forward and reverse primer, both written from 5' to 3'.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..input.reads import ReadBatch
+from ..input.reads import ReadBatch, with_comments
 from .records import (
     ALL,
     COMMENTS,
@@ -126,8 +126,6 @@ class HitWriter(BatchWriter):
         work = partial(self._work, hits=hits, start=start, first=first, last=last)
         sized = batches
         if self.comments:
-            from ..input.comments import with_comments  # only for -C
-
             sized = tuple(map(with_comments, batches))
         out = self.buffers.take(_room(work(sized), self.widest))
         return self.encoded(out[: _write(self.form, work(batches), out)])

@@ -77,9 +77,7 @@ class Mapper:
         if writer.is_sam:
             reads.check_sam(chunk, found.batch)
         if writer.comments:
-            from ..input.comments import check_comments  # only for -C
-
-            check_comments(chunk, found.batch)
+            reads.check_comments(chunk, found.batch)
         size = self.options.sizes.hits
         for start, hits in self.hits_of(found):
             for first in range(0, max(1, hits.position.size), size):

@@ -15,8 +15,7 @@ from fmx.input.chunks import Chunk
 from fmx.input.mates import Balance, PairSpan
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, StreamRest, blocks_of
-from fmx.input.streams import Source
-from fmx.input.wrapped import WrappedFastq
+from fmx.input.streams import Source, WrappedFastq
 from fmx.machines.jobs import settled
 from fmx.system import RegularFile
 

@@ -8,7 +8,7 @@ import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
-from fmx.input.wrapped import is_wrapped
+from fmx.input.streams import is_wrapped
 
 GENOME = numbered([random_letters(900, "wrapped"), random_letters(400, "lines")])
 RNG, MARKS = np.random.default_rng(1), np.frombuffer(b"@+I!~", np.uint8)
