@@ -91,27 +91,12 @@ def _check_letters(batch, r, code):
 
 
 @inlined
-def _check_qualities(data, start, n):
-    """Return whether all n qualities are printable."""
-    qualities, bad = data[start : start + n], np.uint8(0)
-    for i in range(n):
-        bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
-    return bad == 0
-
-
-@inlined
-def _after_records(data, i):
-    """Return the problem with what follows the last record: only blank lines may."""
-    j = skip_blank(data, i)
-    return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
-
-
-@inlined
 def take_fastq(batch, r, i, code):
     """Set the fields of FASTQ record r, which begins at byte i; return (next record, OK or its problem)."""
     data = batch.data
     if data[i] != ord("@"):
-        return i, _after_records(data, i)
+        j = skip_blank(data, i)  # only blank lines may follow the last record
+        return i, OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
     after = _take_header(batch, r, i + 1)
     if after < 0:
         return i, -after
@@ -146,7 +131,11 @@ def take_fastq(batch, r, i, code):
             return i, LENGTHS
     if not _check_letters(batch, r, code):
         return i, LETTER
-    if not _check_qualities(data, batch.quality_start[r], batch.length[r]):
+    n, start, bad = batch.length[r], batch.quality_start[r], np.uint8(0)
+    qualities = data[start : start + n]
+    for j in range(n):
+        bad = np.uint8(bad | np.uint8(np.uint8(qualities[j] - np.uint8(33)) > 93))
+    if bad:
         return i, QUALITY
     return after, OK
 

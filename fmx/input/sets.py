@@ -110,25 +110,19 @@ def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:
 
     They have more bases than that, and at most that many match nothing.
     """
-    found = np.empty(batch.length.size, np.bool_)
-    _look(batch, table, most, found)
-    return found
+    can_occur = np.empty(batch.length.size, np.bool_)
+    _look(batch, table, most, can_occur)
+    return can_occur
 
 
 @compiled
-def _look(batch, table, most, found):
-    for r in range(found.size):
-        found[r] = can_occur(batch, r, table, most)
-
-
-@inlined
-def can_occur(batch, r, table, most):
-    """Return whether read r can occur with at most ``most`` mismatches, as in ``searched``."""
-    n, empty = batch.length[r], np.int64(0)
-    if not batch.searchable[r]:
-        for i in range(batch.start[r], batch.start[r] + n):
-            empty += table[batch.data[i]] == 0
-    return n > most and empty <= most
+def _look(batch, table, most, can_occur):
+    for r in range(can_occur.size):
+        n, empty = batch.length[r], np.int64(0)
+        if not batch.searchable[r]:
+            for i in range(batch.start[r], batch.start[r] + n):
+                empty += table[batch.data[i]] == 0
+        can_occur[r] = n > most and empty <= most
 
 
 @inlined

@@ -48,14 +48,6 @@ def end_in_numbers(data, start, length):
 
 
 @inlined
-def _is_size(data, at):
-    for i in range(_SIZE.size):  # noqa: SIM110
-        if data[at + i] != _SIZE[i]:
-            return False
-    return True
-
-
-@inlined
 def weight_of(batch, r):
     """(weight of read r of a batch, length of its name without the weight); (1, whole length) without one."""
     data, start, n = batch.data, batch.name_start[r], batch.name_length[r]
@@ -72,8 +64,11 @@ def weight_of(batch, r):
         if data[at] == ord("-") and at > start and at == i - 1:
             return weight, at - start
     for at in range(start, end - _SIZE.size):
-        if _is_size(data, at):
-            i = at + _SIZE.size
+        i = 0
+        while i < _SIZE.size and data[at + i] == _SIZE[i]:
+            i += 1
+        if i == _SIZE.size:
+            i += at
             while i < end and data[i] != ord(";"):
                 i += 1
             weight = _number(data, at + _SIZE.size, i)
