@@ -278,20 +278,20 @@ def count(data, n, is_fastq):
 
 
 @compiled
-def read_counted(pread, descriptor, offset, data, own, is_fastq):
+def read_counted(pread, descriptor, offset, data, size, is_fastq):
     """Fill ``data`` (uint8) with bytes of an open file from ``offset``, by the C function at ``pread``.
 
-    Return (number of bytes, fewer after an error; ``count`` of the first ``own``).
+    Return (number of bytes, fewer after an error; ``count`` of the first ``size``).
     """
-    n, start, found = np.int64(0), np.int64(0), np.int64(0)
+    n, start, n_newlines = np.int64(0), np.int64(0), np.int64(0)
     while n < data.size:
         more = call_c(pread, descriptor, address_of(data, n), min(AT_ONCE, data.size - n), offset + n)
         if more <= 0:
             break
         n += more
-        found += _n_borders(data[start:n], max(min(own, n) - start, 0), is_fastq)
+        n_newlines += _n_borders(data[start:n], max(min(size, n) - start, 0), is_fastq)
         start = n if is_fastq else n - 1  # what follows a newline at the end is not known yet
-    return n, found
+    return n, n_newlines
 
 
 @inlined
@@ -299,13 +299,13 @@ def _n_borders(data, n, is_fastq):
     """Return ``count``."""
     if is_fastq:
         return _n_lines(data[:n])
-    found = 0
+    n_borders = 0
     for start in range(0, min(n, data.size - 1), 128):
         few = np.uint8(0)
         for i in range(start, min(start + 128, min(n, data.size - 1))):
             few = np.uint8(few + np.uint8((at(data, i) == NEWLINE) & (at(data, i + 1) == ord(">"))))
-        found += np.int64(few)
-    return found
+        n_borders += np.int64(few)
+    return n_borders
 
 
 @inlined
@@ -345,10 +345,10 @@ def find_record(data, n, is_fastq):
     """Return where record n of whole records (uint8) begins, from 0; counts newlines of blocks first."""
     left, i = 4 * n if is_fastq else n, 0
     while i + _BLOCK < data.size:
-        found = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
-        if found >= left:
+        n_borders = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
+        if n_borders >= left:
             break
-        i, left = i + _BLOCK, left - found
+        i, left = i + _BLOCK, left - n_borders
     while left > 0:
         i = find_byte(data, NEWLINE, i, data.size) + 1
         if is_fastq or (i < data.size and data[i] == ord(">")):
@@ -357,23 +357,23 @@ def find_record(data, n, is_fastq):
 
 
 @brief
-def find_blank(data, own, total):
-    """(start, record) of blank lines after whole records of FASTQ that end data[:own]; (own, 0) if none.
+def find_blank(data, size, total):
+    """(start, record) of blank lines after whole records of FASTQ that end data[:size]; (size, 0) if none.
 
-    ``total``: newlines of the file up to there, with one before its first record.  The byte after own shows
+    ``total``: newlines of the file up to there, with one before its first record.  The byte after size shows
     whether a line that begins there is blank.
     """
-    end = own
+    end = size
     while end > 0 and _is_blank(data[end - 1]):
         end -= 1
-    n_lines = total - _n_lines(data[end:own])
-    for i in range(end, own):
+    n_lines = total - _n_lines(data[end:size])
+    for i in range(end, size):
         if data[i] == NEWLINE:
             if n_lines % 4 == 0:
                 is_blank = i + 1 < data.size and _is_blank(data[i + 1])
-                return (i + 1, n_lines // 4 + 1) if is_blank else (own, 0)
+                return (i + 1, n_lines // 4 + 1) if is_blank else (size, 0)
             n_lines += 1
-    return own, 0
+    return size, 0
 
 
 @compiled

@@ -288,14 +288,14 @@ def trim_read(batch, r, trim):
     """Trim read r of a batch, in place."""
     n = batch.length[r]
     begin = min(trim.begin, n)
-    kept = min(max(n - begin - trim.end, 0), trim.most)
-    if kept < n:
-        batch.start[r], batch.length[r] = batch.start[r] + begin, kept
+    left = min(max(n - begin - trim.end, 0), trim.most)
+    if left < n:
+        batch.start[r], batch.length[r] = batch.start[r] + begin, left
         if batch.quality_start[r] >= 0:
             batch.quality_start[r] += begin
-        if not batch.searchable[r] or kept == 0:
-            batch.searchable[r] = is_searchable(batch.data[batch.start[r] : batch.start[r] + kept])
-    if kept < trim.least:
+        if not batch.searchable[r] or left == 0:
+            batch.searchable[r] = is_searchable(batch.data[batch.start[r] : batch.start[r] + left])
+    if left < trim.least:
         batch.searchable[r] = False
 
 

@@ -63,8 +63,8 @@ def _take_header(batch, r, i):
 @inlined
 def _has_cr(data, start, newline):
     """Return whether there is a CR other than one before the LF at ``newline``."""
-    found = find_byte(data, CR, start, newline)
-    return found >= 0 and found < newline - 1
+    place = find_byte(data, CR, start, newline)
+    return place >= 0 and place < newline - 1
 
 
 @inlined

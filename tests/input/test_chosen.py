@@ -55,11 +55,8 @@ def test_damage_behind_the_last_read_is_not_met(folder, index_of, command):
     good = cases.fastq(RECORDS)
     (folder / "r.fq").write_bytes(good + b"@bad\nAC\n+\nI\n")
     for arguments, code in (
-        ("--first 60", 0),
-        ("--first 61", 1),
-        ("--skip 59 --first 1", 0),
-        ("--skip 60", 1),
-    ):
+        ("--first 60", 0), ("--first 61", 1), ("--skip 59 --first 1", 0), ("--skip 60", 1)
+    ):  # fmt: skip
         result = command("search", "-q", "-x", index_of(GENOME), "r.fq", "-o", "o.sam", *arguments.split())
         assert (result.code, "r.fq: record 61: " in result.err) == (code, code == 1)
 

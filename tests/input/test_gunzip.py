@@ -48,11 +48,8 @@ def small(monkeypatch):
 
 def by_igzip(path):
     """(bytes, what is wrong)."""
-    stream, found, buffer = (
-        GzipStream(str(path), io.BytesIO(path.read_bytes())),
-        [],
-        np.empty(1 << 12, np.uint8),
-    )
+    stream = GzipStream(str(path), io.BytesIO(path.read_bytes()))
+    found, buffer = [], np.empty(1 << 12, np.uint8)
     try:
         while n := stream.readinto(buffer):
             found.append(buffer[:n].tobytes())
