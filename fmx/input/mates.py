@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..errors import InputError, StalledError, brief
-from ..machines.jobs import settle, settled, when_settled
+from ..machines.jobs import pass_on, settle, settled
 from .chunks import NOT_READ, Chunk, are_mates
 from .reads import ReadBatch, check_comments, check_sam, parse
 from .streams import collating
@@ -88,8 +88,7 @@ class PairSpan:
         self._paths, self._spans, self._is_over, self._balance = paths, spans, is_over, balance
         self._before, self._behind = links
         self._step = 3 - len(paths)  # records from one mate to the next in a file
-        self._error: BaseException | None = None
-        self._pairs, self._waiting = PairChunks([], [], 0, False), cast("tuple[list, list]", ([], []))
+        self._pairs, self._waiting = PairChunks([], [], 0, False), cast("Any", ([], []))
 
     @property
     def path(self) -> str:
@@ -116,24 +115,10 @@ class PairSpan:
         if errors:
             settle(self._behind)
             raise errors[0]
-        when_settled(self._before, partial(self._pass_on, chunks))
-        if self._behind.result() is None:
-            raise self._error or InputError(self.path, "", NOT_READ)
+        self._waiting = pass_on(self._before, self._behind, partial(self._meet, chunks))
+        if self._waiting is None:
+            raise InputError(self.path, "", NOT_READ)
         return self._pairs
-
-    def _pass_on(self, chunks: Sequence[Chunk | None], before: tuple[list, list] | None) -> None:
-        """Complete the pairs, and pass on the records that still wait.
-
-        The thread that knows these for an item does this for all items after it that have been read, as in
-        Span.
-        """
-        try:
-            if before:
-                self._waiting = self._meet(chunks, before)
-            settle(self._behind, before and self._waiting)
-        except BaseException as error:
-            self._error = error
-            settle(self._behind)
 
     def _meet(self, chunks: Sequence[Chunk | None], before: tuple[list, list]) -> tuple[list, list]:
         """Set the complete pairs; return the records that still wait."""

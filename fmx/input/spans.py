@@ -25,7 +25,7 @@ import numpy as np
 from ..codecs import BgzfBlocks, PlainRange, after
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
-from ..machines.jobs import run_all, settle, settled, when_settled
+from ..machines.jobs import pass_on, run_all, settle, settled
 from . import ALL, InputShare, PairedFiles, Reader, ReadFiles, records_after, together
 from .chunks import (
     BLANK_LINE,
@@ -140,7 +140,6 @@ class Span:
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self.behind, self._records, self.end = before, Future[Any](), records, end
         self._stop = 0
-        self._error: BaseException | None = None
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
         """Read its records into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
@@ -159,9 +158,9 @@ class Span:
                 return self._none(self._records.stop)
             raise
         data, n = buffer.data(), min(buffer.n, size)
-        when_settled(self._before, partial(self._pass_on, data, n, n_newlines, buffer.is_end))
-        if (behind := self.behind.result()) is None:
-            raise self._error or InputError(self.path, "", NOT_READ)
+        newlines_of = partial(self._sum, data, n, n_newlines, buffer.is_end)
+        if (behind := pass_on(self._before, self.behind, newlines_of)) is None:
+            raise InputError(self.path, "", NOT_READ)
         chunk = self._chunk(buffer, n, self._before.result(), behind)
         if isinstance(self._reader, StreamRest):
             self._reader.put_back(buffer.data()[n:])
@@ -188,26 +187,15 @@ class Span:
         data, on_gpu = buffer.cut(begin, stop)
         return Chunk(self.path, data, self.is_fastq, first + 1, last - first, on_gpu)
 
-    def _pass_on(
-        self, data: np.ndarray, n: int, n_newlines: int, is_end: bool, before: Before | None
-    ) -> None:
-        """Add the newlines in its n bytes to those before it, and pass on the sum.
-
-        The thread that knows what is before a span does this for all spans after it that have been read.  If
-        each thread waited for the one before, a span would take as long as Python's lock to change threads.
-        """
-        try:
-            behind = before
-            if before and n:
-                newlines, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
-                if self.is_fastq and not blank and data[n - 1 : n].tobytes().isspace():
-                    self._stop, blank = find_blank(data, n, newlines)
-                    newlines -= bool(is_end and n == data.size and data[-1] == NEWLINE)  # no record follows
-                behind = Before(newlines, int(blank))
-            settle(self.behind, behind)
-        except BaseException as error:
-            self._error = error
-            settle(self.behind)
+    def _sum(self, data: np.ndarray, n: int, n_newlines: int, is_end: bool, before: Before) -> Before:
+        """Return ``before`` with the newlines in the n bytes of the span."""
+        if n == 0:
+            return before
+        newlines, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
+        if self.is_fastq and not blank and data[n - 1 : n].tobytes().isspace():
+            self._stop, blank = find_blank(data, n, newlines)
+            newlines -= bool(is_end and n == data.size and data[-1] == NEWLINE)  # no record follows
+        return Before(newlines, int(blank))
 
     def _complete(self, buffer: SpanBuffer, i: int, left: int) -> int:
         """Read on to the ``left``-th newline from byte i on, or to the end; return the place after it."""

@@ -112,6 +112,28 @@ def settle(future: Future, result: Any = None) -> None:
         future.set_result(result)
 
 
+def pass_on(before: Future, behind: Future, work: Callable[[Any], Any]) -> Any:
+    """Settle ``behind`` with ``work(result of before)``, or None if that is None; return the result.
+
+    The thread that settles ``before`` works for all that wait for it.  If each thread waited for the one
+    before, an item would take as long as Python's lock to change threads.  Raises the errors of ``work``.
+    """
+    errors: list[BaseException] = []
+
+    def go_on(result: Any) -> None:
+        try:
+            settle(behind, None if result is None else work(result))
+        except BaseException as error:
+            errors.append(error)
+            settle(behind)
+
+    when_settled(before, go_on)
+    result = behind.result()
+    if errors:
+        raise errors[0]
+    return result
+
+
 # Jobs.
 
 
