@@ -236,14 +236,11 @@ def _containers(data) -> list:
     ends, at = [], 26
     while at < len(data):
         n = int.from_bytes(data[at : at + 4], "little")
-        header = next(i for i in range(at + 10, at + 99) if _is_crc(data[at:i], data[i : i + 4]))
+        crcs = ((i, zlib.crc32(data[at:i]).to_bytes(4, "little")) for i in range(at + 10, at + 99))
+        header = next(i for i, crc in crcs if data[i : i + 4] == crc)
         at = header + 4 + n
         ends.append(at)
     return ends
-
-
-def _is_crc(data, crc) -> bool:
-    return zlib.crc32(data).to_bytes(4, "little") == crc
 
 
 @pytest.mark.parametrize("how", ["file", "stdin"])
