@@ -1,9 +1,8 @@
 """Shards are merged in order, each checked against its manifest and the shard before it."""
 
+import io
 import json
 import re
-from contextlib import contextmanager
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,8 @@ from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
 from fmx.jobs.merge import in_order, manifests, merge, whole
 from fmx.jobs.shard import ShardRun
 from fmx.mem.matching import MemSummary
-from fmx.output import CONTAINERS, PLAIN, Container, as_fields
+from fmx.output import PLAIN, as_fields
+from fmx.output.formats.matrix import SparseMatrix
 from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.report import Report
 
@@ -192,9 +192,27 @@ def test_nothing_appears_before_the_report_is_complete(tmp_path):
     assert there == [False]
 
 
-@pytest.mark.parametrize("data", [b"body 3\n", b"head\nbody 2\ntail\n!", b"head\nbody 2\ntail", b""])
-def test_an_output_unlike_its_manifest_is_named(data, tmp_path):
-    shards = [made(tmp_path / "d", number) for number in (1, 2, 3)]
+def matrix() -> bytes:
+    """An npz file of no rows."""
+    file = io.BytesIO()
+    with SparseMatrix(["group"], True).opened(SimpleNamespace(file=file), 1):
+        pass
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "container"),
+    [
+        (b"body 3\n", PLAIN), (b"head\nbody 2\ntail\n!", PLAIN), (b"head\nbody 2\ntail", PLAIN), (b"", PLAIN),
+        (b"compared before it is opened", SparseMatrix(["group"], True)),
+    ],
+)  # fmt: skip
+def test_an_output_unlike_its_manifest_is_named(data, container, tmp_path):
+    shards = [
+        made(tmp_path / "d", 1, container=as_fields(container)) if container == PLAIN else
+        made(tmp_path / "d", 1, files={OUTPUT: matrix()}, container=as_fields(container)),
+        *(made(tmp_path / "d", number) for number in (2, 3)),
+    ]  # fmt: skip
     path = tmp_path / "d" / name_of(2, 3)
     (path / OUTPUT).write_bytes(data)
     with said(f"{path / OUTPUT}: damaged; delete its folder and run shard 2 again"):
@@ -203,40 +221,6 @@ def test_an_output_unlike_its_manifest_is_named(data, tmp_path):
     with said(f"{path / OUTPUT}: No such file or directory; run shard 2 again"):
         merge(tmp_path / "d", shards, to(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-
-
-@dataclass(frozen=True)
-class Lines(Container):
-    """A container whose file lists its pieces, as do those of shards."""
-
-    @property
-    def part(self):
-        return self
-
-    @contextmanager
-    def opened(self, file, n_threads):
-        found = []
-        yield SimpleNamespace(write=lambda piece: found.append(piece.decode()) if piece else None)
-        file.write(json.dumps(found).encode())
-
-    def pieces(self, path):
-        with open(path) as file:
-            return [piece.encode() for piece in json.load(file)]
-
-
-def test_pieces_of_files_that_cannot_be_joined_stay_whole(tmp_path, monkeypatch):
-    monkeypatch.setitem(CONTAINERS, "Lines", __name__)
-    pieces = [["a", "0123" * 500_000, "b" * 9], [], ["c", "d"]]
-    shards = [
-        made(tmp_path / "d", i, 3, {OUTPUT: json.dumps(own).encode()}, container=as_fields(Lines()),
-             around=(0, 0))
-        for i, own in enumerate(pieces, 1)
-    ]  # fmt: skip
-    merge(tmp_path / "d", shards, to(tmp_path / "out"))
-    assert json.loads((tmp_path / "out").read_text()) == [piece for own in pieces for piece in own]
-    (tmp_path / "d" / name_of(3, 3) / OUTPUT).write_text('["c", "e"]')
-    with said(f"{tmp_path / 'd' / name_of(3, 3) / OUTPUT}: damaged; delete its folder and run shard 3 again"):
-        merge(tmp_path / "d", shards, to(tmp_path / "out"))
 
 
 def test_what_is_no_folder_of_shards_is_named(command, tmp_path):
