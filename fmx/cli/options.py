@@ -33,8 +33,6 @@ class Bytes(click.ParamType):
         self.most, self.bare = most, bare
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, int):
-            return value
         units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
         n_bytes = float(match[1]) * units[match[2]] if match else 0
@@ -87,8 +85,6 @@ class ShardOf(click.ParamType):
     name = "i/n"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
         if match := re.fullmatch(r"auto(?:/(\d{1,9}))?", value):
             number, count = _array_task(match[1] and int(match[1])) or self.fail(
                 "auto needs the environment of a Slurm or Grid Engine array job, and auto/N that of a PBS "

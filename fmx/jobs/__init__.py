@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
@@ -235,22 +234,20 @@ class IndexChoice:
 
         ``remedy``: the end of that error; "" if no names are written.
         """
-        make = partial(self._load, context.resources.threads, with_text, remedy)
-        with context.progress.wall.spending("opening"):
-            return context.cache.shared("index", make)
-
-    def _load(self, n_threads: int, with_text: bool, remedy: str) -> Opened:
         from ..index.fm_index import join, load, refuse_same_names
 
-        wants = self.layout, self.method, n_threads, self.max_memory, self.verify
-        opened = [load(path, *wants, with_text=with_text) for path in self.paths]
-        indexes = [(each.path, each.meta) for each in opened]
-        if not opened[1:]:
-            return Opened(opened[0], indexes)
-        joined = join(opened)
-        if remedy:
-            refuse_same_names(joined, remedy)
-        return Opened(joined, indexes)
+        def load_all() -> Opened:
+            arguments = self.layout, self.method, context.resources.threads, self.max_memory, self.verify
+            opened = [load(path, *arguments, with_text=with_text) for path in self.paths]
+            whole: AnyIndex = opened[0]
+            if opened[1:]:
+                whole = joined = join(opened)
+                if remedy:
+                    refuse_same_names(joined, remedy)
+            return Opened(whole, [(each.path, each.meta) for each in opened])
+
+        with context.progress.wall.spending("opening"):
+            return context.cache.shared("index", load_all)
 
 
 class IndexedJob(Job):

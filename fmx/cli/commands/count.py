@@ -19,8 +19,6 @@ class Bases(click.ParamType):
     name = "bases"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
         if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
             self.fail(f"{value!r} contains {other[0]!r}, which is not an IUPAC base", param, ctx)
         return tuple(value.upper().split("/"))
@@ -65,8 +63,6 @@ class Offsets(click.ParamType):
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
         words = [each.split(",") for each in value.split("/")]
         if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
             self.fail(f"{value!r} is not a number of bases, nor a comma-separated list of them", param, ctx)
