@@ -86,7 +86,7 @@ nightly: $(DEV)
 PACKAGES ?= .
 COVERED := $(BIN)/python -W ignore -m coverage
 COVER := $(BIN)/python -m coverage run -m pytest -n auto --dist loadgroup
-UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol.py search/test_on_device.py \
+UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol.py \
 	guides/test_assign.py guides/test_count_mates.py::test_pairs_of_a_library_and_pairs_of_others \
 	align/test_paths.py::test_a_few_sequences_of_each_kind_are_aligned_as_defined \
 	align/test_pairwise.py::test_table_is_the_definitions align/test_pairwise.py::test_matrices_hold_all_values \

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TABLE = "tests/output/test_table.py::test_patterns_of_the_command_line_are_their_own_names"
 OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
-QUERIES = "tests/search/test_on_device.py tests/search/test_engines.py"
+QUERIES = "tests/search/test_engines.py"
 SAM = (
     "tests/output/test_writer_protocol.py tests/output/test_tags.py tests/output/test_sam.py "
     "tests/search/test_pairs.py tests/mem/test_mem_command.py "
@@ -52,8 +52,7 @@ TESTS = {
         f"{NEAR} tests/search/test_ways.py -k 'runs_of or listed or even or all_widths or way or cut'"
     ),
     "fmx/search/queries/sparse.py": (
-        "tests/search/test_sparse.py "
-        "-k 'separators or positions or any_ref or period or start_of or windows or continue'"
+        "tests/search/test_sparse.py -k 'separators or positions or any_ref or period or start_of'"
     ),
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": (

@@ -27,7 +27,7 @@ from ..report import JobOutput, Report
 
 if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
-    from ..search.summary import Asked, Summary
+    from ..search.summary import Summary, Wording
     from .identity import Manifest
 
 
@@ -145,7 +145,7 @@ class Job:
         """Run the job and write its output; return the summary."""
         raise NotImplementedError
 
-    def wording(self, opened: Any) -> "Asked | None":
+    def wording(self, opened: Any) -> "Wording | None":
         """Return the options that the wording of the summary depends on."""
         return None
 
@@ -267,7 +267,7 @@ class IndexedJob(Job):
 
 
 def say_summary(
-    progress: Progress, command: str, summary: RunCounts, wording: "Asked | None", names: Sequence[str],
+    progress: Progress, command: str, summary: RunCounts, wording: "Wording | None", names: Sequence[str],
     pace: str, skip: int,
 ) -> None:  # fmt: skip
     """Print the summary of a run with its speed (``pace``), then warnings and hints.
@@ -289,7 +289,7 @@ def say_summary(
             progress.say(f"hint: {advice}")
 
 
-def _called(things: str, wording: "Asked | None") -> str:
+def _called(things: str, wording: "Wording | None") -> str:
     """Return what to call the reads, or other items, of a summary."""
     return f"{wording.noun}s" if wording and things == "reads" else things
 
@@ -300,9 +300,9 @@ def say_shards(progress: Progress, shards: "Sequence[Manifest]", pace: str) -> N
     total = {name: sum(shard.summary[name] for shard in shards) for name in shards[0].summary}
     summary, wording = summary_of(run["command"], total), None
     if "asked" in options:
-        from ..search.summary import Asked
+        from ..search.summary import Wording
 
-        wording = Asked(**options["asked"])
+        wording = Wording(**options["asked"])
     names = [name for name, *_ in run["inputs"]]
     pace, skip = f"{n_of(len(shards), 'shard')}, {pace}", options.get("mapping", {}).get("skip", 0)
     say_summary(progress, run["command"], summary, wording, names, pace, skip)

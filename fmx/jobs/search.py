@@ -26,7 +26,7 @@ from ..report import command_line
 from ..search.find import least_bases
 from ..search.mappers import choose_mapper, compile_all, map_spans
 from ..search.mapping import MapOptions, Observers
-from ..search.summary import Asked, search_facts
+from ..search.summary import Wording, search_facts
 from ..system import PLACE
 from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
 
@@ -269,8 +269,8 @@ class SearchJob(IndexedJob):
         sources = reads.sources(self.mapping.pairing is not None)
         return write_hits(prepared, sources, opened.in_report(self.output), context.progress, run)
 
-    def wording(self, opened: Opened) -> Asked:
-        wording = Asked.of(self.mapping, opened.fm_index.reference)
+    def wording(self, opened: Opened) -> Wording:
+        wording = Wording.of(self.mapping, opened.fm_index.reference)
         return replace(
             wording, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal))
         )

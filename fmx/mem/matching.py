@@ -28,7 +28,7 @@ from ..output.run import Run
 from ..report import JobOutput, Report, command_line
 from ..search.find import part_on_cpu
 from ..search.mapping import BOTH
-from ..search.summary import Sums, length_facts, strand_facts
+from ..search.summary import Sums, count_facts
 from ..system import PLACE
 from . import (
     Matcher,
@@ -416,8 +416,7 @@ def find(
         wall.turn_to("writing")
 
         def facts() -> dict:
-            facts = length_facts(summary, ("lengths", "match_lengths"))
-            facts["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
+            facts = count_facts(summary, "lengths", "match_lengths")
             return measurement.facts([str(session or "the CPU")], summary, facts) if measurement else {}
 
         outputs.finish(summary, facts=facts if measurement else None)

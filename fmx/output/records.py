@@ -411,7 +411,7 @@ def _in_proper_pair(pairs, i, hit, is_second):
         insert = position_of_key(key2) - position_of_key(key1) - n1
     else:
         insert = position_of_key(key2) + n2 - position_of_key(key1)
-    number = hits.given + hit - hits.first[i] + 1
+    number = hits.skipped + hit - hits.first[i] + 1
     if is_second:
         r, key, n, flag, changes = r2, key2, n2, SECOND, hits.changes2[hit]
         mate = Mate(hits.lead1[i], n1, -insert)

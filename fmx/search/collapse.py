@@ -95,7 +95,7 @@ class Collection:
         self.total, self._n_threads, self._memory, self._small = 0, n_threads, memory, small
         n_parts = 1 << max((n_threads - 1).bit_length() - 1, 0)  # adding is less than half of the work
         self._parts = [_HashPart(number, self._check_memory) for number in range(n_parts)]
-        self._waiting: dict[int, _Found] = {}  # by number of a span
+        self._waiting: dict[int, _SpanReads] = {}  # by number of a span
 
     @property
     def n(self) -> int:
@@ -106,16 +106,19 @@ class Collection:
 
         What a part must leave to a later call, or to a thread that is adding to it, waits.
         """
-        parts = self._parts
-        found, n = _found(batch, number, len(parts))
-        self._waiting[number] = found
+        parts, n = self._parts, batch.length.size
+        table = ReadTable(np.empty((n, WIDTH), np.int64), np.empty(batch.data.size + 7 * n, np.uint8))
+        table = table._replace(data=table.data[: _spell(batch, UPPER, number << 32, table)])
+        which, ends = np.empty(n, np.int64), np.zeros(len(parts) + 2, np.int64)
+        n_reads = _split(table.rows, KEY_BITS - (len(parts) - 1).bit_length(), which, ends)
+        self._waiting[number] = _SpanReads(table, which, ends)
         must_wait = len(self._waiting) > _WAITING * self._n_threads
         for i in range(number, number + len(parts)):
             parts[i % len(parts)].add(self._waiting, must_wait)
         n_added = min(len(part.marks) for part in parts) - 1
         for old in [old for old in tuple(self._waiting) if old < n_added]:
             self._waiting.pop(old, None)
-        return n
+        return n_reads
 
     def add(self, n: int) -> None:
         """Count the n reads of a span that was put."""
@@ -155,8 +158,8 @@ class Collection:
             low, high = max(first, begin), min(last, end)
             if low < high:
                 share = (high - first) / (last - first)
-                held = [part.between(start, stop) for part in self._parts]
-                yield _Span(held, int(low), slice(low - begin, high - begin))
+                tables = [part.between(start, stop) for part in self._parts]
+                yield _Span(tables, int(low), slice(low - begin, high - begin))
 
 
 class _HashPart:
@@ -175,29 +178,26 @@ class _HashPart:
     def n_bytes(self) -> int:
         return self._slots.nbytes + sum(array.nbytes for array in self._reads())
 
-    def add(self, waiting: "dict[int, _Found]", must_wait: bool) -> None:
+    def add(self, waiting: "dict[int, _SpanReads]", must_wait: bool) -> None:
         """Add the reads of this part of the spans that are next, or leave them to a thread that is adding."""
         while len(self.marks) - 1 in waiting and self._lock.acquire(blocking=must_wait):
             try:
-                if found := waiting.get(len(self.marks) - 1):
-                    own = found.own[found.ends[self._number] : found.ends[self._number + 1]]
+                if span := waiting.get(len(self.marks) - 1):
+                    which = span.which[span.ends[self._number] : span.ends[self._number + 1]]
                     n, end = self.marks[-1]
-                    self._make_room(n + own.size, end + found.reads.data.size)
-                    self.marks.append(_add(found.reads, own, self._reads(), self._slots, n, end))
+                    self._rows.grow(n + which.size, self._check_memory)
+                    self._data.grow(end + span.reads.data.size, self._check_memory)
+                    n_slots = _LOADED * (n + which.size)
+                    if n_slots > self._slots.size:
+                        self._check_memory(4 * n_slots)
+                        self._slots = np.zeros(1 << n_slots.bit_length(), np.uint32)
+                        _fill_slots(self._rows.array, n, self._slots)
+                    self.marks.append(_add(span.reads, which, self._reads(), self._slots, n, end))
             finally:
                 self._lock.release()
 
     def _reads(self) -> ReadTable:
         return ReadTable(self._rows.array, self._data.array)
-
-    def _make_room(self, n: int, n_bytes: int) -> None:
-        self._rows.grow(n, self._check_memory)
-        self._data.grow(n_bytes, self._check_memory)
-        wanted = _LOADED * n
-        if wanted > self._slots.size:
-            self._check_memory(4 * wanted)
-            self._slots = np.zeros(1 << wanted.bit_length(), np.uint32)
-            _fill_slots(self._reads().rows, self.marks[-1][0], self._slots)
 
     def between(self, start: int, stop: int) -> ReadTable:
         """Return the reads that first occur in spans ``start`` to ``stop``."""
@@ -230,145 +230,128 @@ class _Growing:
 
 
 class _Span:
-    """Distinct reads as FASTA: those of ``held``, in the order of the input, which ``chosen`` selects."""
+    """Distinct reads as FASTA: those of ``tables``, in the order of the input, which ``chosen`` selects."""
 
     path, end = ALL_READS, 0
 
-    def __init__(self, held: list[ReadTable], first: int, chosen: slice) -> None:
-        self._held, self._first, self._chosen = held, first, chosen
+    def __init__(self, tables: list[ReadTable], first: int, chosen: slice) -> None:
+        self._tables, self._first, self._chosen = tables, first, chosen
 
     def read(self, hold: object = None) -> Chunk:
         """Return the FASTA records as a Chunk."""
-        rows = np.concatenate([own.rows for own in self._held])
-        found = ReadTable(rows, np.concatenate([own.data for own in self._held]))
+        rows, data = (np.concatenate(columns) for columns in zip(*self._tables, strict=True))
         sizes = ((rows[:, LENGTH] + 7) & ~7) + rows[:, NAME]
         rows[:, START] = np.cumsum(sizes) - sizes
         chosen = np.argsort(rows[:, PLACE])[self._chosen]
-        data = np.empty(sizes[chosen].sum() + chosen.size * _WIDEST, np.uint8)
-        data = data[: _write(found, chosen, data)]
-        return Chunk(self.path, data, False, self._first + 1, chosen.size)
+        out = np.empty(sizes[chosen].sum() + chosen.size * _WIDEST, np.uint8)
+        out = out[: _write(ReadTable(rows, data), chosen, out)]
+        return Chunk(self.path, out, False, self._first + 1, chosen.size)
 
 
-class _Found(NamedTuple):
-    """All ``reads`` of a span; ``own[ends[p]:ends[p + 1]]`` are the numbers of those of part p."""
+class _SpanReads(NamedTuple):
+    """All ``reads`` of a span; ``which[ends[p] : ends[p + 1]]`` are the numbers of those of part p."""
 
     reads: ReadTable
-    own: np.ndarray
+    which: np.ndarray
     ends: np.ndarray
 
 
-def _found(batch: "ReadBatch", number: int, n_parts: int) -> tuple[_Found, int]:
-    """Return what is found in a batch, which is span ``number``, and how many reads it stands for."""
-    n = batch.length.size
-    made = ReadTable(np.empty((n, WIDTH), np.int64), np.empty(batch.data.size + 7 * n, np.uint8))
-    found = _Found(made, np.empty(n, np.int64), np.zeros(n_parts + 2, np.int64))
-    size = _spell(batch, UPPER, number << 32, made)
-    n_reads = _split(made.rows, KEY_BITS - (n_parts - 1).bit_length(), found.own, found.ends)
-    return found._replace(reads=made._replace(data=made.data[:size])), n_reads
-
-
 @compiled
-def _spell(batch, upper, place, made):
-    """Fill ``made`` and return its number of bytes."""
+def _spell(batch, upper, place, table):
+    """Fill ``table`` and return its number of bytes."""
     at = np.int64(0)
     for r in range(batch.length.size):
-        row, length = made.rows[r], batch.length[r]
+        row, length = table.rows[r], batch.length[r]
         for i in range(length):
-            made.data[at + i] = upper[batch.data[batch.start[r] + i]]
+            table.data[at + i] = upper[batch.data[batch.start[r] + i]]
         end = at + ((length + 7) & ~7)
         for i in range(at + length, end):
-            made.data[i] = 0
+            table.data[i] = 0
         key = np.uint64(length)
         for i in range(at, end, 8):
-            key = (key ^ load_little_endian(made.data, i)) * np.uint64(0x9E3779B97F4A7C15)
+            key = (key ^ load_little_endian(table.data, i)) * np.uint64(0x9E3779B97F4A7C15)
             key ^= key >> np.uint64(32)
         row[KEY] = key >> np.uint64(64 - KEY_BITS)
         row[WEIGHT], row[NAME] = weight_of(batch, r)
         row[START], row[LENGTH], row[PLACE] = at, length, place + r
-        copy_bytes(made.data, end, batch.data, batch.name_start[r], row[NAME])
+        copy_bytes(table.data, end, batch.data, batch.name_start[r], row[NAME])
         at = end + row[NAME]
     return at
 
 
 @compiled
-def _split(rows, shift, own, ends):
-    """Sort reads by part into ``own`` int64[n], set ``ends`` int64[n_parts + 2], and return all weights."""
+def _split(rows, shift, which, ends):
+    """Sort reads by part into ``which`` int64[n], set ``ends`` int64[n_parts + 2], and return all weights."""
     n_reads = np.int64(0)
-    for r in range(own.size):
+    for r in range(which.size):
         ends[(rows[r, KEY] >> shift) + 2] += 1
         n_reads += rows[r, WEIGHT]
     for part in range(2, ends.size):
         ends[part] += ends[part - 1]
-    for r in range(own.size):
+    for r in range(which.size):
         part = (rows[r, KEY] >> shift) + 1
-        own[ends[part]] = r
+        which[ends[part]] = r
         ends[part] += 1
     return n_reads
-
-
-@inlined
-def _find_slot(slots, key):
-    """Return the first slot to try for a key; ``slots`` has 2^j slots."""
-    return key & (slots.size - 1)
 
 
 @compiled
 def _fill_slots(rows, n, slots):
     """Fill ``slots`` uint32[2^j] with the numbers (from 1) of n reads by their keys; 0 marks a free slot."""
     for r in range(n):
-        slot = _find_slot(slots, rows[r, KEY])
+        slot = rows[r, KEY] & (slots.size - 1)
         while slots[slot]:
             slot = (slot + 1) & (slots.size - 1)
         slots[slot] = r + 1
 
 
 @inlined
-def _are_same(found, r, kept, other):
+def _are_same(reads, r, kept, other):
     """Return whether two reads have the same bases."""
-    a, b = found.rows[r], kept.rows[other]
+    a, b = reads.rows[r], kept.rows[other]
     if a[KEY] != b[KEY] or a[LENGTH] != b[LENGTH]:
         return False
     for i in range(0, a[LENGTH], 8):
-        if load_little_endian(found.data, a[START] + i) != load_little_endian(kept.data, b[START] + i):
+        if load_little_endian(reads.data, a[START] + i) != load_little_endian(kept.data, b[START] + i):
             return False
     return True
 
 
 @inlined
-def _prefetch(found, own, i, kept, slots):
-    """Prefetch what the reads after read own[i] are compared with: slots, then rows, then bases."""
-    last = own.size - 1
-    prefetch(found.rows, own[min(i + 4 * _AHEAD, last)] * WIDTH)
-    prefetch(slots, _find_slot(slots, found.rows[own[min(i + 3 * _AHEAD, last)], KEY]))
-    other = np.int64(slots[_find_slot(slots, found.rows[own[min(i + 2 * _AHEAD, last)], KEY])]) - 1
+def _prefetch(reads, which, i, kept, slots):
+    """Prefetch what the reads after read which[i] are compared with: slots, then rows, then bases."""
+    last, mask = which.size - 1, slots.size - 1
+    prefetch(reads.rows, which[min(i + 4 * _AHEAD, last)] * WIDTH)
+    prefetch(slots, reads.rows[which[min(i + 3 * _AHEAD, last)], KEY] & mask)
+    other = np.int64(slots[reads.rows[which[min(i + 2 * _AHEAD, last)], KEY] & mask]) - 1
     if other >= 0:
         prefetch(kept.rows, other * WIDTH)
         prefetch(kept.rows, other * WIDTH + PLACE)
-    r = own[min(i + _AHEAD, last)]
-    _prefetch_bases(found, r)
-    other = np.int64(slots[_find_slot(slots, found.rows[r, KEY])]) - 1
-    if other >= 0 and kept.rows[other, KEY] == found.rows[r, KEY]:
+    r = which[min(i + _AHEAD, last)]
+    _prefetch_bases(reads, r)
+    other = np.int64(slots[reads.rows[r, KEY] & mask]) - 1
+    if other >= 0 and kept.rows[other, KEY] == reads.rows[r, KEY]:
         _prefetch_bases(kept, other)
 
 
 @inlined
-def _prefetch_bases(found, r):
-    for i in range(found.rows[r, START], found.rows[r, START] + found.rows[r, LENGTH], _LINE):
-        prefetch(found.data, i)
+def _prefetch_bases(reads, r):
+    for i in range(reads.rows[r, START], reads.rows[r, START] + reads.rows[r, LENGTH], _LINE):
+        prefetch(reads.data, i)
 
 
 @compiled
-def _add(found, own, kept, slots, n, end):
-    """Add reads ``own`` int64[...] to the n reads in ``kept``, which have ``end`` bytes; return both then.
+def _add(reads, which, kept, slots, n, end):
+    """Add reads ``which`` int64[...] to the n reads in ``kept``, which have ``end`` bytes; return both then.
 
     ``kept`` and ``slots`` have room for all.
     """
-    for i in range(own.size):
-        _prefetch(found, own, i, kept, slots)
-        r = own[i]
-        row = found.rows[r]
-        slot = _find_slot(slots, row[KEY])
-        while slots[slot] and not _are_same(found, r, kept, np.int64(slots[slot]) - 1):
+    for i in range(which.size):
+        _prefetch(reads, which, i, kept, slots)
+        r = which[i]
+        row = reads.rows[r]
+        slot = row[KEY] & (slots.size - 1)
+        while slots[slot] and not _are_same(reads, r, kept, np.int64(slots[slot]) - 1):
             slot = (slot + 1) & (slots.size - 1)
         if slots[slot]:
             kept.rows[np.int64(slots[slot]) - 1, WEIGHT] += row[WEIGHT]
@@ -377,7 +360,7 @@ def _add(found, own, kept, slots, n, end):
             kept.rows[n, column] = row[column]
         kept.rows[n, START] = end
         size = ((row[LENGTH] + 7) & ~7) + row[NAME]
-        copy_bytes(kept.data, end, found.data, row[START], size)
+        copy_bytes(kept.data, end, reads.data, row[START], size)
         end += size
         n += 1
         slots[slot] = n
@@ -385,16 +368,16 @@ def _add(found, own, kept, slots, n, end):
 
 
 @compiled
-def _write(found, chosen, out):
+def _write(reads, chosen, out):
     """Write the ``chosen`` records into ``out`` uint8 and return the number of bytes."""
     at = np.int64(0)
     for i in range(chosen.size):
-        row = found.rows[chosen[i]]
+        row = reads.rows[chosen[i]]
         out[at] = ord(">")
-        copy_bytes(out, at + 1, found.data, row[START] + ((row[LENGTH] + 7) & ~7), row[NAME])
+        copy_bytes(out, at + 1, reads.data, row[START] + ((row[LENGTH] + 7) & ~7), row[NAME])
         at = put_weight(out, at + 1 + row[NAME], row[WEIGHT])
         out[at] = 10
-        copy_bytes(out, at + 1, found.data, row[START], row[LENGTH])
+        copy_bytes(out, at + 1, reads.data, row[START], row[LENGTH])
         at += row[LENGTH] + 2
         out[at - 1] = 10
     return at

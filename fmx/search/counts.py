@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 N_LOCATED = 1 << 17  # positions located at a time
 _MANY = 64  # number of occurrences from which equal reads are looked for
+COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
+UNITS = 10**6  # per read
+MATES = 2  # for how many reads a pair counts
 _NOWHERE = np.empty(0, np.int64)
 
 
@@ -62,16 +65,9 @@ def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
         blocks = blocks_by_group(reference)
     of_part = np.full(len(index.parts), -1, np.int64)
     for number in range(of_part.size):
-        own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
-        of_part[number] = own[0] if (own == own[0]).all() else -1
+        inside = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
+        of_part[number] = inside[0] if (inside == inside[0]).all() else -1
     return Owners(names, lengths, blocks, of_part, of_contig)
-
-
-class Counted(NamedTuple):
-    """Reads to be counted: ``weight`` reads have the same occurrences, ``total`` of them; int64[n]."""
-
-    weight: np.ndarray
-    total: np.ndarray
 
 
 class Placed(NamedTuple):
@@ -96,10 +92,7 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
 
 
 def placed(
-    owners: Owners,
-    locators: Sequence,
-    intervals: tuple[np.ndarray, np.ndarray],
-    n_located: int = N_LOCATED,
+    owners: Owners, locators: Sequence, intervals: tuple[np.ndarray, np.ndarray], n_located: int = N_LOCATED
 ) -> Iterator[Placed]:
     """Yield Placed for runs of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
 
@@ -110,19 +103,18 @@ def placed(
     of_strands = sum((size[number] for number in to_locate), np.zeros(size.shape[1], np.int64))
     of_reads = of_strands[::2] + of_strands[1::2]
     for a, b in runs(of_reads, n_located):
-        own = slice(2 * a, 2 * b)
+        both = slice(2 * a, 2 * b)
         if of_reads[a:b].sum() <= n_located:
-            found = [_NOWHERE]
-            for number in to_locate:
-                found.append(locators[number].locate(lo[number, own], size[number, own]))
-            yield _placed(a, size[:, own], of_part, np.concatenate(found) if found[2:] else found[-1])
+            located = [_NOWHERE, *(locators[i].locate(lo[i, both], size[i, both]) for i in to_locate)]
+            positions = np.concatenate(located) if located[2:] else located[-1]
+            yield _placed(a, size[:, both], of_part, positions)
             continue
         for part, owner in enumerate(of_part):
-            here, begin = of_part[part : part + 1], lo[part, own]
+            here, begin = of_part[part : part + 1], lo[part, both]
             if owner >= 0:
-                yield _placed(a, size[part : part + 1, own], here, _NOWHERE)
+                yield _placed(a, size[part : part + 1, both], here, _NOWHERE)
                 continue
-            for i, start, stop in cuts(size[part, own], n_located):
+            for i, start, stop in cuts(size[part, both], n_located):
                 n = np.zeros((1, 2), np.int64)
                 n[0, i : i + start.size] = stop - start
                 positions = locators[part].locate(begin[i : i + start.size] + start, stop - start)
@@ -131,58 +123,28 @@ def placed(
 
 def placed_matches(matches: "Candidates", n: np.ndarray) -> Placed:
     """Return the first ``n[r]`` Candidates of each read r as Placed; ``n`` int64[n_reads]."""
-    positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
-    _positions_of(matches, n, positions)
+    which = np.repeat(matches.first[:-1] - np.cumsum(n) + n, n) + np.arange(n.sum())
+    size = np.zeros((n.size, 2), np.int64)
     size[:, 0] = n
-    return _placed(0, size.reshape(1, -1), np.full(1, -1, np.int64), positions)
+    return _placed(0, size.reshape(1, -1), np.full(1, -1, np.int64), text_position(matches.keys[which]))
 
 
 def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
-    """Return ((lo, hi), Counted): distinct intervals, int64[n_parts, 2 * n], and how many reads have each.
+    """Return (distinct intervals, number of reads that have each, and of their occurrences).
 
-    ``intervals``: Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences;
-    ``weight`` int64[n_reads]: number of copies of each read.
+    These are (lo, hi) int64[n_parts, 2 * n], int64[n] and int64[n]. ``intervals``: Intervals
+    [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences; ``weight`` int64[n_reads]:
+    number of copies of each read.
     """
-    many = np.flatnonzero(eligible >= _MANY)
-    columns = [row.reshape(-1, 2)[many] for array in intervals for row in array]
-    rows, which = np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)
-    n_few, n_parts = np.count_nonzero(eligible) - many.size, len(intervals.lo)
-    bounds = np.empty((2, n_parts, 2 * (n_few + len(rows))), np.int64)
-    reads = Counted(*(np.zeros(n_few + len(rows), np.int64) for _ in Counted._fields))
-    _gather(intervals, eligible, weight, bounds, reads)
-    bounds[:, :, 2 * n_few :] = rows.reshape(-1, 2, n_parts, 2).transpose(1, 2, 0, 3).reshape(2, n_parts, -1)
-    np.add.at(reads.weight[n_few:], which.ravel(), weight[many])
-    reads.total[n_few + which.ravel()] = eligible[many]
-    return (bounds[0], bounds[1]), reads
-
-
-@compiled
-def _gather(intervals, eligible, weight, bounds, reads):
-    """Fill in the intervals of reads with fewer than _MANY occurrences, one after the other."""
-    n = 0
-    for r in range(eligible.size):
-        if 0 < eligible[r] < _MANY:
-            reads.weight[n], reads.total[n] = weight[r], eligible[r]
-            for part in range(bounds.shape[1]):
-                for i in range(2):
-                    bounds[0, part, 2 * n + i] = intervals.lo[part, 2 * r + i]
-                    bounds[1, part, 2 * n + i] = intervals.hi[part, 2 * r + i]
-            n += 1
-
-
-@compiled
-def _positions_of(matches, n, positions):
-    """Write the positions of the first n[r] matches of each read, one after the other."""
-    k = 0
-    for r in range(n.size):
-        for j in range(matches.first[r], matches.first[r] + n[r]):
-            positions[k] = text_position(matches.keys[j])
-            k += 1
-
-
-COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
-UNITS = 10**6  # per read
-MATES = 2  # for how many reads a pair counts
+    few, many = np.flatnonzero((eligible > 0) & (eligible < _MANY)), np.flatnonzero(eligible >= _MANY)
+    rows = [row.reshape(-1, 2) for array in intervals for row in array]
+    columns = np.concatenate([row[many] for row in rows], axis=1)
+    _, first, which = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    reads = np.concatenate((few, many[first]))
+    weights = np.concatenate((weight[few], np.zeros(first.size, np.int64)))
+    np.add.at(weights[few.size :], which.ravel(), weight[many])
+    bounds = np.array([row[reads].ravel() for row in rows], np.int64).reshape(2, len(rows) // 2, -1)
+    return (bounds[0], bounds[1]), weights, eligible[reads]
 
 
 class OwnersCounter:
@@ -194,14 +156,14 @@ class OwnersCounter:
     def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
         """Count the reads of a ReadRun, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
-            bounds, reads = distinct(run.intervals, eligible, run.weight)
-            self._count(placed(self.owners, run.locators, bounds, self._n_located), reads)
+            bounds, weight, total = distinct(run.intervals, eligible, run.weight)
+            self._count(placed(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
             n = eligible * (np.diff(run.matches.first) > 0)
-            self._count([placed_matches(run.matches, n)], Counted(run.weight, n))
+            self._count([placed_matches(run.matches, n)], run.weight, n)
 
-    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
-        """Count reads by the places of their occurrences."""
+    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
+        """Count reads by the places of their occurrences; int64[n]: copies of each read, and occurrences."""
         raise NotImplementedError
 
 
@@ -236,10 +198,10 @@ class Tally(OwnersCounter):
         with self.counting() as counts:
             counts.table[:] += table
 
-    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
+    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
         with self.counting() as counts:
             for each in places:
-                _walk(each, reads, self.owners.blocks, counts)
+                _walk(each, weight, total, self.owners.blocks, counts)
 
 
 @by_type
@@ -290,11 +252,11 @@ def _add_to_masks(masks, owner, of_read, n):
 
 
 @compiled
-def _walk(places, reads, blocks, counts):
+def _walk(places, weight, total, blocks, counts):
     """Note the owners of reads by their Placed occurrences."""
     for r in range(places.size.shape[1] // 2):
         read = places.first + r
-        of_read = read, reads.weight[read], reads.total[read]
+        of_read = read, weight[read], total[read]
         for part in range(places.of_part.size):
             n, owner = places.size[part, 2 * r] + places.size[part, 2 * r + 1], places.of_part[part]
             if owner >= 0:
@@ -342,12 +304,12 @@ class Screen(OwnersCounter):
                 bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
                 places.append(placed(self.owners, run.locators, bounds, self._n_located))
         ones = np.ones(eligible[0].size, np.int64)
-        self._count((each for of_mates in places for each in of_mates), Counted(ones, ones))
+        self._count((each for of_mates in places for each in of_mates), ones, ones)
 
-    def _count(self, places: Iterable[Placed], reads: Counted) -> None:
-        masks, weight = np.zeros(reads.weight.size, np.int64), reads.weight
+    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
+        masks = np.zeros(weight.size, np.int64)
         for each in places:
-            _walk(each, reads, self.owners.blocks, ScreenMasks(masks))
+            _walk(each, weight, total, self.owners.blocks, ScreenMasks(masks))
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)

@@ -20,18 +20,7 @@ from ..input import reads
 from ..input.reads import ReadBatch
 from ..machines.jobs import runs
 from .engines import cpu
-from .hits import (
-    Candidates,
-    Hits,
-    Intervals,
-    Locator,
-    ReadRun,
-    are_direct,
-    choose,
-    count,
-    cut_intervals,
-    occurrences_of,
-)
+from .hits import Candidates, Hits, Intervals, Locator, ReadRun, are_direct, choose, count, located
 from .mapping import UNOBSERVED, MapOptions, Observers
 
 if TYPE_CHECKING:
@@ -76,12 +65,11 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     """Return a part of the text that begins at ``start``."""
     if part.method == "sparse":
         from . import sparse
-        from .sparse import SparseLocator
 
         shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)
-        searcher = sparse.SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
-        return TextPart(searcher, SparseLocator(query, start, shorter.locator))
+        search = partial(sparse.search_any, query, shorter.search)
+        return TextPart(search, sparse.SparseLocator(query, start, shorter.locator))
     return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
 
 
@@ -99,12 +87,12 @@ def shortest(parts: "Sequence[FMIndex]") -> int:
     return max((table.k + table.w - 1 for table in tables if table), default=0)
 
 
-class FoundReads(NamedTuple):
+class SearchedReads(NamedTuple):
     """A batch of reads that have been searched.
 
     ``untrimmed``, ``batch``: the reads before and after trimming. ``intervals``: Intervals
     [n_parts, 2 * n_reads] of row numbers for ``locators``, one per part; or None. ``total`` int64[n_reads]:
-    exact number of occurrences. ``searched`` bool[n_reads]: which reads were searched. ``weight``
+    exact number of occurrences. ``can_occur`` bool[n_reads]: which reads were searched. ``weight``
     int64[n_reads]: number of copies of each read. If mismatches are allowed, ``reverse`` and ``fewest``
     int64[n_reads]: occurrences on -, and mismatches of the best one. These and ``total`` are known after
     ``runs``. ``matches``: of stretches (stretches.py).
@@ -115,7 +103,7 @@ class FoundReads(NamedTuple):
     intervals: Any
     locators: tuple
     total: np.ndarray
-    searched: np.ndarray
+    can_occur: np.ndarray
     weight: np.ndarray
     reverse: np.ndarray | None = None
     fewest: np.ndarray | None = None
@@ -123,10 +111,8 @@ class FoundReads(NamedTuple):
 
     def run(self, start: int, stop: int) -> "ReadRun":
         """Return the exact occurrences of reads start to stop."""
-        total, weight = self.total[start:stop], self.weight[start:stop]
-        matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
-        return ReadRun(
-            cut_intervals(self.intervals, start, stop), self.locators, matches, total, None, weight
+        return ReadRun(self.intervals, self.locators, self.matches, self.total, None, self.weight).part(
+            start, stop
         )
 
 
@@ -146,18 +132,21 @@ class ReadFinder:
         self.parts, self.options, self._least = tuple(parts), options, least
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
 
-    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> FoundReads:
+    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> SearchedReads:
         """Search a batch of reads; ``untrimmed`` has the same reads before trimming."""
         self.refuse_shorter(batch)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
             results = [part.search(patterns) for part in self.parts]
-            intervals = Intervals(*map(_rows, zip(*((each.lo, each.hi) for each in results), strict=True)))
+            bounds = zip(*((each.lo, each.hi) for each in results), strict=True)
+            intervals = Intervals(
+                *(array[0][None] if len(array) == 1 else np.array(array) for array in bounds)
+            )
             total = count(intervals)
         locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
-        searched, weight = batch.searchable, self.weights_of(batch)
-        return FoundReads(untrimmed, batch, intervals, locators, total, searched, weight)
+        weight = self.weights_of(batch)
+        return SearchedReads(untrimmed, batch, intervals, locators, total, batch.searchable, weight)
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""
@@ -182,20 +171,20 @@ class ReadFinder:
         return weights_of(batch)
 
     def runs(
-        self, found: Sequence[FoundReads], has_enough: Callable | None = None
+        self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
     ) -> Iterator[tuple[int, list[ReadRun]]]:
         """Yield (start, Runs) of one batch of reads, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.
         """
-        policy, total = self.options.policy, found[0].total
-        if found[1:]:  # only pairs of which both mates occur are located
-            mates = found[1].total
-            to_locate = np.where((total > 0) & (mates > 0), total + mates, 0)
+        policy, total = self.options.policy, mates[0].total
+        if mates[1:]:  # only pairs of which both mates occur are located
+            other = mates[1].total
+            to_locate = np.where((total > 0) & (other > 0), total + other, 0)
         else:
-            to_locate = (policy.reported if are_direct(found[0].locators) else policy.eligible)(total)
+            to_locate = (policy.reported if are_direct(mates[0].locators) else policy.eligible)(total)
         for start, stop in runs(to_locate, self.options.sizes.hits):
-            yield start, [each.run(start, stop) for each in found]
+            yield start, [each.run(start, stop) for each in mates]
 
     def choose(
         self, run: ReadRun, batch: ReadBatch, start: int, total: np.ndarray, with_changes: bool
@@ -206,16 +195,13 @@ class ReadFinder:
         """
         policy, near = self.options.policy, self.options.near
         candidates: list[Any] = []
-        if run.intervals is not None:
-            candidates.append(occurrences_of(run.locators, run.intervals, policy.eligible(total)))
+        if run.intervals is not None and are_direct(run.locators):
+            candidates.append(run.locators[0].occurrences(run.intervals.lo[0], run.intervals.hi[0]))
+        elif run.intervals is not None:
+            candidates.append(located(run.locators, run.intervals, policy.eligible(total) > 0))
         if run.matches is not None:
             candidates.append(run.matches)
         best = None
         if with_changes:
             best = total << 2 if run.best is None else run.best
         return choose(candidates, batch, start, total, policy, best, near is None or near.best_first)
-
-
-def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Stack arrays as the rows of one array."""
-    return np.array(arrays) if len(arrays) > 1 else arrays[0][None]

@@ -3,12 +3,12 @@
 The rule (SelectionPolicy): sort all occurrences of a read, on both strands, by mismatches, contig, position
 and strand (+ first). Report the first ``limit`` of them; with a seed, those of the stratum that is not
 reported whole are drawn at random by the seed and the read's name. Report none if there are more than
-``at_most``.
+``at_most``. The same pass chooses proper pairs, the candidates of a pair (pairs.py).
 
-Candidates are exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for its
-reverse complement, or near matches by their keys (Candidates). The number of exact occurrences is known
-before any is located. The contract ``position_at`` turns a number into a position: from a row of a suffix
-array (SARows), or from positions that were located before (Located).
+Candidates of a read are exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1
+for its reverse complement, or near matches by their keys (Candidates). The number of exact occurrences is
+known before any is located. The contract ``position_at`` turns a number into a position: from a row of a
+suffix array (SARows), or from positions that were located before (Located).
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ALL = 2**62  # a limit that has no effect
 KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
-_AHEAD = 16  # number of reads ahead whose occurrences are prefetched
+_AHEAD = 16  # number of reads, or intervals, ahead whose occurrences are prefetched
 
 
 class Intervals(NamedTuple):
@@ -86,23 +86,18 @@ class ReadRun(NamedTuple):
 
     def part(self, start: int, stop: int) -> "ReadRun":
         """Return reads start to stop of the run."""
+        bounds = slice(2 * start, 2 * stop)
+        intervals = self.intervals and Intervals(*(array[:, bounds] for array in self.intervals))
         matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
         best = None if self.best is None else self.best[start:stop]
         total, weight = self.total[start:stop], self.weight[start:stop]
         sources = cut_sources(self.sources, start, stop)
-        return ReadRun(
-            cut_intervals(self.intervals, start, stop), self.locators, matches, total, best, weight, sources
-        )
+        return ReadRun(intervals, self.locators, matches, total, best, weight, sources)
 
 
 def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
     """Return the ``sources`` of the matches of reads start to stop (near.py)."""
     return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
-
-
-def cut_intervals(intervals: Any, start: int, stop: int) -> Any:
-    """Return the Intervals [n_parts, 2 * n] of reads start to stop; None of None."""
-    return intervals and Intervals(*(array[:, 2 * start : 2 * stop] for array in intervals))
 
 
 def count(intervals: Intervals) -> np.ndarray:
@@ -126,20 +121,11 @@ def eligible_of(total, at_most):
     return total if total <= at_most else np.int64(0)
 
 
-@compiled
-def _at_most(total, at_most, limit, wanted):
-    """Fill ``wanted`` int64[n] with the number of eligible occurrences of each read, at most ``limit``."""
-    for r in range(total.size):
-        wanted[r] = min(eligible_of(total[r], at_most), limit)
-
-
 @dataclass(frozen=True)
 class SelectionPolicy:
     """Up to ``limit`` hits per read, none if there are more than ``at_most``.
 
-    ``seed`` < 0 selects the first ones.
-
-    A limit of 0 is for runs that only count.
+    ``seed`` < 0 selects the first ones. A limit of 0 is for runs that only count.
     """
 
     limit: int = 1
@@ -151,16 +137,11 @@ class SelectionPolicy:
 
         ``total`` int64[n_reads] counts all.
         """
-        return self._wanted(total, ALL)
+        return np.where(total <= self.at_most, total, 0)
 
     def reported(self, total: np.ndarray) -> np.ndarray:
         """Return the number of occurrences that are reported; ``total`` int64[n_reads] counts all."""
-        return self._wanted(total, self.limit)
-
-    def _wanted(self, total: np.ndarray, limit: int) -> np.ndarray:
-        wanted = np.empty(total.size, np.int64)
-        _at_most(total, self.at_most, limit, wanted)
-        return wanted
+        return np.minimum(self.eligible(total), self.limit)
 
 
 @dataclass(frozen=True)
@@ -220,52 +201,51 @@ def choose(
     if these may have mismatches; all changes are 0. ``best_first``: as in Near.
     """
     first = np.empty(total.size + 1, np.int64)
-    n_hits, most = lay_out(total, policy.at_most, policy.limit, first)
+    n_hits, most = lay_out(total, policy.at_most, policy.limit, (0, ALL), first)
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
     room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
     for each in candidates:
-        _choose(each, batch, start, hits, (policy.seed, best_first), room)
+        choose_each(each, batch, start, hits, (policy.seed, best_first), room)
     return hits if best is None else hits._replace(changes=np.zeros(n_hits, np.int64), best=best)
 
 
 @compiled
-def lay_out(total, at_most, limit, first):
-    """Fill in the first hit of each read.
+def lay_out(total, at_most, limit, window, first):
+    """Fill in the first hit of each read, of those in a ``window`` (first, most) of the hits of one.
 
     Return (number of hits, largest number of eligible occurrences, or 1).
     """
-    n_hits, most = np.int64(0), np.int64(1)
+    n_hits, most, (skip, size) = np.int64(0), np.int64(1), window
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
         first[r] = n_hits
-        n_hits += min(eligible, limit)
+        n_hits += min(max(min(eligible, limit) - skip, 0), size)
         most = max(most, eligible)
     first[total.size] = n_hits
     return n_hits, most
 
 
 @compiled
-def _choose(candidates, batch, start, hits, order, room):
-    """Fill in ``hits`` of the reads in ``candidates``. ``room`` is scratch for the most of a read."""
+def choose_each(candidates, batch, start, hits, order, room):
+    """Fill in ``hits`` of the reads in ``candidates`` (choose_of_read)."""
     n_reads = hits.total.size
     for r in range(n_reads):
         ahead = r + _AHEAD
         if ahead < n_reads and hits.first[ahead] < hits.first[ahead + 1]:
             prefetch_first(candidates, ahead)
-        if has_candidates(candidates, r):
+        if hits.first[r] < hits.first[r + 1] and has_candidates(candidates, r):
             choose_of_read(candidates, batch, start, hits, r, order, room)
 
 
-@inlined
+@by_type_or_this
 def choose_of_read(candidates, batch, start, hits, r, order, room):
-    """Fill in the hits of read start + r of the batch.
+    """Fill in the hits, one or more, of read start + r of the batch.
 
-    ``order``: seed, and whether hits are sorted by mismatches first. ``room`` (sort_keys) is scratch.
+    ``order``: seed, and whether hits are sorted by mismatches first. ``room``: scratch, for reads as for
+    sort_keys.
     """
     keys, (seed, best_first) = room.keys, order
     out, n, total = hits.first[r], hits.first[r + 1] - hits.first[r], hits.total[r]
-    if n == 0:
-        return
     if n == 1 and seed < 0:
         keys[0] = first_key(candidates, r)
     else:
@@ -304,18 +284,9 @@ def rank(matches: Candidates, strata: bool) -> tuple[np.ndarray, np.ndarray]:
     With ``strata``, only those with the fewest mismatches count.
     """
     total, best = np.empty((2, matches.first.size - 1), np.int64)
-    spare, counts = (np.empty(n, np.int64) for n in (_most_of_a_read(matches), N_DIGITS))
-    _rank(matches, strata, spare, counts, total, best)
+    most = np.diff(matches.first).max(initial=1)
+    _rank(matches, strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
     return total, best
-
-
-@compiled
-def _most_of_a_read(matches):
-    """Return the largest number of matches of a read, or 1."""
-    most = np.int64(1)
-    for r in range(matches.first.size - 1):
-        most = max(most, matches.first[r + 1] - matches.first[r])
-    return most
 
 
 @compiled
@@ -404,13 +375,19 @@ def hash_name(batch, r, seed):
 
 
 @inlined
+def next_random(x):
+    """Return the random word after x."""
+    return x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+
+
+@inlined
 def draw(keys, total, n, x):
     """Move n of ``total`` keys, drawn by the random word x, to the front and sort them.
 
     This is a partial Fisher-Yates shuffle.
     """
     for j in range(n):
-        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        x = next_random(x)
         other = j + np.int64((x >> np.uint64(33)) % np.uint64(total - j))
         keys[j], keys[other] = keys[other], keys[j]
     sort(keys, n)
@@ -420,8 +397,6 @@ def draw(keys, total, n, x):
 #
 # A locator turns the rows of a part into text positions: a Locator, or a SparseLocator (sparse.py) with the
 # same methods.  If there are several parts, the positions of all occurrences are located first.
-
-_INTERVALS_AHEAD = 16  # number of intervals ahead whose rows are prefetched
 
 
 class Located(NamedTuple):
@@ -438,41 +413,40 @@ def _position(located, number):
 
 
 class Locator(NamedTuple):
-    """The locator of a part on the CPU; the part begins at ``start`` of the text."""
+    """The locator of a part on the CPU; the part begins at ``start`` of the text.
+
+    ``is_direct``: whether hits can be chosen from ``occurrences``.
+    """
 
     sa: Any
     layout: Any
     start: int
+    is_direct: bool = True
 
-    @property
-    def is_direct(self) -> bool:
-        """Whether hits can be chosen from ``occurrences``."""
-        return True
-
-    def of(self, found: Intervals) -> "Locator":
+    def of(self, intervals: Intervals) -> "Locator":
         """Return the locator for the result of a search: this one, for any Intervals."""
         return self
 
     def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SARows:
-        """Return the occurrences in rows lo[i] to hi[i], for ``select``."""
+        """Return the occurrences in rows lo[i] to hi[i], for ``choose``."""
         return SARows(self.sa, self.layout, lo, hi)
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, in order of i."""
-        found = np.empty(size.sum(), np.int64)
-        _positions(*self, lo, size, found)
-        return found
+        positions = np.empty(size.sum(), np.int64)
+        _locate(self.sa, self.layout, self.start, lo, size, positions)
+        return positions
 
 
 @compiled
-def _positions(sa, layout, start, lo, size, found):
+def _locate(sa, layout, start, lo, size, positions):
     n = 0
     for i in range(size.size):
-        ahead = i + _INTERVALS_AHEAD
+        ahead = i + _AHEAD
         if ahead < size.size and size[ahead] > 0:
             prefetch_position(sa, np.int64(lo[ahead]))
         for row in range(np.int64(lo[i]), np.int64(lo[i]) + size[i]):
-            found[n] = start + position_of(sa, layout, row)
+            positions[n] = start + position_of(sa, layout, row)
             n += 1
 
 
@@ -481,47 +455,37 @@ def are_direct(locators: Sequence[Any]) -> bool:
     return len(locators) == 1 and locators[0].is_direct
 
 
-def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | SARows:
-    """Return the occurrences of reads as SARows or Located, from their Intervals [n_parts, 2 * n].
-
-    ``eligible`` int64[n]: number of occurrences of each read that may become hits. Reads with 0 are not
-    located.
-    """
-    if are_direct(locators):
-        return locators[0].occurrences(intervals.lo[0], intervals.hi[0])
-    return located(locators, intervals, eligible > 0)
-
-
-def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
-    """Locate the occurrences of the ``wanted`` reads, bool[n], by Intervals [n_parts, 2 * n] of all reads."""
+def located(locators: Sequence[Any], intervals: Intervals, is_needed: np.ndarray) -> Located:
+    """Locate the occurrences of reads, where bool[n] ``is_needed``, by Intervals [n_parts, 2 * n] of all."""
     sizes = np.empty(intervals.lo.shape, np.int64)
-    for lo, hi, size in zip(*intervals, sizes, strict=True):
-        _find_sizes(lo, hi, wanted, size)
+    _find_sizes(intervals, is_needed, sizes)
     first = np.append(0, np.cumsum(sizes.sum(axis=0) if len(sizes) > 1 else sizes[0]))
-    found = [
+    of_parts = [
         locator.locate(lo, size) for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True)
     ]
-    positions = found[0]
-    if len(found) > 1:
+    positions = of_parts[0]
+    if len(of_parts) > 1:
         positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
-        for own, size in zip(found, sizes, strict=True):
-            _spread(own, size, free, positions)
+        for of_part, size in zip(of_parts, sizes, strict=True):
+            _spread(of_part, size, free, positions)
     return Located(positions, first[:-1], first[1:].copy())  # a copy, so that callers may change either bound
 
 
 @compiled
-def _find_sizes(lo, hi, wanted, size):
-    """Fill ``size`` int64[2 * n]: the sizes of the intervals of ``wanted`` reads, bool[n], 0 for others."""
-    for i in range(size.size):
-        size[i] = np.int64(hi[i]) - np.int64(lo[i]) if wanted[i >> 1] else np.int64(0)
+def _find_sizes(intervals, is_needed, sizes):
+    """Fill ``sizes`` int64[n_parts, 2 * n]: the sizes of the intervals of reads, 0 if not ``is_needed``."""
+    for part in range(sizes.shape[0]):
+        for i in range(sizes.shape[1]):
+            size = np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
+            sizes[part, i] = size if is_needed[i >> 1] else np.int64(0)
 
 
 @compiled
-def _spread(found, size, free, positions):
+def _spread(of_part, size, free, positions):
     """Append the positions found in a part to those of each interval, at ``free``; advance ``free``."""
     n = 0
     for i in range(size.size):
         for _ in range(size[i]):
-            positions[free[i]] = found[n]
+            positions[free[i]] = of_part[n]
             free[i] += 1
             n += 1

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.reads import ReadBatch
     from ..machines.gpu_session import GpuSession
-    from . import FormatsHits
-    from .find import FoundReads, ReadFinder
+    from .find import ReadFinder, SearchedReads
     from .hits import Hits
     from .stretches import StretchFinder
 
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 class Mapper:
     """Maps spans of reads, or PairSpans if options are for pairs; several threads may call ``map`` at once.
 
-    ``finder``: a ReadFinder or NearFinder.
-    ``session``: the GPU of a GpuMapper.
+    ``finder``: a ReadFinder or NearFinder. ``session``: the GPU of a GpuMapper. A ``writer`` is a BatchWriter
+    (output/hits.py).
     """
 
     session: "GpuSession | None" = None
@@ -55,14 +54,14 @@ class Mapper:
             self.pairs = PairChooser(finder, reference)
         self.tally, self.screen, self.timed = observers.tally, observers.screen, finder.timed
 
-    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> Summary | PairSummary:
+    def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary | PairSummary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
         with self.timed("read"):
             records = span.read(writer.is_sam, writer.comments) if self.pairs else span.read()
         return self.map_records(records, writer, emit)
 
     def map_records(
-        self, records: "Chunk | Sequence[Mates]", writer: "FormatsHits", emit: Callable[..., Any]
+        self, records: "Chunk | Sequence[Mates]", writer: Any, emit: Callable[..., Any]
     ) -> Summary | PairSummary:
         """Map a Chunk, or runs of Mates, emit the output, and return their summary."""
         if self.pairs:
@@ -73,74 +72,71 @@ class Mapper:
         chunk = cast("Chunk", records)
         with self.timed("parse"):
             untrimmed = reads.parse(chunk)
-        found = self._search(untrimmed)
+        searched = self._search(untrimmed)
         if writer.is_sam:
-            reads.check_sam(chunk, found.batch)
+            reads.check_sam(chunk, searched.batch)
         if writer.comments:
-            reads.check_comments(chunk, found.batch)
+            reads.check_comments(chunk, searched.batch)
         size = self.options.sizes.hits
-        for start, hits in self.hits_of(found):
+        for start, hits in self.hits_of(searched):
             for first in range(0, max(1, hits.position.size), size):
                 with self.timed("format"):
-                    piece = writer.format(found.batch, hits, start, first, first + size)
+                    piece = writer.format(searched.batch, hits, start, first, first + size)
                 emit(piece)
-        self.split((untrimmed,), self.options.policy.eligible(found.total) > 0, writer, emit)
+        self.split((untrimmed,), self.options.policy.eligible(searched.total) > 0, writer, emit)
         with self.timed("summarize"):
-            return Summary.of(found, self.options)
+            return Summary.of(searched, self.options)
 
-    def _map_mates(self, mates: "Mates", writer: "FormatsHits", emit: Callable[..., Any]) -> PairSummary:
+    def _map_mates(self, mates: "Mates", writer: Any, emit: Callable[..., Any]) -> PairSummary:
         """Map pairs, emit the output, and return their summary."""
-        from .pairs import PairTotals, count_inserts
+        from .pairs import count_inserts
 
-        pairs: Any = self.pairs
-        found = [self._search(batch) for batch in (mates.one, mates.two)]
-        cut, size = mates._replace(one=found[0].batch, two=found[1].batch), self.options.sizes.hits
-        totals = PairTotals(*np.zeros((2, found[0].total.size), np.int64))
+        both = one, two = self._search(mates.one), self._search(mates.two)
+        cut, size = mates._replace(one=one.batch, two=two.batch), self.options.sizes.hits
+        total, fewest = np.zeros((2, one.total.size), np.int64)
         inserts = no_lengths() if self.options.counts_lengths else None
-        for run in pairs.runs(found):
+        for run in self.pairs.runs(both):
             stop = run.start + run.total.size
-            totals.total[run.start : stop], totals.fewest[run.start : stop] = run.total, run.fewest
-            pairs.count(cut, run, self.tally, self.screen)
-            for start, hits, first in pairs.hits_of(cut, run):
+            total[run.start : stop], fewest[run.start : stop] = run.total, run.fewest
+            self.pairs.count(cut, run, self.tally, self.screen)
+            for start, hits, first in self.pairs.hits_of(cut, run):
                 with self.timed("format"):
                     piece = writer.format(cut, hits, start, first, first + size)
                 emit(piece)
                 if inserts is not None and first == 0:
-                    count_inserts(cut, start, hits.proper, inserts)
+                    count_inserts(cut.one.length[start:], cut.two.length[start:], hits.proper, inserts)
         eligible = self.options.policy.eligible
-        alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
-        are_hits = np.where(totals.total > 0, eligible(totals.total) > 0, alone)
-        self.split(mates[:2], are_hits, writer, emit)
-        return PairSummary.of(found, self.options, totals, inserts)
+        alone = (eligible(one.total) > 0) | (eligible(two.total) > 0)
+        self.split(mates[:2], np.where(total > 0, eligible(total) > 0, alone), writer, emit)
+        return PairSummary.of(both, self.options, total, fewest, inserts)
 
     def split(
-        self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: "FormatsHits",
-        emit: Callable[..., Any],
-    ) -> None:  # fmt: skip
+        self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: Any, emit: Callable[..., Any]
+    ) -> None:
         """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit."""
         if writer.reads_files:
             for piece in writer.split(batches, are_hits):
                 emit(piece)
 
-    def _search(self, batch: "ReadBatch") -> "FoundReads":
+    def _search(self, batch: "ReadBatch") -> "SearchedReads":
         return self.finder.search(batch, trimmed(batch, self.options.trim))
 
-    def search(self, chunk: "Chunk") -> "FoundReads":
+    def search(self, chunk: "Chunk") -> "SearchedReads":
         """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
         return self._search(batch)
 
-    def hits_of(self, found: "FoundReads") -> "Iterator[tuple[int, Hits]]":
+    def hits_of(self, searched: "SearchedReads") -> "Iterator[tuple[int, Hits]]":
         """Yield (start, Hits) for runs of single reads, and count them."""
         policy, near = self.options.policy, self.options.near
-        if found.intervals is not None or found.matches:  # of all, as equal reads are located once
-            self._count(found.run(0, found.total.size))
+        if searched.intervals is not None or searched.matches:  # of all, as equal reads are located once
+            self._count(searched.run(0, searched.total.size))
         if policy.limit == 0 and not near:
             return
-        for start, (run,) in self.finder.runs((found,)):
+        for start, (run,) in self.finder.runs((searched,)):
             with self.timed("locate"):
-                hits = self.finder.choose(run, found.batch, start, run.total, False)
+                hits = self.finder.choose(run, searched.batch, start, run.total, False)
             if near:
                 self._count(run._replace(intervals=None))
             yield start, hits

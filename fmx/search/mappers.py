@@ -10,7 +10,6 @@ from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
 from .find import ReadFinder, least_bases, part_on_cpu, shortest
-from .hits import ALL
 from .mapper import Mapper
 from .mapping import UNOBSERVED, MapOptions, Observers
 from .summary import PairSummary, Summary
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
     from ..machines.progress import TimedFile
-    from . import WritesHits
 
 ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
 
@@ -32,21 +30,14 @@ def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
 ) -> Mapper:
     """Return a mapper of an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
-    return Mapper(make_finder(index, options, observers), observers, index.reference)
-
-
-def make_finder(
-    index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
-) -> ReadFinder:
-    """Return what finds reads in an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
     if options.stretch:
         from .stretches import make_stretch_finder
 
-        return make_stretch_finder(index, options, observers)
+        return Mapper(make_stretch_finder(index, options, observers), observers, index.reference)
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return ReadFinder(parts, options, observers, least)
-    from .near import CpuVerifier, NearFinder, NearPart, SparseVerifier, text_of
+        return Mapper(ReadFinder(parts, options, observers, least), observers, index.reference)
+    from .near import NearFinder, NearPart, text_of
     from .queries.near import LONGEST
 
     if options.near.iupac and index.parts[0].method == "sparse":
@@ -54,22 +45,19 @@ def make_finder(
             "--method sparse finds near matches of A, C, G and T only: omit it, or use neither --iupac nor "
             "--pairs"
         )
-    near_parts, n = [], options.sizes.matches
-    for i, part in enumerate(parts):
-        text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
-        verifier = SparseVerifier(text, part.locator, n) if is_sparse else CpuVerifier(text, n)
-        near_parts.append(NearPart(*part, text, verifier))
     if least > LONGEST:
         raise UnsupportedError(
             f"this index finds only strings of {least} bases or more, but near matches need {LONGEST} or "
             f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
-    return NearFinder(near_parts, options, observers, least, shortest(index.parts))
+    near_parts = [NearPart(*part, text_of(index, i)) for i, part in enumerate(parts)]
+    finder = NearFinder(near_parts, options, observers, least, shortest(index.parts))
+    return Mapper(finder, observers, index.reference)
 
 
 def choose_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: "WritesHits | None" = None, observers: Observers = UNOBSERVED, is_large: bool = False,
+    writer: Any = None, observers: Observers = UNOBSERVED, is_large: bool = False,
 ) -> Mapper:  # fmt: skip
     """Return the mapper of an index on a Device.
 
@@ -105,14 +93,12 @@ def choose_mapper(
 
 
 def no_gpu_search(
-    index: "FMIndex | JoinedIndex", options: MapOptions, writer: "WritesHits | None",
-    observers: Observers,
-) -> str:  # fmt: skip
+    index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, observers: Observers
+) -> str:
     """Return what of a search only the CPU can do, in words; "" if a GPU can do all of it."""
-    near = options.near
-    found = {
-        "IUPAC codes": near and near.iupac,
-        "mismatches": near,
+    reasons = {
+        "IUPAC codes": options.near and options.near.iupac,
+        "mismatches": options.near,
         "--collapse": options.collapse,
         "--min-match": options.stretch,
         "an index in parts": index.parts[1:],
@@ -120,16 +106,13 @@ def no_gpu_search(
         "--screen": observers.screen,
         "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
-        "-a": options.policy.limit == ALL and options.noun == "read",
+        options.cpu_only: options.cpu_only,
     }
-    return next((f"no GPU search with {what}" for what, is_so in found.items() if is_so), "")
+    return next((f"no GPU search with {what}" for what, is_so in reasons.items() if is_so), "")
 
 
 def map_reads(
-    mapper: Mapper,
-    source: Iterable[Any],
-    writer: "WritesHits",
-    write: Callable[[Any], object],
+    mapper: Mapper, source: Iterable[Any], writer: Any, write: Callable[[Any], object]
 ) -> Generator[Any, None, None]:
     """Map the reads of spans or PairSpans and yield the Summary of each span, in order.
 
@@ -144,12 +127,9 @@ def map_reads(
 
 
 def map_spans(
-    mapper: Mapper,
-    source: Iterator,
-    writer: "WritesHits",
-    sink: "TimedFile",
+    mapper: Mapper, source: Iterator, writer: Any, sink: "TimedFile",
     progress: Progress | None = None,
-) -> Summary | PairSummary:
+) -> Summary | PairSummary:  # fmt: skip
     """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mapper.options.noun
@@ -166,22 +146,15 @@ def map_spans(
     return add_up(map_reads(mapper, source, writer, write), summary, progress, say)
 
 
-def compile_all(mapper: Mapper, writer: "WritesHits", any_length: bool = True) -> None:
+def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
     ``any_length``: whether a read of 32 bases may be searched.
     """
     letters = ANYWHERE if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
-    for span in _planned(record, mapper.options.pairing is not None):
+    for span in spans.plan(PairedFiles((2 * record,)) if mapper.options.pairing else [record]):
         mapper.map(span, writer.of(span), writer.written)
     for counter in (mapper.tally, mapper.screen):
         if counter:
             counter.clear()
-
-
-def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
-    """Return the spans of a read, or of a pair of two such reads."""
-    if not in_pairs:
-        return spans.plan([record])
-    return spans.plan(PairedFiles((2 * record,)))

@@ -91,6 +91,7 @@ class MapOptions:
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether to count lengths of reads and insert sizes
     noun: str = "read"  # for messages: what is mapped
+    cpu_only: str = ""  # an option for which no GPU is used, in words
     sizes: RunSizes = field(default_factory=RunSizes)
 
     def __post_init__(self) -> None:

@@ -23,8 +23,8 @@ from ..input import sets
 from ..input.reads import subset
 from ..input.sets import NONE, change_at, changes_at, n_changes
 from ..machines.jobs import runs
-from .find import FoundReads, ReadFinder
-from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, ReadRun, cut_sources, located, rank
+from .find import ReadFinder, SearchedReads
+from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, cut_sources, located, rank
 from .mapping import UNOBSERVED, MapOptions, Observers
 from .queries import near
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..input.sets import Sets
     from .queries.near import Pieces
-    from .sparse import Numbered, SparseLocator
 
 
 N_READS = 1 << 15  # most reads that are planned together
@@ -77,58 +76,33 @@ class WordBatch(NamedTuple):
     piece: np.ndarray
 
 
-class CpuVerifier:
-    """Compares rows with a PartText on the CPU, and collects ``n_matches`` at a time."""
+def verify(
+    text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
 
-    def __init__(self, text: PartText, n_matches: int) -> None:
-        self.text, self._n_matches = text, n_matches
-
-    def of(self, found: Intervals) -> "CpuVerifier":
-        """Return the verifier for the result of a search: this one, for any Intervals."""
-        return self
-
-    def __call__(self, sought: WordBatch, intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matches of words by their Intervals in the part: (pattern, key), int64[n], by read."""
-        found: list[tuple[np.ndarray, np.ndarray]] = []
-        done, scratch = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64)
-        while done[0] < intervals.lo.size or not found:
-            pattern, key = np.empty((2, self._n_matches), np.int64)
-            n = _verify(self.text, sought, intervals, done, (pattern, key), scratch)
-            found.append((pattern[:n], key[:n]))
-        return joined(found)
-
-
-class SparseVerifier(NamedTuple):
-    """Compares occurrences by number, which a SparseLocator locates, with a PartText."""
-
-    text: PartText
-    locator: "SparseLocator"
-    n_matches: int
-
-    def of(self, found: "Numbered") -> "SparseVerifier":
-        """Return the verifier for the Numbered result of a search."""
-        return self._replace(locator=self.locator.of(found))
-
-    def __call__(self, sought: WordBatch, numbers: Intervals) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matches of words by numbers of their occurrences: (pattern, key), int64[n], by read."""
-        size = numbers.hi - numbers.lo
+    ``locator``: a SparseLocator locates occurrences by number before they are compared. ``n_matches`` are
+    collected at a time.
+    """
+    if not isinstance(locator, Locator):
+        size = intervals.hi - intervals.lo
         ends = np.cumsum(size)
-        sa = FullSA(self.locator.locate(numbers.lo, size) - self.text.start)
-        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa), self.n_matches)
-        return verify(sought, Intervals(ends - size, ends))
+        sa = FullSA(locator.locate(intervals.lo, size) - text.start)
+        text, intervals = text._replace(sa=sa, layout=sa), Intervals(ends - size, ends)
+    pieces: list[tuple[np.ndarray, np.ndarray]] = []
+    done, scratch = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64)
+    while done[0] < intervals.lo.size or not pieces:
+        pattern, key = np.empty((2, n_matches), np.int64)
+        n = _verify(text, words, intervals, done, (pattern, key), scratch)
+        pieces.append((pattern[:n], key[:n]))
+    return joined(pieces)
 
 
-@inlined
-def key_of(changes, position, strand):
-    """Return the sort key of a match: mismatches, position in the text, strand."""
-    return n_changes(changes) << KEY_BITS | text_key(position, strand)
-
-
-def joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (pattern, key) of all of ``found``, one after the other."""
-    if len(found) == 1:
-        return found[0]
-    pattern, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
+def joined(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (pattern, key) of all of ``pieces``, one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    pattern, key = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     return pattern, key
 
 
@@ -143,7 +117,7 @@ def add_rows(intervals, pattern, first_read, rows):
 
 
 @compiled
-def _verify(text, sought, intervals, done, out, scratch):
+def _verify(text, words, intervals, done, out, scratch):
     """Write the matches of words at the rows of their Intervals to ``out`` until it is full.
 
     Return their number.
@@ -158,120 +132,78 @@ def _verify(text, sought, intervals, done, out, scratch):
             prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
         for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
             if n + n_waiting == most:
-                n = _compare(text, sought, n_waiting, scratch, out, n)
+                n = _compare(text, words, n_waiting, scratch, out, n)
                 n_waiting = np.int64(0)
                 if n == most:
                     done[0], done[1] = word, row - np.int64(lo[word])
                     return n
-            position = place_of_row(text, sought, word, row)
-            if position < 0:
+            length = words.sets.length[words.pattern[word]]
+            start = words.pieces.columns[words.pattern[word], words.piece[word], near.START]
+            position = position_of(text.sa, text.layout, row) - start
+            if position < 0 or position + length > text.n:
                 continue
             prefetch(text.words, position >> 5)
-            prefetch(text.words, (position + sought.sets.length[sought.pattern[word]] - 1) >> 5)
+            prefetch(text.words, (position + length - 1) >> 5)
             scratch[0, n_waiting], scratch[1, n_waiting] = word, position
             n_waiting += 1
             if n_waiting == _AHEAD:
-                n = _compare(text, sought, n_waiting, scratch, out, n)
+                n = _compare(text, words, n_waiting, scratch, out, n)
                 n_waiting = np.int64(0)
         begin = np.int64(0)
     done[0], done[1] = lo.size, 0
-    return _compare(text, sought, n_waiting, scratch, out, n)
+    return _compare(text, words, n_waiting, scratch, out, n)
 
 
 @inlined
-def place_of_row(text, sought, word, row):
-    """Return where in the part a word's pattern begins if the word is at a row.
-
-    Returns -1 if it does not fit there.
-    """
-    position = position_of(text.sa, text.layout, row) - _offset(sought, word)
-    fits = position >= 0 and position + sought.sets.length[sought.pattern[word]] <= text.n
-    return position if fits else np.int64(-1)
-
-
-@inlined
-def _offset(sought, word):
-    """Return where in its pattern a word begins."""
-    piece = near.first_column(sought.pattern[word], sought.piece[word])
-    return at(sought.pieces.columns, piece + near.START)
-
-
-@inlined
-def _compare(text, sought, n_waiting, scratch, out, n):
+def _compare(text, words, n_waiting, scratch, out, n):
     """Compare the positions that wait; return the number of matches so far."""
     for j in range(n_waiting):
-        key = match_at(text, sought, scratch[0, j], scratch[1, j])
+        key = match_at(text, words, scratch[0, j], scratch[1, j])
         if key >= 0:
-            out[0][n], out[1][n] = sought.pattern[scratch[0, j]], key
+            out[0][n], out[1][n] = words.pattern[scratch[0, j]], key
             n += 1
     return n
 
 
 @inlined
-def match_at(text, sought, word, position):
+def match_at(text, words, word, position):
     """Return the key of the match of a word's pattern at a position of the part, or -1.
 
     Returns -1 also if an earlier piece finds this match.
     """
-    i, piece = sought.pattern[word], sought.piece[word]
-    changes = changes_at(text.words, position, sought.sets, i, sought.most)
+    i, piece = words.pattern[word], words.piece[word]
+    changes = changes_at(text.words, position, words.sets, i, words.most)
     if changes == NONE:
         return np.int64(-1)
     for j in range(piece):
-        if _found_by(sought.pieces, i, j, changes):
+        if _catches(words.pieces.columns[i, j], changes):
             return np.int64(-1)
     block = find_block(text.blocks, position)
     end = at(text.blocks.text_start, block) + at(text.blocks.length, block)
-    if position + sought.sets.length[i] > end:
+    if position + words.sets.length[i] > end:
         return np.int64(-1)
-    return key_of(changes, text.start + position, i & 1)
+    return n_changes(changes) << KEY_BITS | text_key(text.start + position, i & 1)
 
 
 @inlined
-def _found_by(pieces, i, j, changes):
-    """Return whether piece j of pattern i finds an occurrence with these changes."""
-    piece, inside, n_beyond = near.first_column(i, j), np.int64(0), np.int64(0)
-    start, length = at(pieces.columns, piece + near.START), at(pieces.columns, piece + near.LENGTH)
-    inner, outer = at(pieces.columns, piece + near.INNER), at(pieces.columns, piece + near.OUTER)
+def _catches(piece, changes):
+    """Return whether a piece, int64[N_COLUMNS], finds an occurrence with these changes."""
+    inside, n_beyond = np.int64(0), np.int64(0)
     for k in range(n_changes(changes)):
         where, _ = change_at(changes, k)
-        is_inside = start <= where < start + length
+        is_inside = piece[near.START] <= where < piece[near.START] + piece[near.LENGTH]
         inside += is_inside
-        n_beyond += is_inside and not inner <= where < outer
-    return near.covers(pieces, i, j, inside, n_beyond)
-
-
-def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], first_read: int, n_reads: int) -> Candidates:
-    """Return the matches of n_reads, the first of which is number ``first_read``.
-
-    ``found``: those of each part: (pattern, key), int64 both, by read.
-    """
-    pattern, key = joined(found)
-    if len(found) > 1:
-        order = np.argsort(pattern >> 1, kind="stable")
-        pattern, key = pattern[order], key[order]
-    first = np.empty(n_reads + 1, np.int64)
-    _find_first(pattern, first_read, first)
-    return Candidates(first, key)
-
-
-@compiled
-def _find_first(pattern, first_read, first):
-    """Fill ``first`` of Candidates by the pattern of each match, int64[n], in order of reads."""
-    i = np.int64(0)
-    for r in range(first.size):
-        while i < pattern.size and (pattern[i] >> 1) - first_read < r:
-            i += 1
-        first[r] = i
+        n_beyond += is_inside and not piece[near.INNER] <= where < piece[near.OUTER]
+    is_used = piece[near.LENGTH] > 0 and n_beyond == 0
+    return is_used and piece[near.LEAST] <= inside <= piece[near.MOST_CHANGED]
 
 
 class NearPart(NamedTuple):
-    """A part of the text: ``search`` and ``locator`` as in TextPart, its ``text``, and what compares rows."""
+    """A part of the text: ``search`` and ``locator`` as in TextPart, and its ``text``."""
 
     search: Any
     locator: Any
     text: PartText
-    verifier: CpuVerifier | SparseVerifier
 
 
 class NearMatches(NamedTuple):
@@ -318,23 +250,23 @@ class NearFinder(ReadFinder):
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
         self._say, self._n_warnings = observers.say, itertools.count()
 
-    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> FoundReads:
+    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> SearchedReads:
         """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``runs``."""
-        searched = sets.searched(batch, self._table, self._most)
+        can_occur = sets.searched(batch, self._table, self._most)
         if self.options.trim.least:
-            searched &= batch.length >= self.options.trim.least
-        self.refuse_shorter(batch._replace(searchable=searched))
+            can_occur &= batch.length >= self.options.trim.least
+        self.refuse_shorter(batch._replace(searchable=can_occur))
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         if self._enough == ALL:
-            self._warn_of_short(batch.length[searched])
+            self._warn_of_short(batch.length[can_occur])
         if not self.in_steps:
             weight = self.weights_of(batch)
-            return FoundReads(untrimmed, batch, None, (), total, searched, weight, reverse, fewest)
-        found = super().search(untrimmed, batch._replace(searchable=batch.searchable & searched))
+            return SearchedReads(untrimmed, batch, None, (), total, can_occur, weight, reverse, fewest)
+        reads = super().search(untrimmed, batch._replace(searchable=batch.searchable & can_occur))
         if self.options.counts_lengths:
-            lo, hi = (array[:, 1::2].astype(np.int64) for array in found.intervals)
+            lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
             reverse[:] = (hi - lo).sum(axis=0)
-        return found._replace(batch=batch, searched=searched, reverse=reverse, fewest=fewest)
+        return reads._replace(batch=batch, can_occur=can_occur, reverse=reverse, fewest=fewest)
 
     def _warn_of_short(self, lengths: np.ndarray) -> None:
         """Print one warning, however many batches there are, if reads of these lengths occur very often."""
@@ -353,104 +285,93 @@ class NearFinder(ReadFinder):
             )
 
     def runs(
-        self, found: Sequence[FoundReads], has_enough: Callable | None = None
+        self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
     ) -> Iterator[tuple[int, list[ReadRun]]]:
-        """Yield (start, Runs) as ReadFinder.runs, and fill in what FoundReads lacks.
+        """Yield (start, Runs) as ReadFinder.runs, and fill in what SearchedReads lack.
 
-        ``has_enough(start, candidates, most)`` returns bool[n]: which pairs from ``start`` on, with those of
-        both mates with up to ``most`` mismatches, need no more.
+        ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
+        candidates with up to ``most`` mismatches (of both mates), need no more.
         """
-        for start, matches in self._steps(found, self._most, has_enough or self._have_enough(found[0].total)):
-            with self.timed("locate"):
-                made = [self._run(*each, start) for each in zip(found, matches, strict=True)]
-            yield start, made
 
-    def _run(self, found: FoundReads, matches: NearMatches, start: int) -> ReadRun:
+        def of_single(start: int, candidates: Sequence[Candidates], most: int) -> np.ndarray:
+            n = np.diff(candidates[0].first)
+            return np.where(n > 0, n, mates[0].total[start : start + n.size]) >= self._enough
+
+        for start, matches in self._steps(mates, self._most, has_enough or of_single):
+            with self.timed("locate"):
+                of_mates = [self._run(*each, start) for each in zip(mates, matches, strict=True)]
+            yield start, of_mates
+
+    def _run(self, reads: SearchedReads, matches: NearMatches, start: int) -> ReadRun:
         """Return the ReadRun of reads with ``matches``; the others have their exact occurrences."""
         candidates, sources = matches
         total, best = rank(candidates, self._near.strata)
-        run = found.run(start, start + total.size)
+        run = reads.run(start, start + total.size)
         exact = None if self.options.pairing else run.intervals
         if exact is not None:
             exact = exact._replace(hi=exact.hi.copy())
             _leave_out(candidates, *exact)
-        _settle(candidates, run.total, total, best, found.fewest[start : start + total.size])  # type: ignore[index]
+        fewest, reverse = (array[start : start + total.size] for array in (reads.fewest, reads.reverse))  # type: ignore[index]
+        _settle(candidates, run.total, total, best, fewest)
         if self.options.counts_lengths:
-            _count_reverse(candidates, total, found.reverse[start : start + total.size])  # type: ignore[index]
+            _count_reverse(candidates, total, reverse)
         return run._replace(intervals=exact, matches=candidates, total=total, best=best, sources=sources)
 
-    def _have_enough(self, exact: np.ndarray) -> Callable:
-        """Return ``has_enough`` for single reads with ``exact`` int64[n_reads] exact occurrences."""
-
-        def has_enough(start: int, candidates: Sequence[Candidates], most: int) -> np.ndarray:
-            n = np.diff(candidates[0].first)
-            return np.where(n > 0, n, exact[start : start + n.size]) >= self._enough
-
-        return has_enough
-
     def _steps(
-        self, found: Sequence[FoundReads], most: int, has_enough: Callable
+        self, mates: Sequence[SearchedReads], most: int, has_enough: Callable
     ) -> Iterator[tuple[int, list[NearMatches]]]:
-        """Yield (start, NearMatches of each of ``found``) with up to ``most`` mismatches, for runs of reads.
+        """Yield (start, NearMatches of each of ``mates``) with up to ``most`` mismatches, for runs of reads.
 
         In steps, those that have enough better matches have only these, and pairs that cannot occur with so
         few mismatches none at all, unless ``most`` is all that are allowed. Single reads without mismatches
-        have none: they keep their exact occurrences.
+        have none: they keep their exact occurrences. Of pairs without mismatches, both mates occur.
         """
         if self.in_steps and most == 0:
-            yield from self._exact(found)
+            for start, exact in super().runs(mates):
+                if not mates[1:]:
+                    none = Candidates(np.zeros(exact[0].total.size + 1, np.int64), np.empty(0, np.int64))
+                    yield start, [NearMatches(none)]
+                    continue
+                with self.timed("locate"):
+                    both = (exact[0].total > 0) & (exact[1].total > 0)
+                    matches = [NearMatches(_exact_matches(run, both)) for run in exact]
+                yield start, matches
             return
-        can_occur = [self._can_occur(each, most) for each in found]
+        can_occur = [each.can_occur for each in mates]
+        if most < self._most:
+            can_occur = [each.can_occur & sets.searched(each.batch, self._table, most) for each in mates]
         if not self.in_steps:
-            yield from self._near_matches(found, np.arange(can_occur[0].size), can_occur, most)
+            yield from self._near_matches(mates, np.arange(can_occur[0].size), can_occur, most)
             return
         either = np.logical_or if most == self._most else np.logical_and
         any_can = either.reduce(can_occur)
-        for start, matches in self._steps(found, most - 1, has_enough):
+        for start, matches in self._steps(mates, most - 1, has_enough):
             n_reads, done = matches[0].n, 0
-            with self.timed("pair" if found[1:] else "locate"):
+            with self.timed("pair" if mates[1:] else "locate"):
                 candidates = [each.candidates for each in matches]
-                wanted = ~has_enough(start, candidates, most - 1) & any_can[start : start + n_reads]
-                reads = np.flatnonzero(wanted)
-            for i, more in self._near_matches(found, start + reads, can_occur, most):
-                own = reads[i : i + more[0].n]
-                after = int(reads[i + own.size]) if i + own.size < reads.size else n_reads
+                lacks = ~has_enough(start, candidates, most - 1) & any_can[start : start + n_reads]
+                reads = np.flatnonzero(lacks)
+            for i, more in self._near_matches(mates, start + reads, can_occur, most):
+                improved = reads[i : i + more[0].n]
+                after = int(reads[i + improved.size]) if i + improved.size < reads.size else n_reads
                 yield (
                     start + done,
-                    [_replaced(*each, own, (done, after)) for each in zip(matches, more, strict=True)],
+                    [_replaced(*each, improved, (done, after)) for each in zip(matches, more, strict=True)],
                 )
                 done = after
             if done == 0:
                 yield start, matches
 
-    def _exact(self, found: Sequence[FoundReads]) -> Iterator[tuple[int, list[NearMatches]]]:
-        """Yield (start, NearMatches without mismatches): of pairs of which both mates occur."""
-        for start, exact in super().runs(found):
-            n = exact[0].total.size
-            if not found[1:]:
-                yield start, [NearMatches(Candidates(np.zeros(n + 1, np.int64), np.empty(0, np.int64)))]
-                continue
-            both = (exact[0].total > 0) & (exact[1].total > 0)
-            with self.timed("locate"):
-                matches = [NearMatches(_exact_matches(run, both)) for run in exact]
-            yield start, matches
-
-    def _can_occur(self, found: FoundReads, most: int) -> np.ndarray:
-        """Return bool[n_reads]: which reads can occur with at most ``most`` mismatches."""
-        if most == self._most:
-            return found.searched
-        return found.searched & sets.searched(found.batch, self._table, most)
-
     def _near_matches(
-        self, found: Sequence[FoundReads], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
+        self, mates: Sequence[SearchedReads], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
     ) -> Iterator[tuple[int, list[NearMatches]]]:
-        """Yield (i, NearMatches of each of ``found``) of ``reads`` int64[n], from reads[i] on.
+        """Yield (i, NearMatches of each of ``mates``) of ``reads`` int64[n], from reads[i] on.
 
         Runs of mates are cut where those of either side begin.
         """
         sides = [
             self._runs_of(subset(each.batch, reads), which[reads], most)
-            for each, which in zip(found, can_occur, strict=True)
+            for each, which in zip(mates, can_occur, strict=True)
         ]
         heads = [next(side, None) for side in sides]
         while all(heads):
@@ -484,21 +405,25 @@ class NearFinder(ReadFinder):
             spelled = near.spell(patterns, pieces, *span)
         with self.timed("search"):
             rows = [part.search(spelled.patterns) for part in self.parts]
-        verifiers = [part.verifier.of(each) for part, each in zip(self.parts, rows, strict=True)]
+        locators = [part.locator.of(each) for part, each in zip(self.parts, rows, strict=True)]
         n_rows = np.zeros(span[1] - span[0], np.int64)
         for each in rows:
             add_rows(Intervals(each.lo, each.hi), spelled.pattern, span[0], n_rows)
-        borders = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]]))
-        for a, b in runs(n_rows, self.options.sizes.rows):
+        borders, sizes = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]])), self.options.sizes
+        for a, b in runs(n_rows, sizes.rows):
             i, j = borders[a], borders[b]
             words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
                 of_parts = [
-                    verify(words, Intervals(each.lo[i:j], each.hi[i:j]))
-                    for verify, each in zip(verifiers, rows, strict=True)
+                    verify(part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches)
+                    for part, locator, each in zip(self.parts, locators, rows, strict=True)
                 ]
-                matches = matches_of(of_parts, span[0] + a, b - a)
-            yield span[0] + a, matches
+                pattern, key = joined(of_parts)
+                if len(of_parts) > 1:
+                    order = np.argsort(pattern >> 1, kind="stable")
+                    pattern, key = pattern[order], key[order]
+                n = np.bincount((pattern >> 1) - span[0] - a, minlength=b - a)
+            yield span[0] + a, Candidates(np.append(0, np.cumsum(n)), key)
 
     def choose(
         self, run: ReadRun, batch: "ReadBatch", start: int, total: np.ndarray, with_changes: bool = True
@@ -516,11 +441,11 @@ class NearFinder(ReadFinder):
                 _fill_changes(part.text.words, span, patterns, rows, self._most, hits)
 
 
-def _exact_matches(run: ReadRun, wanted: np.ndarray) -> Candidates:
-    """Return the exact occurrences of the ``wanted`` reads of a ReadRun, bool[n], as Candidates."""
-    lists = located(run.locators, run.intervals, wanted)  # type: ignore[arg-type]
+def _exact_matches(run: ReadRun, is_needed: np.ndarray) -> Candidates:
+    """Return the exact occurrences of reads of a ReadRun, where bool[n] ``is_needed``, as Candidates."""
+    lists = located(run.locators, run.intervals, is_needed)  # type: ignore[arg-type]
     sizes = lists.hi - lists.lo
-    strand = np.repeat(np.tile([0, 1], wanted.size), sizes)
+    strand = np.repeat(np.tile([0, 1], is_needed.size), sizes)
     first = np.append(0, np.cumsum(sizes[::2] + sizes[1::2]))
     return Candidates(first, text_key(lists.positions, strand))
 
@@ -530,18 +455,18 @@ def _replaced(
 ) -> NearMatches:
     """Return the NearMatches of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
     (start, stop), ours, theirs = span, matches.candidates, more.candidates
-    own, size = reads - start, ours.first[stop] - ours.first[start]
+    which, size = reads - start, ours.first[stop] - ours.first[start]
     begin, n = ours.first[start:stop] - ours.first[start], np.diff(ours.first[start : stop + 1])
-    begin[own], n[own] = size + theirs.first[:-1] - theirs.first[0], np.diff(theirs.first)
+    begin[which], n[which] = size + theirs.first[:-1] - theirs.first[0], np.diff(theirs.first)
     first = np.append(0, np.cumsum(n))
     both = (each.keys[each.first[a] : each.first[b]] for each, a, b in ((ours, start, stop), (theirs, 0, -1)))
     keys = np.concatenate(tuple(both))[np.repeat(begin - first[:-1], n) + np.arange(first[-1])]
     sources = [(patterns, rows.copy()) for patterns, rows in cut_sources(matches.sources, start, stop)]
     for _, rows in sources:
-        rows[own] = -1
+        rows[which] = -1
     for patterns, rows in more.sources:
         spread = np.full(stop - start, -1)
-        spread[own] = rows
+        spread[which] = rows
         sources.append((patterns, spread))
     return NearMatches(Candidates(first, keys), tuple(sources))
 

@@ -10,7 +10,7 @@ Proper pairs are sorted by the mismatches of both mates together (their stratum)
 mate, which mate that is (1 first), and insert size. The rule of search/hits.py selects the reported ones.
 
 prepare         occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
-choose_pairs    the proper pairs that are reported
+choose_pairs    the proper pairs that are reported (choose_of_read of search/hits.py)
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,13 +34,27 @@ from ..index.reference import (
 from ..input.reads import class_of
 from ..machines.jobs import runs
 from .counts import MATES, Screen, Tally, note
-from .hits import KEY_BITS, Candidates, Hits, Located, eligible_of, hash_name, located, text_position
+from .hits import (
+    KEY_BITS,
+    Candidates,
+    Hits,
+    Located,
+    choose_each,
+    choose_of_read,
+    has_candidates,
+    hash_name,
+    lay_out,
+    located,
+    next_random,
+    prefetch_first,
+    text_position,
+)
 from .mapping import ORIENTATIONS, Pairing
 
 if TYPE_CHECKING:
     from ..index.reference import Blocks, Reference
     from ..input.mates import Mates
-    from .find import FoundReads, ReadFinder
+    from .find import ReadFinder, SearchedReads
     from .hits import Located, ReadRun, SelectionPolicy
 
 
@@ -66,9 +80,9 @@ class ProperPairs(NamedTuple):
     ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
     bool[n_hits]: mate 2 is left. ``changes1``, ``changes2`` int64[n_hits]: changes of mates 1 and 2
     (input/sets.py). ``peers`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
-    fewer. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported ones. ``given``: how many
-    of the first pair's reported ones come before the first one here. ``lead1``, ``lead2`` int64[n]: keys of
-    each pair's first one.
+    fewer. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported ones. ``skipped``: how
+    many of the first pair's reported ones come before the first one here. ``lead1``, ``lead2`` int64[n]: keys
+    of each pair's first one.
     """
 
     first: np.ndarray
@@ -80,7 +94,7 @@ class ProperPairs(NamedTuple):
     peers: np.ndarray
     total: np.ndarray
     reported: np.ndarray
-    given: int
+    skipped: int
     lead1: np.ndarray
     lead2: np.ndarray
 
@@ -186,12 +200,12 @@ def _n_pairs(left, right, distances):
 
 
 @inlined
-def partners(right, found, n_right, low, high):
+def partners(right, before, n_right, low, high):
     """Return (begin, end) of the place_keys from ``low`` to ``high`` among n_right sorted ones.
 
-    ``found``: the result for a smaller ``low`` and ``high``, where the search starts.
+    ``before``: the result for a smaller ``low`` and ``high``, where the search starts.
     """
-    begin, end = found
+    begin, end = before
     while begin < n_right and right[begin] < low:
         begin += 1
     while end < n_right and right[end] <= high:
@@ -210,13 +224,13 @@ def _keep_near(many, i, few, j, n, reach):
     for b in range(j, j + n):
         sort(few.positions[few.lo[b] : few.hi[b]], few.hi[b] - few.lo[b])
     for a in range(i, i + n):
-        own, n_kept = many.positions[many.lo[a] : many.hi[a]], 0
-        for k in range(own.size):
+        positions, n_kept = many.positions[many.lo[a] : many.hi[a]], 0
+        for k in range(positions.size):
             for b in range(j, j + n):
                 others = few.positions[few.lo[b] : few.hi[b]]
-                found = lower_bound(others, 0, others.size, own[k] - after)
-                if found < others.size and others[found] <= own[k] + before:
-                    own[n_kept] = own[k]
+                place = lower_bound(others, 0, others.size, positions[k] - after)
+                if place < others.size and others[place] <= positions[k] + before:
+                    positions[n_kept] = positions[k]
                     n_kept += 1
                     break
         many.hi[a] = many.lo[a] + n_kept
@@ -240,7 +254,7 @@ def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]
 
     ``best_only``: choose only from those with the fewest mismatches.
     """
-    total, fewest = np.empty((2, strata.shape[0]), np.int64)
+    total, fewest = np.zeros((2, strata.shape[0]), np.int64)
     _totals(strata, best_only, total, fewest)
     return total, fewest
 
@@ -248,19 +262,25 @@ def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]
 @compiled
 def _totals(strata, best_only, total, fewest):
     for r in range(total.size):
-        total[r], fewest[r] = total_of(strata[r], best_only)
+        for stratum in range(strata.shape[1]):
+            if total[r] == 0 and strata[r, stratum] > 0:
+                fewest[r] = stratum
+            if total[r] == 0 or not best_only:
+                total[r] += strata[r, stratum]
 
 
-@inlined
-def total_of(counts, best_only):
-    """Return what ``totals`` returns for one pair, with ``counts`` int64[2 * n_strata - 1]."""
-    total = fewest = np.int64(0)
-    for stratum in range(counts.size):
-        if total == 0 and counts[stratum] > 0:
-            fewest = np.int64(stratum)
-        if total == 0 or not best_only:
-            total += counts[stratum]
-    return total, fewest
+class PairCandidates(NamedTuple):
+    """Proper pairs as candidates. ``mates``: Located of both after ``prepare``.
+
+    ``lengths``: bases of mates 1 and of mates 2, int64[...]; those of the first pair come first. ``counts``
+    int64[n * (2 * n_strata - 1)]: number of proper pairs of each pair by mismatches.
+    """
+
+    mates: tuple
+    lengths: tuple
+    rule: Rule
+    n_strata: int
+    counts: np.ndarray
 
 
 def choose_pairs(
@@ -274,126 +294,115 @@ def choose_pairs(
     0.
     """
     strata, total = pairs
-    reported, first = np.empty(total.size, np.int64), np.empty(total.size + 1, np.int64)
-    _lay_out(total, policy.at_most, policy.limit, window, reported, first)
-    one, two, peers = np.empty((3, first[-1]), np.int64)
+    first = np.empty(total.size + 1, np.int64)
+    n_hits, _ = lay_out(total, policy.at_most, policy.limit, window, first)
+    one, two, peers = np.empty((3, n_hits), np.int64)
     lead1, lead2 = np.empty((2, total.size), np.int64)
-    swapped, (changes1, changes2) = np.empty(first[-1], np.bool_), np.zeros((2, first[-1]), np.int64)
-    found = ProperPairs(
-        first, one, two, swapped, changes1, changes2, peers, total, reported, window[0], lead1, lead2
-    )
-    heads = np.empty((2, 2, (strata.shape[1] + 1) // 2), np.int64)
-    _choose((mates.one, mates.two), start, located, rule, policy.seed, (strata, heads), found)
-    return found
+    swapped, (changes1, changes2) = np.empty(n_hits, np.bool_), np.zeros((2, n_hits), np.int64)
+    proper = ProperPairs(
+        first, one, two, swapped, changes1, changes2, peers, total, policy.reported(total), window[0], lead1,
+        lead2,
+    )  # fmt: skip
+    lengths = mates.one.length[start:], mates.two.length[start:]
+    n_strata = (strata.shape[1] + 1) // 2
+    candidates = PairCandidates(located, lengths, rule, n_strata, strata.ravel())
+    heads = np.empty((2, 2, n_strata), np.int64)
+    choose_each(candidates, mates.one, start, proper, (policy.seed, True), heads)
+    return proper
 
 
-@compiled
-def _lay_out(total, at_most, limit, window, reported, first):
-    """Fill ``reported`` and ``first`` of ProperPairs."""
-    skip, most = window
-    first[0] = 0
-    for r in range(total.size):
-        reported[r] = min(eligible_of(total[r], at_most), limit)
-        first[r + 1] = first[r] + min(max(reported[r] - skip, 0), most)
+@has_candidates.register(PairCandidates)
+def _has_pairs(pairs, i):
+    return True
 
 
-@compiled
-def _choose(mates, start, located, rule, seed, tables, found):
-    """Fill in ``found``. ``tables``: result of ``prepare``, and scratch int64[2, 2, n_strata or more]."""
-    strata, heads = tables
-    for i in range(found.total.size):
-        if found.first[i] < found.first[i + 1]:
-            choose_pair(mates, start + i, located, rule, seed, (strata[i], heads), (found, i))
+@prefetch_first.register(PairCandidates)
+def _prefetch_no_pair(pairs, i):
+    pass
 
 
-@inlined
-def choose_pair(mates, r, located, rule, seed, tables, which):
-    """Select proper pairs of reads r; ``tables``: those of ``_choose``; ``which``: ProperPairs, and i."""
-    (counts, heads), (found, i) = tables, which
-    stop = found.given + found.first[i + 1] - found.first[i]
-    x = hash_name(mates[0], r, seed) if seed >= 0 else np.uint64(0)
-    lengths, taken = (mates[0].length[r], mates[1].length[r]), np.int64(0)
-    for stratum in range(counts.size):
-        total = counts[stratum]
-        limits = min(total, found.reported[i] - taken), total, stop - taken
-        if limits[0] > 0 and limits[2] > 0:
-            of_stratum = stratum, (counts.size + 1) // 2, heads
-            x = _choose_of_stratum((located, lengths, rule), of_stratum, (x, seed), limits, found, i, taken)
-            taken += limits[0]
+@choose_of_read.register(PairCandidates)
+def choose_pair(pairs, batch, start, proper, i, order, heads):
+    """Choose proper pairs of pair i, whose mates are reads start + i, from the strata that come first.
 
-
-@inlined
-def _choose_of_stratum(pairs, of_stratum, random, limits, found, i, taken):
-    """Select proper pairs of pair i in a stratum: the first ones, or a sample (Knuth's algorithm S).
-
-    ``of_stratum``: mismatches of both mates, n_strata, and scratch. ``random``: state, and seed. ``limits``:
-    how many to select, out of how many, and how many of those selected are needed. ``taken``: number selected
-    in strata before. Returns the state.
+    ``heads``: scratch int64[2, 2, n_strata].
     """
-    (located, lengths, rule), (stratum, n, heads) = pairs, of_stratum
-    (x, seed), (limit, total, needed) = random, limits
+    seed, done, n_counts = order[0], np.int64(0), 2 * pairs.n_strata - 1
+    stop = proper.skipped + proper.first[i + 1] - proper.first[i]
+    x = hash_name(batch, start + i, seed) if seed >= 0 else np.uint64(0)
+    for stratum in range(n_counts):
+        total = pairs.counts[n_counts * i + stratum]
+        n = min(total, proper.reported[i] - done)
+        if n > 0 and done < stop:
+            x = _choose_of_stratum(pairs, stratum, proper, i, (done, n, total, stop), (x, seed), heads)
+            done += n
+
+
+@inlined
+def _choose_of_stratum(pairs, stratum, proper, i, limits, random, heads):
+    """Choose proper pairs of pair i in a stratum: the first ones, or a sample (Knuth's algorithm S).
+
+    ``limits``: number chosen in strata before, number to choose here, out of how many, and how many are
+    needed of both. ``random``: state, and seed. Returns the state.
+    """
+    (before, limit, total, stop), (x, seed), n = limits, random, pairs.n_strata
     least, most = max(0, stratum - n + 1), min(stratum, n - 1)  # mismatches of a left mate
     for swapped in range(2):
-        lists = first_lists(rule, i, swapped, n)
+        lists = first_lists(pairs.rule, i, swapped, n)
         for a in range(least, most + 1):
-            heads[0, swapped, a] = located[swapped].lo[lists[0] + a]
-            heads[1, swapped, a] = located[1 - swapped].lo[lists[1] + stratum - a]
+            heads[0, swapped, a] = pairs.mates[swapped].lo[lists[0] + a]
+            heads[1, swapped, a] = pairs.mates[1 - swapped].lo[lists[1] + stratum - a]
     number = done = np.int64(0)
-    while done < min(limit, needed):
+    needed = min(limit, stop - before)
+    while done < needed:
         # The next left mate: mate 1 if mate 2 is at the same place.
-        key, side, own = np.int64(-1), 0, 0
+        key, side, of_left = np.int64(-1), 0, 0
         for swapped in range(2):
-            left, lists = located[swapped], first_lists(rule, i, swapped, n)
+            left, lists = pairs.mates[swapped], first_lists(pairs.rule, i, swapped, n)
             for a in range(least, most + 1):
                 head = heads[0, swapped, a]
                 if head < left.hi[lists[0] + a] and (key < 0 or left.positions[head] < key):
-                    key, side, own = left.positions[head], swapped, a
-        heads[0, side, own] += 1
+                    key, side, of_left = left.positions[head], swapped, a
+        heads[0, side, of_left] += 1
         # Its partners.
-        low, high = reach(rule, lengths[side], lengths[1 - side])
-        others = located[1 - side].positions
-        stop = located[1 - side].hi[first_lists(rule, i, side, n)[1] + stratum - own]
-        right = heads[1, side, own]
-        while right < stop and others[right] < key + STEP * low:
+        low, high = reach(pairs.rule, pairs.lengths[side][i], pairs.lengths[1 - side][i])
+        others = pairs.mates[1 - side].positions
+        end = pairs.mates[1 - side].hi[first_lists(pairs.rule, i, side, n)[1] + stratum - of_left]
+        right = heads[1, side, of_left]
+        while right < end and others[right] < key + STEP * low:
             right += 1
-        heads[1, side, own] = right
-        while right < stop and others[right] <= key + STEP * high and done < min(limit, needed):
-            is_taken = True
+        heads[1, side, of_left] = right
+        while right < end and others[right] <= key + STEP * high and done < needed:
+            is_chosen = True
             if seed >= 0:
-                x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-                is_taken = np.int64((x >> np.uint64(16)) % np.uint64(total - number)) < limit - done
-            if is_taken:
-                key1 = (others[right] if side else key) | (rule.reverse1 != side)
-                key2 = (key if side else others[right]) | (rule.reverse2 != side)
-                if taken + done == 0:
-                    found.lead1[i], found.lead2[i] = key1, key2
-                to = found.first[i] + taken + done - found.given
+                x = next_random(x)
+                is_chosen = np.int64((x >> np.uint64(16)) % np.uint64(total - number)) < limit - done
+            if is_chosen:
+                key1 = (others[right] if side else key) | (pairs.rule.reverse1 != side)
+                key2 = (key if side else others[right]) | (pairs.rule.reverse2 != side)
+                if before + done == 0:
+                    proper.lead1[i], proper.lead2[i] = key1, key2
+                to = proper.first[i] + before + done - proper.skipped
                 done += 1
-                if to >= found.first[i]:
-                    found.one[to], found.two[to], found.swapped[to] = key1, key2, side == 1
-                    found.peers[to] = total if taken == 0 else 0
+                if to >= proper.first[i]:
+                    proper.one[to], proper.two[to], proper.swapped[to] = key1, key2, side == 1
+                    proper.peers[to] = total if before == 0 else 0
             number += 1
             right += 1
     return x
 
 
-def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.ndarray) -> None:
-    """Count the insert size of the first proper pair of each pair ``start`` onwards, by class_of."""
-    _count_inserts(mates.one.length[start:], mates.two.length[start:], found, counts)
-
-
 @compiled
-def _count_inserts(length1, length2, found, counts):
-    for i in range(found.total.size):
-        if found.first[i] < found.first[i + 1]:
-            counts[class_of(insert_size(length1[i], length2[i], found, i))] += 1
+def count_inserts(length1, length2, proper, counts):
+    """Count the insert size of the first of the ProperPairs of each pair in ``counts``, by class_of.
 
-
-@inlined
-def insert_size(length1, length2, found, i):
-    """Return the insert size of the first proper pair of pair i, whose mates have these lengths."""
-    start1, start2 = position_of_key(found.lead1[i]), position_of_key(found.lead2[i])
-    return max(start1 + length1, start2 + length2) - min(start1, start2)
+    ``length1``, ``length2`` int64[...]: of mates 1 and of mates 2.
+    """
+    for i in range(proper.total.size):
+        if proper.first[i] < proper.first[i + 1]:
+            start1, start2 = position_of_key(proper.lead1[i]), position_of_key(proper.lead2[i])
+            size = max(start1 + length1[i], start2 + length2[i]) - min(start1, start2)
+            counts[class_of(size)] += 1
 
 
 class PairHits(NamedTuple):
@@ -407,18 +416,11 @@ class PairHits(NamedTuple):
     two: Hits
 
 
-class PairTotals(NamedTuple):
-    """Proper pairs of each pair of a batch, int64[n]: their number, and the fewest mismatches in one."""
-
-    total: np.ndarray
-    fewest: np.ndarray
-
-
 class PairRun(NamedTuple):
     """Pairs from number ``start`` of a batch on.
 
-    ``lists``: both mates after prepare, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
-    results of totals. ``mates``: both, as single reads.
+    ``lists``: both mates after ``prepare``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
+    results of ``totals``. ``mates``: both, as single reads.
     """
 
     start: int
@@ -444,36 +446,29 @@ class PairChooser:
         self.blocks = reference.blocks
         self.rule = rule_of(options.pairing or Pairing(), reference)
 
-    def runs(self, found: "Sequence[FoundReads]") -> Iterator[PairRun]:
-        """Yield the pairs as runs; ``found``: mates 1 and mates 2."""
-        lengths = found[0].batch.length, found[1].batch.length
+    def runs(self, mates: "Sequence[SearchedReads]") -> Iterator[PairRun]:
+        """Yield the pairs of mates 1 and mates 2 as runs."""
+        lengths = mates[0].batch.length, mates[1].batch.length
 
         def has_proper(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
-            lists = self._lists_of_matches(matches, most + 1)
+            lists = _lists_of(matches, most + 1)
             strata = prepare(lengths, start, lists, self.rule, self.blocks, most + 1)
             return strata[:, : most + 1].sum(axis=1) > 0
 
-        for start, mates in self._finder.runs(found, has_proper):
+        for start, (one, two) in self._finder.runs(mates, has_proper):
             with self.timed("locate"):
-                lists = self._lists_of(mates)
+                if one.matches is not None:
+                    lists = _lists_of((one.matches, two.matches), self.n_strata)  # type: ignore[arg-type]
+                else:
+                    both = (one.total > 0) & (two.total > 0)
+                    lists = (
+                        located(one.locators, one.intervals, both),  # type: ignore[arg-type]
+                        located(two.locators, two.intervals, both),  # type: ignore[arg-type]
+                    )
             with self.timed("pair"):
                 strata = prepare(lengths, start, lists, self.rule, self.blocks, self.n_strata)
-                run = PairRun(start, lists, strata, *totals(strata, self.best_only), mates)
+                run = PairRun(start, lists, strata, *totals(strata, self.best_only), (one, two))
             yield run
-
-    def _lists_of(self, mates: "Sequence[ReadRun]") -> tuple[Located, Located]:
-        """Return the occurrences of both mates, if both have any, as lists for prepare."""
-        if mates[0].matches is not None:
-            return self._lists_of_matches([run.matches for run in mates], self.n_strata)  # type: ignore[misc]
-        both = (mates[0].total > 0) & (mates[1].total > 0)
-        one, two = (located(run.locators, run.intervals, both) for run in mates)  # type: ignore[arg-type]
-        return one, two
-
-    @staticmethod
-    def _lists_of_matches(matches: Sequence[Candidates], n_strata: int) -> tuple[Located, Located]:
-        both = np.logical_and(*(np.diff(each.first) > 0 for each in matches))
-        one, two = (_listed(each, both, n_strata) for each in matches)
-        return one, two
 
     def count(self, mates: "Mates", run: PairRun, tally: Tally | None, screen: Screen | None) -> None:
         """Count the pairs of a run."""
@@ -499,9 +494,9 @@ class PairChooser:
         policy, total = self._policy, run.total
         if policy.limit == 0:
             return
-        alone, records = np.empty((2, total.size), np.int64), np.empty(total.size, np.int64)
-        mates_alone = run.mates[0].total, run.mates[1].total
-        _count_records(total, mates_alone, policy.at_most, policy.limit, alone, records)
+        alone = [mate.total * (total == 0) for mate in run.mates]
+        records, one, two = (np.maximum(policy.reported(each), 1) for each in (total, *alone))
+        records = np.where(total > 0, records, one + two)
         for a, b in runs(records, self._n_hits):
             start, bounds = run.start + a, slice(2 * self.n_strata * a, 2 * self.n_strata * b)
             with self.timed("locate"):
@@ -538,36 +533,27 @@ def _find_in_text(blocks, keys, positions):
         positions[hit] = position_in_text(blocks, keys[hit])
 
 
-@compiled
-def _count_records(total, mates, at_most, limit, alone, records):
-    """Fill ``alone`` int64[2, n], the occurrences of mates without a proper pair, and how many ``records``
-    a pair or its mates have, by the numbers of proper pairs (``total``) and of occurrences (``mates``)."""
-    for r in range(total.size):
-        records[r] = max(min(eligible_of(total[r], at_most), limit), 1) if total[r] > 0 else 0
-        for mate in range(2):
-            alone[mate, r] = 0
-            if total[r] == 0:
-                alone[mate, r] = mates[mate][r]
-                records[r] += max(min(eligible_of(alone[mate, r], at_most), limit), 1)
-
-
-def _listed(matches: Candidates, wanted: np.ndarray, n_strata: int) -> Located:
-    """Return text positions of the ``wanted`` reads, bool[n], in ``n_strata`` lists per strand.
+def _lists_of(matches: Sequence[Candidates], n_strata: int) -> tuple[Located, Located]:
+    """Return text positions of both mates, if both have any, in ``n_strata`` lists per strand.
 
     They are lists of the matches with 0, 1, ... mismatches.
     """
-    lo, hi = np.empty((2, 2 * n_strata * wanted.size), np.int64)
-    positions = np.empty(int((np.diff(matches.first) * wanted).sum()), np.int64)
-    _distribute(matches, wanted, n_strata, Located(positions, lo, hi))
-    return Located(positions, lo, hi)
+    sizes = [np.diff(each.first) for each in matches]
+    both = (sizes[0] > 0) & (sizes[1] > 0)
+    lists = []
+    for each, size in zip(matches, sizes, strict=True):
+        lo, hi = np.empty((2, 2 * n_strata * both.size), np.int64)
+        lists.append(Located(np.empty(int((size * both).sum()), np.int64), lo, hi))
+        _distribute(each, both, n_strata, lists[-1])
+    return lists[0], lists[1]
 
 
 @compiled
-def _distribute(matches, wanted, n_strata, lists):
-    """Fill the lists of each read by the keys of its matches, one read after the other."""
+def _distribute(matches, is_needed, n_strata, lists):
+    """Fill the lists of each read, where ``is_needed``, by the keys of its matches."""
     to = np.int64(0)
-    for r in range(wanted.size):
-        begin, end = matches.first[r], matches.first[r + 1] if wanted[r] else matches.first[r]
+    for r in range(is_needed.size):
+        begin, end = matches.first[r], matches.first[r + 1] if is_needed[r] else matches.first[r]
         lists_of_read = range(2 * n_strata * r, 2 * n_strata * (r + 1))
         for i in lists_of_read:
             lists.hi[i] = 0

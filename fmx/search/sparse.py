@@ -6,8 +6,6 @@ the occurrences of pattern i have the numbers from (i + 1) << PATTERN_SHIFT on, 
 numbers are rows of the index's other method, which searches shorter reads.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,29 +43,26 @@ MANY = 64  # most rows of a read whose positions are kept
 _GROUP = 2 * LANES  # reads that are searched together
 _RECENT = 64
 _ANCHORED, _NEXT, _LATE = -1, -2, -3  # instead of a number of candidates
-
-
-class Found(NamedTuple):
-    """Result of a search of Patterns: ``positions`` int64 are the kept positions.
-
-    ``anchors`` int64[n_reads, N_KEPT]: Anchors of reads with many rows, and the first position at which the
-    read occurs on either strand.
-    """
-
-    patterns: Any
-    positions: np.ndarray
-    anchors: np.ndarray
+KEPT = 1 << 61  # number of the first kept position
+NONE = np.uint64(2**64 - 1)  # larger than any row
+_STRETCH = 1024  # rows that are counted in one loop
+PATTERN_SHIFT = 32  # shift of a pattern's number in an occurrence's number
+PLACE, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
+LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see Numbered
 
 
 class Numbered(NamedTuple):
-    """Occurrences by numbers, int64[2 * n_reads] each, arranged as in Intervals.
+    """Occurrences of Patterns by numbers, ``lo`` and ``hi`` int64[2 * n_reads], arranged as in Intervals.
 
-    ``found`` gives their positions.
+    ``positions`` int64: the kept positions. ``anchors`` int64[n_reads, N_KEPT]: Anchors of reads with many
+    rows, and the first position at which the read occurs on either strand.
     """
 
     lo: np.ndarray
     hi: np.ndarray
-    found: Found
+    patterns: Any
+    positions: np.ndarray
+    anchors: np.ndarray
 
 
 class Scratch(NamedTuple):
@@ -116,16 +111,27 @@ def search(query: Sparse, patterns: "Patterns", per_read: int = 8, spare: int = 
     There is room for ``per_read`` positions per read, and ``spare`` more, that are kept.
     """
     n = patterns.length.size // 2
-    found = Found(patterns, np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64))
-    numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
+    positions, anchors = np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64)
+    numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), patterns, positions, anchors)
     _search(query, numbered, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
+    return numbered
+
+
+def search_any(query: Sparse, shorter: Any, patterns: "Patterns") -> Numbered:
+    """Search Patterns of any length: those that are too short for ``search`` by ``shorter(patterns)``."""
+    is_short = (patterns.length > 0) & (patterns.length < query.table.k + query.table.w - 1)
+    if not is_short.any():
+        return search(query, patterns)
+    numbered = search(query, patterns._replace(length=np.where(is_short, 0, patterns.length)))
+    rows = shorter(patterns._replace(length=np.where(is_short, patterns.length, 0)))
+    numbered.lo[is_short], numbered.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
     return numbered
 
 
 @compiled
 def _search(query, numbered, work, late):
     """Search reads in groups; reads that need a binary search wait in ``late`` until the group is full."""
-    patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
+    patterns, n_reads = numbered.patterns, numbered.lo.size // 2
     r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
         # Fill the group with new reads, then look up their windows, or narrow the Anchors of late ones.
@@ -191,12 +197,12 @@ def _choose_kmers(query, patterns, size, work):
     k, w = query.table.k, query.table.w
     for half in range(0, size, LANES):
         for i in range(half, half + LANES):
-            own = i if i < size else half
-            r = work.read[own]
+            slot = i if i < size else half
+            r = work.read[slot]
             work.first[i] = at(patterns.first, 2 * r)
-            work.start[i] = window_start(query, length_of(patterns, r), work.window[own])
-        own = slice(half, half + LANES)
-        smallest_kmers(patterns.words, work.first[own], work.start[own], k, w, work.room)
+            work.start[i] = window_start(query, length_of(patterns, r), work.window[slot])
+        lanes = slice(half, half + LANES)
+        smallest_kmers(patterns.words, work.first[lanes], work.start[lanes], k, w, work.room)
         for i in range(half, min(half + LANES, size)):
             place = work.start[i] + work.room[i - half]
             kmer, strand = canonical(patterns.words, work.first[i], place, k)
@@ -265,14 +271,8 @@ def _note_candidates(query, patterns, i, work):
 @inlined
 def _compare(query, numbered, i, work, n_kept):
     """Number the occurrences of a read; return how many positions are kept."""
-    patterns, positions, rows = numbered.found.patterns, numbered.found.positions, work.rows
-    r, anchor, lo, hi, n = (
-        work.read[i],
-        anchor_of(work.anchor, i),
-        numbered.lo,
-        numbered.hi,
-        work.n[i],
-    )
+    patterns, positions, rows = numbered.patterns, numbered.positions, work.rows
+    r, anchor, n, lo, hi = work.read[i], anchor_of(work.anchor, i), work.n[i], numbered.lo, numbered.hi
     if 0 <= n <= positions.size - n_kept:
         length, n_reverse = length_of(patterns, r), np.int64(0)
         by_text = looks_at_text(query, length, anchor)
@@ -291,7 +291,7 @@ def _compare(query, numbered, i, work, n_kept):
             n_kept += 1
         hi[2 * r + 1] = KEPT + n_kept
         return n_kept
-    anchors, slot = numbered.found.anchors, (anchor.lo + anchor.strand) % _RECENT
+    anchors, slot = numbered.anchors, (anchor.lo + anchor.strand) % _RECENT
     keep_anchor(anchors, r, anchor)
     same = work.recent[slot]
     if same >= 0 and _is_alike(query, patterns, r, anchor, same, anchor_of(anchors, same)):
@@ -319,36 +319,6 @@ def _is_alike(query, patterns, r, anchor, other, others):
     return ours[0] == theirs[0]
 
 
-@dataclass(frozen=True)
-class SparseSearcher:
-    """Searches a part: reads of ``shortest`` bases or more by ``search``, shorter ones by ``shorter``.
-
-    ``search`` numbers what the sparse suffix array finds.
-    """
-
-    shortest: int
-    search: Callable[["Patterns"], Numbered]
-    shorter: Any
-
-    def __call__(self, patterns: "Patterns") -> Numbered:
-        is_short = (patterns.length > 0) & (patterns.length < self.shortest)
-        if not is_short.any():
-            return self.search(patterns)
-        found = self.search(patterns._replace(length=np.where(is_short, 0, patterns.length)))
-        own = self.shorter(patterns._replace(length=np.where(is_short, patterns.length, 0)))
-        for ours, theirs in zip((found.lo, found.hi), (own.lo, own.hi), strict=True):
-            ours[is_short] = theirs[is_short]
-        return found
-
-
-KEPT = 1 << 61  # number of the first kept position
-NONE = np.uint64(2**64 - 1)  # larger than any row
-_STRETCH = 1024  # rows that are counted in one loop
-PATTERN_SHIFT = 32  # shift of a pattern's number in an occurrence's number
-PLACE, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
-LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see Found
-
-
 @inlined
 def anchor_of(state, i):
     """Return the Anchor in row i of ``state``."""
@@ -365,10 +335,8 @@ def keep_anchor(state, i, anchor):
 @inlined
 def count_rows(query, patterns, r, anchor):
     """Return at how many rows of its Anchor a read occurs on + and on -, and the smallest positions."""
-    left, by_text = (
-        left_of_read(query, patterns, r, anchor),
-        looks_at_text(query, length_of(patterns, r), anchor),
-    )
+    left = left_of_read(query, patterns, r, anchor)
+    by_text = looks_at_text(query, length_of(patterns, r), anchor)
     n, n_reverse, least, least_reverse = np.int64(0), np.int64(0), NONE, NONE
     for start in range(anchor.lo, anchor.hi, _STRETCH):
         stop = min(start + _STRETCH, anchor.hi)
@@ -381,9 +349,9 @@ def count_rows(query, patterns, r, anchor):
                 n += is_one
                 n_reverse += is_one & reverse
                 n_sure += sure
-                own = row | np.uint64(is_one - 1)
-                least = min(least, own | np.uint64(-reverse))
-                least_reverse = min(least_reverse, own | np.uint64(reverse - 1))
+                masked = row | np.uint64(is_one - 1)
+                least = min(least, masked | np.uint64(-reverse))
+                least_reverse = min(least_reverse, masked | np.uint64(reverse - 1))
             if n_sure == stop - start:
                 continue
         for i in range(start, stop):
@@ -403,17 +371,16 @@ def count_rows(query, patterns, r, anchor):
 
 
 class OccurrenceNumbers(NamedTuple):
-    """Occurrences by numbers, for the selection of hits."""
+    """Numbers ``lo`` to ``hi`` of a Numbered, for the choice of hits; the part begins at ``start``."""
 
     query: Sparse
-    found: Found
     start: int
+    numbered: Numbered
     lo: np.ndarray
     hi: np.ndarray
 
 
-@dataclass(frozen=True)
-class SparseLocator:
+class SparseLocator(NamedTuple):
     """The locator of Numbered occurrences in a part, which begins at ``start``.
 
     ``shorter``: the locator of shorter reads, or None. ``numbered``: result of a search.
@@ -422,23 +389,21 @@ class SparseLocator:
     query: Sparse
     start: int
     shorter: "Locator | None"
-    numbered: Numbered | None = None
+    numbered: Any = None
 
     @property
     def is_direct(self) -> bool:
         """Whether hits can be chosen from ``occurrences``: none of the numbers is a row of another method."""
-        assert self.numbered
         lo, hi = self.numbered.lo, self.numbered.hi
         return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < hi)).any()
 
-    def of(self, found: Numbered) -> "SparseLocator":
+    def of(self, numbered: Numbered) -> "SparseLocator":
         """Return the locator for the Numbered result of a search."""
-        return replace(self, numbered=found)
+        return self._replace(numbered=numbered)
 
     def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> OccurrenceNumbers:
-        """Return the occurrences with numbers lo[i] to hi[i], for ``select``."""
-        assert self.numbered
-        return OccurrenceNumbers(self.query, self.numbered.found, self.start, lo, hi)
+        """Return the occurrences with numbers lo[i] to hi[i], for ``choose``."""
+        return OccurrenceNumbers(self.query, self.start, self.numbered, lo, hi)
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the text positions, int64, of occurrences lo[i] to lo[i] + size[i], for all i in order."""
@@ -477,15 +442,15 @@ def _positions_of(numbers, lo, hi, out, n, shift, strand):
     """
     if lo >= KEPT:
         for number in range(lo - KEPT, hi - KEPT):
-            out[n] = (numbers.start + at(numbers.found.positions, number)) << shift | strand
+            out[n] = (numbers.start + at(numbers.numbered.positions, number)) << shift | strand
             n += 1
         return n
-    query, patterns = numbers.query, numbers.found.patterns
+    query, patterns = numbers.query, numbers.numbered.patterns
     pattern, skip, left_over = (lo >> PATTERN_SHIFT) - 1, lo & ((np.int64(1) << PATTERN_SHIFT) - 1), hi - lo
     if left_over == 0:
         return n
     r = pattern >> 1
-    anchor, length = anchor_of(numbers.found.anchors, r), length_of(patterns, r)
+    anchor, length = anchor_of(numbers.numbered.anchors, r), length_of(patterns, r)
     left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
     i = anchor.lo
     while left_over > 0:
@@ -505,24 +470,18 @@ def _positions_of(numbers, lo, hi, out, n, shift, strand):
 
 @first_key.register(OccurrenceNumbers)
 def _first_key(numbers, r):
-    smallest = np.int64(1) << 62
+    smallest, anchors = np.int64(1) << 62, numbers.numbered.anchors
     for strand in range(2):
         lo, hi = numbers.lo[2 * r + strand], numbers.hi[2 * r + strand]
         if lo >= KEPT:
             for number in range(lo - KEPT, hi - KEPT):
                 smallest = min(
-                    smallest, text_key(numbers.start + at(numbers.found.positions, number), strand)
+                    smallest, text_key(numbers.start + at(numbers.numbered.positions, number), strand)
                 )
         elif lo < hi:
-            first = _first_of(numbers, (lo >> PATTERN_SHIFT) - 1)
-            smallest = min(smallest, text_key(numbers.start + first, strand))
+            pattern = (lo >> PATTERN_SHIFT) - 1
+            of_read, length = anchors[pattern >> 1], length_of(numbers.numbered.patterns, pattern >> 1)
+            offset = length - numbers.query.table.k - of_read[PLACE] if pattern & 1 else of_read[PLACE]
+            first = numbers.start + of_read[LEAST + (pattern & 1)] - offset
+            smallest = min(smallest, text_key(first, strand))
     return smallest
-
-
-@inlined
-def _first_of(numbers, pattern):
-    """Return the first position of a pattern that has an Anchor."""
-    r, reverse = pattern >> 1, pattern & 1
-    length, place = length_of(numbers.found.patterns, r), numbers.found.anchors[r, PLACE]
-    offset = length - numbers.query.table.k - place if reverse else place
-    return numbers.found.anchors[r, LEAST + reverse] - offset

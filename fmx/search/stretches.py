@@ -38,7 +38,7 @@ from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
 from .counts import MATES
 from .engines import cpu
-from .find import FoundReads, ReadFinder, TextPart, make_query
+from .find import ReadFinder, SearchedReads, TextPart, make_query
 from .hits import Candidates, ReadRun
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class StretchFinder(ReadFinder):
 
     contigs: Blocks | None = None
 
-    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> FoundReads:
+    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> SearchedReads:
         """Search a batch of reads; ``untrimmed`` has the same reads before trimming."""
         least, n_reads = self.options.stretch, batch.length.size
         with self.timed("pack"):
@@ -217,12 +217,12 @@ class StretchFinder(ReadFinder):
                 for column in zip(*(part.search(patterns) for part in self.parts), strict=True)
             )
             matches = self.candidates(read[pattern >> 1], text_key(position, pattern & 1), n_reads)
-        searched = np.zeros(n_reads, np.bool_)
-        searched[read] = True
+        can_occur = np.zeros(n_reads, np.bool_)
+        can_occur[read] = True
         weight = self.weights_of(batch)
         total, ends = np.diff(matches.first), np.append(0, np.cumsum(matches.keys & 1))
         reverse = np.diff(ends[matches.first])
-        return FoundReads(untrimmed, batch, None, (), total, searched, weight, reverse, matches=matches)
+        return SearchedReads(untrimmed, batch, None, (), total, can_occur, weight, reverse, matches=matches)
 
     def candidates(self, read: np.ndarray, keys: np.ndarray, n_reads: int) -> Candidates:
         """Return Candidates from the text_keys of ``read`` int64[n], one for each contig if these count."""
@@ -252,14 +252,14 @@ class StretchPairs:
     def __init__(self, finder: StretchFinder) -> None:
         self._finder = finder
 
-    def runs(self, found: Sequence[FoundReads]) -> Iterator[PairsOfReads]:
-        """Yield all pairs of FoundReads, mates 1 and mates 2."""
+    def runs(self, mates: Sequence[SearchedReads]) -> Iterator[PairsOfReads]:
+        """Yield all pairs of SearchedReads, mates 1 and mates 2."""
         columns = [
             (np.repeat(np.arange(mate.total.size), mate.total), mate.matches.keys)
-            for mate in found
+            for mate in mates
             if mate.matches
         ]
-        n = found[0].total.size
+        n = mates[0].total.size
         read, keys = (np.concatenate(column) for column in zip(*columns, strict=True))
         matches = self._finder.candidates(read, keys, n)
         yield PairsOfReads(0, np.diff(matches.first), np.zeros(n, np.int64), matches)

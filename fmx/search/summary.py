@@ -1,8 +1,8 @@
 """Summary of a run of fmx search: sums, a hint if nearly no read is mapped, and facts for a report."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from ..index.reference import Reference
     from .counts import Screen, Tally
-    from .find import FoundReads
-    from .hits import SelectionPolicy
+    from .find import SearchedReads
     from .mapping import MapOptions
-    from .pairs import PairTotals
 
 
 @dataclass
@@ -62,28 +60,22 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found: "FoundReads", options: "MapOptions") -> "Summary":
-        """Return the Summary of FoundReads."""
-        at_most = options.policy.at_most
-        summary = cls(*_sums(found.total, found.batch.length, found.searched, found.weight, at_most))
+    def of(cls, reads: "SearchedReads", options: "MapOptions") -> "Summary":
+        """Return the Summary of SearchedReads."""
+        summary = cls(*_sums_of((reads,), reads.total, options.policy.at_most)[:-1])
         if options.counts_lengths:
-            summary.lengths = lengths_of(options, found)
-            summary.count_hits(found, options.policy)
+            eligible = options.policy.eligible(reads.total)
+            weight = reads.weight * (eligible > 0)
+            summary.lengths, summary.multiplicity = _lengths_of((reads,)), no_lengths()
+            count_lengths(eligible, weight, summary.multiplicity)
+            if (of_reads := reads.reverse) is None:
+                lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
+                of_reads = (hi - lo).sum(axis=0)
+            if reads.fewest is not None:
+                summary.mismatches = np.bincount(reads.fewest, weight, 3).astype(np.int64)
+            reverse = (of_reads * weight).sum()
+            summary.strands = np.array([(eligible * weight).sum() - reverse, reverse])
         return summary
-
-    def count_hits(self, found: "FoundReads", policy: "SelectionPolicy") -> None:
-        """Count how often reads occur, on which strands, and with how many mismatches."""
-        eligible = policy.eligible(found.total)
-        weight = found.weight * (eligible > 0)
-        self.multiplicity, self.strands = no_lengths(), np.zeros(2, np.int64)
-        count_lengths(eligible, weight, self.multiplicity)
-        if found.reverse is None:
-            count_strands(found.intervals, weight, self.strands)
-        else:
-            reverse = int((found.reverse * weight).sum())
-            self.strands[:] = int((eligible * weight).sum()) - reverse, reverse
-        if found.fewest is not None:
-            self.mismatches = np.bincount(found.fewest, weight, 3).astype(np.int64)
 
     def facts(self) -> dict:
         """Return the numbers for a report (docs/reports.md)."""
@@ -93,69 +85,52 @@ class Summary(Sums):
             "cannot_occur": self.hopeless, "occurrences": self.hits,
         }  # fmt: skip
 
-    def sentence(self, asked: "Asked") -> str:
+    def sentence(self, wording: "Wording") -> str:
         """Return one line that describes the run."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} not searched ({asked.cannot_occur})"
-        mapped = asked.matched() or ("mapped" if asked.noun == "read" else "found")
+        hopeless = f"; {self.hopeless:,} not searched ({wording.cannot_occur})"
+        mapped = wording.matched() or ("mapped" if wording.noun == "read" else "found")
         counts = f", {self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}"
         return (
-            f"{n_of(self.reads, asked.noun)}: {self.mapped:,} {mapped} ({share:.2f} %)"
-            f"{counts if asked.counts_all else ''}{hopeless if self.hopeless else ''}"
+            f"{n_of(self.reads, wording.noun)}: {self.mapped:,} {mapped} ({share:.2f} %)"
+            f"{counts if wording.counts_all else ''}{hopeless if self.hopeless else ''}"
         )
 
 
-def lengths_of(options: "MapOptions", *found: "FoundReads") -> np.ndarray | None:
-    """Return the number of FoundReads by length, if MapOptions request it."""
-    if not options.counts_lengths:
-        return None
+def _sums_of(mates: "Sequence[SearchedReads]", total: np.ndarray, at_most: int) -> tuple[int, ...]:
+    """Return the result of ``_sums`` for reads, or both mates of pairs, with ``total`` int64[n]."""
+    columns = zip(*((each.total, each.batch.length, each.can_occur) for each in mates), strict=True)
+    return _sums(total, *columns, mates[0].weight, at_most)
+
+
+def _lengths_of(mates: "Sequence[SearchedReads]") -> np.ndarray:
+    """Return the number of reads by length."""
     counts = no_lengths()
-    for its in found:
-        count_lengths(its.batch.length, its.weight, counts)
+    for each in mates:
+        count_lengths(each.batch.length, each.weight, counts)
     return counts
 
 
 @compiled
-def count_strands(intervals, weight, strands):
-    """Count occurrences of reads with Intervals [n_parts, 2 * n_reads] in ``strands`` int64[2]."""
-    for part in range(intervals.lo.shape[0]):
-        for i in range(2 * weight.size):
-            n = np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
-            strands[i & 1] += n * weight[i >> 1]
+def _sums(total, of_mates, length, can_occur, weight, at_most):
+    """Return the fields of a PairSummary; of single reads none is a mate mapped alone.
 
-
-@compiled
-def _pair_sums(total, alone, length, sought, at_most):
-    """Return the fields of a PairSummary; ``alone``, ``length``, ``sought``: of mates 1 and of mates 2."""
-    bases = proper = unique = suppressed = hits = n_alone = hopeless = np.int64(0)
+    ``of_mates``, ``length``, ``can_occur``: of reads, or of mates 1 and of mates 2.
+    """
+    n = bases = mapped = unique = suppressed = hits = alone = hopeless = np.int64(0)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
-        proper += eligible > 0
-        unique += eligible == 1
-        suppressed += total[r] != eligible
-        hits += eligible
-        for mate in range(2):
-            bases += length[mate][r]
-            n_alone += total[r] == 0 and eligible_of(alone[mate][r], at_most) > 0
-            hopeless += not sought[mate][r]
-    return total.size, bases, proper, unique, suppressed, hits, n_alone, hopeless
-
-
-@compiled
-def _sums(total, length, sought, weight, at_most):
-    """Return the fields of a Summary."""
-    reads = bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
-    for r in range(total.size):
-        eligible = eligible_of(total[r], at_most)
-        reads += weight[r]
-        bases += weight[r] * length[r]
+        n += weight[r]
         mapped += weight[r] * (eligible > 0)
         unique += weight[r] * (eligible == 1)
         suppressed += weight[r] * (total[r] != eligible)
         hits += weight[r] * eligible
-        hopeless += weight[r] * (not sought[r])
-    return reads, bases, mapped, unique, suppressed, hits, hopeless
+        for mate in range(len(of_mates)):
+            bases += weight[r] * length[mate][r]
+            alone += total[r] == 0 and eligible_of(of_mates[mate][r], at_most) > 0
+            hopeless += weight[r] * (not can_occur[mate][r])
+    return n, bases, mapped, unique, suppressed, hits, hopeless, alone
 
 
 @dataclass
@@ -173,8 +148,8 @@ class PairSummary(Sums):
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
-    alone: int = 0  # mates that occur, but in no proper pair
     hopeless: int = 0
+    alone: int = 0  # mates that occur, but in no proper pair
     _: KW_ONLY
     lengths: np.ndarray | None = None
     inserts: np.ndarray | None = None
@@ -186,18 +161,20 @@ class PairSummary(Sums):
     @classmethod
     def of(
         cls,
-        found: "Sequence[FoundReads]",
+        mates: "Sequence[SearchedReads]",
         options: "MapOptions",
-        totals: "PairTotals",
+        total: np.ndarray,
+        fewest: np.ndarray,
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """Return the PairSummary of FoundReads, mates 1 and mates 2."""
-        (total, fewest), (one, two) = totals, found
-        columns = (one.total, two.total), (one.batch.length, two.batch.length), (one.searched, two.searched)
-        summary = cls(*_pair_sums(total, *columns, options.policy.at_most), inserts=inserts)
+        """Return the PairSummary of mates 1 and mates 2.
+
+        ``total``, ``fewest`` int64[n]: number of proper pairs of each pair, and the fewest mismatches in one.
+        """
+        summary = cls(*_sums_of(mates, total, options.policy.at_most), inserts=inserts)
         if options.counts_lengths:
             eligible = options.policy.eligible(total)
-            summary.lengths = lengths_of(options, *found)
+            summary.lengths = _lengths_of(mates)
             summary.multiplicity = histogram(eligible, eligible > 0)
             if options.near:
                 summary.mismatches = np.bincount(fewest[eligible > 0], minlength=5)
@@ -219,12 +196,12 @@ class PairSummary(Sums):
             "cannot_occur": self.hopeless, "proper_pairs": self.hits,
         }  # fmt: skip
 
-    def sentence(self, asked: "Asked") -> str:
+    def sentence(self, wording: "Wording") -> str:
         """Return one line that describes the run."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({asked.cannot_occur})"
-        if matched := asked.matched():
+        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({wording.cannot_occur})"
+        if matched := wording.matched():
             ending = hopeless if self.hopeless else ""
             return f"{n_of(self.pairs, 'pair')}: {self.proper:,} {matched} ({share:.2f} %){ending}"
         return (
@@ -240,8 +217,8 @@ FEW, RARE = 100, 0.02  # too few reads for a hint; largest mapped fraction that 
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Options that hints depend on, besides the summary; JSON types.
+class Wording:
+    """Options that sentences about a summary depend on; JSON types.
 
     ``cannot_occur``: which reads are not searched, in words. ``contig``: median length of contigs.
     ``strands``: as in MapOptions. ``iupac``: whether IUPAC codes stand for several bases. ``noun``: what a
@@ -266,48 +243,50 @@ class Asked:
         return f"with a match of {n_of(self.stretch, 'base')}" if self.stretch else ""
 
     @classmethod
-    def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
-        """Return the Asked of MapOptions and a Reference."""
+    def of(cls, options: "MapOptions", reference: "Reference") -> "Wording":
+        """Return the Wording of MapOptions and a Reference."""
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
         mismatches, iupac = (options.near.mismatches, options.near.iupac) if options.near else (0, False)
         trims = options.trim != WHOLE or options.collapse not in (None, WHOLE)
         counts_all = options.near is None or options.near.counts_all or options.near.strata
         counts_all &= not options.stretch
-        asked = cls(options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims)
-        return replace(asked, counts_all=counts_all, stretch=options.stretch)
+        return cls(
+            options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims,
+            counts_all=counts_all, stretch=options.stretch,
+        )  # fmt: skip
 
 
-def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
+def hint(summary: "PairSummary | Summary", wording: Wording) -> str:
     """Return the likeliest reason why so few reads occur, and what to do; "" if enough do."""
     n_found = summary.mapped + summary.suppressed
-    if summary.reads < FEW or n_found >= RARE * summary.reads or asked.stretch:
+    if summary.reads < FEW or n_found >= RARE * summary.reads or wording.stretch:
         return ""
-    length, contig = summary.bases / summary.reads, asked.contig
+    length, contig = summary.bases / summary.reads, wording.contig
     if length > contig:
         return (
             f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}: "
             "use --start N --length M to search only the part of each read that can match"
         )
     if summary.hopeless > summary.reads / 2:
-        if asked.trims:
+        if wording.trims:
             return (
                 "most reads cannot be searched after trimming: check the file, --trim5, --trim3, --start, "
                 "--length and --min-length"
             )
         return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
-    if asked.strands != FORWARD | REVERSE:
-        other = "--forward-only" if asked.strands == FORWARD else "--reverse-only"
+    if wording.strands != FORWARD | REVERSE:
+        other = "--forward-only" if wording.strands == FORWARD else "--reverse-only"
         return f"reads may come from the other strand: remove {other}"
-    allow = (", allow --mismatches,", ", allow --mismatches 2,", "")[asked.mismatches]
+    allow = (", allow --mismatches,", ", allow --mismatches 2,", "")[wording.mismatches]
     return (
         "a read must match over its whole length: trim adapters (--trim5, --trim3, --length)"
         f"{allow} and check the reference"
     )
 
 
-def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
+def hint_for_patterns(summary: "Summary", wording: Wording) -> str:
     """Return what to do about patterns that cannot occur; "" if all can."""
-    if summary.hopeless == 0 or asked.iupac or not asked.has_codes:
+    if summary.hopeless == 0 or wording.iupac or not wording.has_codes:
         return ""
     return "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
 
@@ -319,36 +298,32 @@ def search_facts(
     summary: "PairSummary | Summary", tally: "Tally | None", screen: "Screen | None", by_group: bool = False
 ) -> dict:
     """Return facts (report/__init__.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
-    found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
-    if isinstance(summary, Summary):
-        found["strands"] = strand_facts((0, 0) if summary.strands is None else summary.strands)
+    facts = count_facts(summary, "lengths", "inserts", "multiplicity")
     if summary.mismatches is not None:
-        found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
+        facts["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     if tally:
-        found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
+        facts["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
     if screen:
-        seen = screen.combinations()
-        found["screen"] = [{"groups": list(names), "reads": n} for names, n in seen.items()]
-    return found
+        combinations = screen.combinations().items()
+        facts["screen"] = [{"groups": list(names), "reads": n} for names, n in combinations]
+    return facts
 
 
-def length_facts(summary: object, names: tuple[str, ...]) -> dict:
-    """Return those of ``names`` that a summary has, as rows (input/reads.py)."""
+def count_facts(summary: Any, *names: str) -> dict:
+    """Return those of ``names`` that a summary has, as rows (input/reads.py), and counts of strands."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
-    return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
-
-
-def strand_facts(strands: "np.ndarray | tuple[int, int]") -> dict:
-    """Return the number of occurrences or matches on + and on -, from int64[2]."""
-    return {"forward": int(strands[0]), "reverse": int(strands[1])}
+    facts: dict = {name: [] if each is None else rows_of(each) for name, each in counts.items()}
+    if hasattr(summary, "strands"):
+        forward, reverse = (0, 0) if summary.strands is None else summary.strands
+        facts["strands"] = {"forward": int(forward), "reverse": int(reverse)}
+    return facts
 
 
 def _rows_of(tally: "Tally", by_group: bool) -> list:
     """Return the rows of ``fmx search --counts``, as in output/formats/tsv.py."""
     from .counts import UNITS
 
-    rows = []
-    owners = tally.owners
+    rows, owners = [], tally.owners
     for name, length, row in zip(owners.names, owners.lengths.tolist(), tally.table().tolist(), strict=True):
         reads, hits, once, millionths, only = row
         split = {"unique": only, "shared": reads - only} if by_group else {"unique": once}

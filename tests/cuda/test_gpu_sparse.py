@@ -28,11 +28,10 @@ from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.gpu import gpu_sparse
-from fmx.search.hits import SelectionPolicy
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mapping import BOTH, MapOptions
 
-ALL = 2**61  # all hits, but not -a, which is left to the cores
 GPU = workflow.Device("cuda")
 NAMES = (
     [(3, 1), (5, 4), (21, 16)] if SIMULATED else [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import cases
 import numpy as np
-import protocols
 import pytest
 
 from fmx.index.fasta import read_fasta
@@ -14,7 +13,6 @@ from fmx.output import FORMATS, kinds_of, module_of
 from fmx.output.hits import BatchWriter, HitWriter, join_writers
 from fmx.output.records import Buffers, SingleReads, gap_byte, gap_of, put_records, with_gaps
 from fmx.output.search_output import RecordOutput
-from fmx.search import FormatsHits
 from fmx.search.hits import Hits
 
 CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
@@ -40,7 +38,6 @@ def writer_of(kind, reference):
 def test_a_writer_of_hits_is_what_mappers_call(kind, reference):
     writer, head = writer_of(kind, reference)
     assert isinstance(writer, BatchWriter)
-    assert protocols.missing(FormatsHits, writer) == []
     assert (type(head), type(writer.end()), writer.refusals) == (bytes, bytes, set())
     assert writer.of(None) is writer
     writer.prepare(1, False)

@@ -119,11 +119,7 @@ def test_letters_come_back(index_of):
         (["--pairs", "same.tsv", "-p", "ACG"], 2, "takes the primers from FILE: leave out -p"),
         (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
         (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for PCR products: give --pairs with it"),
-        (
-            ["-p", "ACG", "--format", "bed", "--absent"],
-            2,
-            "--absent adds lines to TSV, not to BED: leave",
-        ),
+        (["-p", "ACG", "--format", "bed", "--absent"], 2, "--absent adds lines to TSV, not to BED: leave"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, index_of, command):

@@ -4,11 +4,9 @@ import itertools
 import json
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import cases
 import naive
-import numpy as np
 import pytest
 from cover import covered
 from hypothesis import given
@@ -16,13 +14,11 @@ from hypothesis import strategies as st
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.compiler.functions import compiled
 from fmx.index.build import build_into
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
-from fmx.index.sparse import bucket_of, canonical
 from fmx.index.writer import MemoryIndex
-from fmx.input.reads import FORWARD, REVERSE, pack
+from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.search import sparse
@@ -31,15 +27,6 @@ from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import BOTH, MapOptions
-from fmx.search.queries.sparse import (
-    MOST_WINDOWS,
-    Anchor,
-    cost_of,
-    has_window,
-    order_of,
-    range_of,
-    window_start,
-)
 
 NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 
@@ -261,56 +248,6 @@ def test_copies_at_the_start_of_the_text():
     policy = SelectionPolicy(1)
     expected = [(places[:1], n) for places, n in expect(contigs, reads)]
     assert ask(in_memory(contigs, 21, 16), reads, policy=policy, room=0) == expected
-
-
-@pytest.mark.parametrize("length", [36, 37, 51, 52, 53, 68, 69, 1000, 1043, 1044, 1045, 3000])
-def test_windows_reach_from_one_end_of_a_read_to_the_other(length):
-    """Each begins where the one before it ends, but the last ends with the read, or is the 64th."""
-    table = SimpleNamespace(k=21, w=16)
-    query, last = SimpleNamespace(table=table), length - 21 - 16 + 1
-    n = next(n for n in itertools.count(1) if not has_window(query, length, n))
-    expected = [*range(0, last, 16), last][:MOST_WINDOWS]
-    assert [window_start(query, length, window) for window in range(n)] == expected
-
-
-def test_windows_with_few_rows_or_without_a_look_at_the_text_are_preferred():
-    """A row costs 45 times as much where more symbols precede the k-mer than it holds; few rows do not."""
-    query = SimpleNamespace(table=SimpleNamespace(k=21))
-    costs = {(15, 0, 109): 9, (16, 0, 109): 405, (16, 0, 108): 8, (63, 1, 109): 405, (64, 1, 109): 9}
-    for (place, strand, hi), expected in costs.items():
-        assert cost_of(query, 100, Anchor(place, strand, 100, hi, 0)) == expected
-
-
-@compiled
-def _find_bucket(query, patterns, place):
-    kmer, strand = canonical(patterns.words, patterns.first[0], place, query.table.k)
-    bucket = bucket_of(kmer, query.n_bits)
-    return strand, np.int64(query.table.starts[bucket]), np.int64(query.table.starts[bucket + 1])
-
-
-@compiled
-def _order_rows(query, patterns, anchor, lo, order, found):
-    for i in range(order.size):
-        order[i] = order_of(query, patterns, 0, anchor, query.table.rows[lo + i])
-    found[0], found[1] = range_of(query, patterns, 0, anchor)
-
-
-@pytest.mark.parametrize("n_copies", [0, 1, 2, 5, 12, 33])
-def test_rows_that_continue_as_a_read_does_follow_one_another(n_copies):
-    """In a bucket of a k-mer that other symbols follow, too: those of 40 other places."""
-    read = random_letters(60, "row")
-    places = [read] * n_copies + [read[:45] + random_letters(40, i) for i in range(40)]
-    query = make_query(in_memory(numbered(["".join(places)]), 21, 1))
-    patterns = pack(cases.batch_of([read]))
-    for place in range(0, 25, 6):
-        strand, lo, hi = _find_bucket(query, patterns, place)
-        order, found = np.empty(hi - lo, np.int64), np.empty(2, np.int64)
-        anchor = Anchor(np.int64(place), np.int64(strand), np.int64(lo), np.int64(hi), np.int64(0))
-        _order_rows(query, patterns, anchor, lo, order, found)
-        assert (found - lo).tolist() == [(order < 0).sum(), (order <= 0).sum()]
-        assert order.tolist() == sorted(order)
-        assert set(order.tolist()) <= {-1, 0, 1}
-        assert (order == 0).sum() >= n_copies
 
 
 def test_a_million_copies():

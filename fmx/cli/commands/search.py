@@ -283,6 +283,7 @@ def _job_of(
         near=near,
         stretch=args.stretch or 0,
         pairing=pairing,
+        cpu_only="-a" if policy.limit == ALL else "",
         skip=args.skip or 0,
         first=args.first,
         collapse=trim if args.collapse else None,

@@ -172,12 +172,12 @@ def memory_kernel(query, patterns, intervals):
     Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes per warp, as in the picture of the module's
     docstring.
     """
-    thread, own = thread_index(), np.int32(thread_in_block())
+    thread, place = thread_index(), np.int32(thread_in_block())
     layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
     size, stride = np.int32(group_size(n_units)), np.int32(2 * (n_units + 1))
     words = cuda.shared.array(0, UINT64)
-    board = np.int32((own >> 5) * WARP * (1 + stride))  # of this warp
-    lane = np.int32(own & (WARP - 1))
+    board = np.int32((place >> 5) * WARP * (1 + stride))  # of this warp
+    lane = np.int32(place & (WARP - 1))
     base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
     mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
@@ -224,13 +224,13 @@ _SYMBOL, _OFFSET = (1 << SYMBOL_BITS) - 1, (1 << OFFSET_BITS) - 1
 
 
 @device
-def fetch(layout, about, spot, own, size, j):
+def fetch(layout, about, spot, lane, size, j):
     """Return what a thread needs for the pattern of members j and j + 1 of its group.
 
     (number of the step, place of lo's entry, lane that knows the place of hi's entry, two words of lo's
     entry)
     """
-    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(units(layout) - 1))
+    first, part = np.int32((lane & ~(size - 1)) + j), min(lane & (size - 1), np.int32(units(layout) - 1))
     lo_spot = take(spot, first)
     words = load_unit(layout.entries, 2 * lo_spot + 2 * part)
     return np.uint32(take(about, first)), lo_spot, first + 1, words
@@ -253,10 +253,10 @@ def shares(layout, first, size, spot, words, c, offset):
 
 
 @device
-def one(layout, spot, own, size, fetched):
+def one(layout, spot, lane, size, fetched):
     """Return sums of one pattern over two neighbours: lo's in even threads, hi's in odd ones."""
     about, lo_spot, hi_owner, words = fetched
-    c, member = np.int32(about & _SYMBOL), np.int32(own & (size - 1))
+    c, member = np.int32(about & _SYMBOL), np.int32(lane & (size - 1))
     lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
     lo_share = shares(layout, member, size, lo_spot, words, c, lo_offset)
     if any_lane(about & np.uint32(1 << _APART) != 0):
@@ -266,68 +266,68 @@ def one(layout, spot, own, size, fetched):
     else:
         hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what both have in common
         hi_share = shares(layout, member, size, lo_spot, words, c, hi_offset)
-    kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
-    return np.uint32(add_across(kept, given, 1))
+    ours, theirs = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
+    return np.uint32(add_across(ours, theirs, 1))
 
 
 @device
-def fold(own, first, second, mask):
+def fold(lane, first, second, mask):
     """Merge two sums: threads with the bit of ``mask`` keep the second, the others the first."""
-    kept, given = (second, first) if own & mask else (first, second)
-    return np.uint32(add_across(kept, given, mask))
+    ours, theirs = (second, first) if lane & mask else (first, second)
+    return np.uint32(add_across(ours, theirs, mask))
 
 
 @device
-def two(layout, spot, own, size, fetched, following):
+def two(layout, spot, lane, size, fetched, following):
     """Return the sums of two patterns, each in one half of four threads."""
-    sums = one(layout, spot, own, size, fetched), one(layout, spot, own, size, following)
-    return fold(own, sums[0], sums[1], 2)
+    sums = one(layout, spot, lane, size, fetched), one(layout, spot, lane, size, following)
+    return fold(lane, sums[0], sums[1], 2)
 
 
 @device
-def four(layout, about, spot, own, size, j):
+def four(layout, about, spot, lane, size, j):
     """Return the sums of four patterns, each in two threads of eight."""
-    a, b = fetch(layout, about, spot, own, size, j), fetch(layout, about, spot, own, size, j + 2)
-    c, d = fetch(layout, about, spot, own, size, j + 4), fetch(layout, about, spot, own, size, j + 6)
-    return fold(own, two(layout, spot, own, size, a, b), two(layout, spot, own, size, c, d), 4)
+    a, b = fetch(layout, about, spot, lane, size, j), fetch(layout, about, spot, lane, size, j + 2)
+    c, d = fetch(layout, about, spot, lane, size, j + 4), fetch(layout, about, spot, lane, size, j + 6)
+    return fold(lane, two(layout, spot, lane, size, a, b), two(layout, spot, lane, size, c, d), 4)
 
 
 @by_type
-def gather(group, layout, about, spot, own):
+def gather(group, layout, about, spot, lane):
     """Return the sum over the entry of each member of a group, in the thread that owns it."""
 
 
 @gather.register(GROUPS[2])
-def _gather_2(group, layout, about, spot, own):
+def _gather_2(group, layout, about, spot, lane):
     size = np.int32(2)
-    return one(layout, spot, own, size, fetch(layout, about, spot, own, size, 0))
+    return one(layout, spot, lane, size, fetch(layout, about, spot, lane, size, 0))
 
 
 @gather.register(GROUPS[4])
-def _gather_4(group, layout, about, spot, own):
+def _gather_4(group, layout, about, spot, lane):
     size = np.int32(4)
-    fetched, following = fetch(layout, about, spot, own, size, 0), fetch(layout, about, spot, own, size, 2)
-    return two(layout, spot, own, size, fetched, following)
+    fetched, following = fetch(layout, about, spot, lane, size, 0), fetch(layout, about, spot, lane, size, 2)
+    return two(layout, spot, lane, size, fetched, following)
 
 
 @gather.register(GROUPS[8])
-def _gather_8(group, layout, about, spot, own):
-    return four(layout, about, spot, own, np.int32(8), 0)
+def _gather_8(group, layout, about, spot, lane):
+    return four(layout, about, spot, lane, np.int32(8), 0)
 
 
 @gather.register(GROUPS[16])
-def _gather_16(group, layout, about, spot, own):
+def _gather_16(group, layout, about, spot, lane):
     size = np.int32(16)
-    sums = four(layout, about, spot, own, size, 0), four(layout, about, spot, own, size, 8)
-    return fold(own, sums[0], sums[1], 8)
+    sums = four(layout, about, spot, lane, size, 0), four(layout, about, spot, lane, size, 8)
+    return fold(lane, sums[0], sums[1], 8)
 
 
 @kernel
 def full_kernel(group, query, patterns, intervals):
     """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end."""
-    thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
+    thread, lane = thread_index(), np.int32(thread_in_block() & (WARP - 1))
     layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
-    end, other, left, first, searching = begin_end(query, patterns, i, own)
+    end, other, left, first, searching = begin_end(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
@@ -338,16 +338,16 @@ def full_kernel(group, query, patterns, intervals):
         about = np.uint32(np.int64(c) | np.int64(offset) << _LO | take_across(offset, 1) << _HI)
         if take_across(spot, 1) != spot:
             about = np.uint32(about | np.uint32(1 << _APART))
-        total = gather(group, layout, about, spot, own)
+        total = gather(group, layout, about, spot, lane)
         if searching:
             end = np.uint32(np.int64(total) - surplus)
         searching = take_across(end, 1) != end and left > 0 and searching
     other = take_across(end, 1)
-    if not is_odd(own) and i < patterns.length.size:
+    if not is_odd(lane) and i < patterns.length.size:
         write(intervals, i, end, other)
 
 
-# How an entry is loaded: by 4 bytes, by 16 bytes, or not at all, because the layout has its own step.
+# How an entry is loaded: by 4 bytes, by 16 bytes, or not at all, because the layout has its lane step.
 Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow", "Wide", "Own"))
 
 
@@ -402,21 +402,21 @@ def alone_kernel(how, query, patterns, intervals):
 @partial(kernel, max_registers=64)  # so that all loads of an entry are in flight at once
 def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
     """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
-    thread, own = thread_index(), thread_in_block()
+    thread, place = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
-    end, other, left, first, searching = begin_end(query, patterns, i, own)
+    end, other, left, first, searching = begin_end(query, patterns, i, place)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         if searching:
             c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
             end = np.uint32(count(load_unit, query.layout, np.int64(c), np.int64(end)))
-            ends[own] = end
+            ends[place] = end
         sync_warp()
         if searching:
-            other = ends[own ^ 1]
+            other = ends[place ^ 1]
             searching = left > 0 and end != other
         sync_warp()
-    if not is_odd(own) and i < patterns.length.size:
+    if not is_odd(place) and i < patterns.length.size:
         write(intervals, i, end, other)
 
 

@@ -14,7 +14,6 @@ from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace, sort
 from ...compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ...index.reference import place_of, position_of_text_key
-from ...input import reads
 from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
@@ -53,11 +52,6 @@ class SelectionRules(NamedTuple):
     all_keys: bool
     lengths: bool
 
-    @property
-    def at_most_one(self) -> bool:
-        """Whether no read has more than one hit, or needs more than one key."""
-        return self.limit <= 1 and self.seed < 0 and not self.all_keys
-
 
 class SelectedHits(NamedTuple):
     """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
@@ -82,7 +76,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
     int64[_SEEN], followed by the occurrences on + and on -. Consecutive reads of one class take one atomic
     addition. Each thread takes reads at equal distances.
     """
-    bases = mapped = unique = suppressed = found = hopeless = n_reads = last = n_alike = np.int64(0)
+    bases = mapped = unique = suppressed = n_hits = hopeless = n_reads = last = n_alike = np.int64(0)
     last_times = n_times = forward = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
@@ -98,7 +92,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         mapped += eligible > 0
         unique += eligible == 1
         suppressed += total != eligible
-        found += eligible
+        n_hits += eligible
         hopeless += not batch.searchable[r]
         if rules.lengths:
             here = class_of(batch.length[r])
@@ -118,15 +112,15 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
     if n_times:
         atomic_add(seen, N_CLASSES + last_times, n_times)
         atomic_add(seen, 2 * N_CLASSES, forward)
-        atomic_add(seen, 2 * N_CLASSES + 1, found - forward)
-    add_sums(report, SUMS, (n_reads, bases, mapped, unique, suppressed, found, hopeless))
+        atomic_add(seen, 2 * N_CLASSES + 1, n_hits - forward)
+    add_sums(report, SUMS, (n_reads, bases, mapped, unique, suppressed, n_hits, hopeless))
 
 
 @kernel
 def choose_kernel(batch, occurrences, rules, chosen):
     """Select the hits of each read, one thread per read."""
-    r = thread_index()
-    if r < chosen.hits.total.size:
+    r, first = thread_index(), chosen.hits.first
+    if r < chosen.hits.total.size and first[r] < first[r + 1]:
         room = InPlace(chosen.keys[chosen.first_key[r] :])
         choose_of_read(occurrences, batch, 0, chosen.hits, r, (rules.seed, True), room)
 
@@ -148,18 +142,10 @@ def tally_kernel(occurrences, blocks, chosen, table):
             begin = np.int64(0)
             for j in range(n):
                 if j + 1 == n or keys[j + 1] != keys[j]:
-                    count_owner(table, keys[j], j + 1 - begin, n)
+                    met = j + 1 - begin
+                    once, only, share = np.int64(n == 1), np.int64(met == n), np.int64(share_of(met, n))
+                    add_sums(table, COLUMNS * keys[j], (np.int64(1), np.int64(met), once, share, only))
                     begin = np.int64(j + 1)
-
-
-@inlined
-def count_owner(table, owner, met, total):
-    """Count a read with ``met`` of its ``total`` occurrences in an owner."""
-    atomic_add(table, COLUMNS * owner, np.int64(1))
-    atomic_add(table, COLUMNS * owner + 1, np.int64(met))
-    atomic_add(table, COLUMNS * owner + 2, np.int64(total == 1))
-    atomic_add(table, COLUMNS * owner + 3, np.int64(share_of(met, total)))
-    atomic_add(table, COLUMNS * owner + 4, np.int64(met == total))
 
 
 class ReadSteps:
@@ -175,27 +161,28 @@ class ReadSteps:
         self._rules = SelectionRules(
             policy.limit, policy.at_most, policy.seed, tally is not None, options.counts_lengths
         )
-        self._inflater, self._tally = Inflater(), GpuTally(tally) if tally else None
+        self._inflater, self._tally, self._n_sums = Inflater(), tally, 0
+        if tally:
+            self._n_sums = COLUMNS * len(tally.owners.names)
+            self._owner_blocks = gpu.take(tally.owners.blocks)
 
     def read(self, stream: "GpuStream", span: Any) -> Any:
         """Return the Chunk of a span."""
         return span.read(partial(GpuSpanBuffer, stream, self._inflater, self.sizes.ends))
 
-    def check(self, span: Any) -> None:
-        """Raise InputError if a span that has been mapped is followed by what must not follow."""
-
-    def parse(self, span: Any, chunk: "Chunk") -> list:
-        """Return the batches of unchanged reads, for ``Mapper.split``."""
-        return [(reads.parse(chunk.whole()),)]
-
-    def records(self, span: Any, chunk: "Chunk", writer: Any) -> Any:
+    def records(self, span: Any, chunk: "Chunk", is_sam: bool) -> Any:
         """Return what a Mapper on the CPU maps."""
         return chunk.whole()
 
-    def is_fit(self, chunk: "Chunk") -> bool:
-        """Return whether one thread per read suits a chunk."""
-        n, size = chunk.n_bound, chunk.data.size
-        return 0 < n <= max(size, self._options.chunk_size) // _SHORT and size <= n * self.sizes.long
+    def measure(self, chunk: Any) -> tuple[int, int, bool]:
+        """Return (number of reads or pairs, bytes, whether FASTQ) of chunks; 0 reads if they do not suit."""
+        return chunk.n_bound, chunk.data.size, chunk.is_fastq
+
+    def is_fit(self, chunks: Any) -> bool:
+        """Return whether one thread per read or pair suits chunks."""
+        n, size, _ = self.measure(chunks)
+        most = max(size, self._options.chunk_size) // _SHORT
+        return 0 < self.n_parts * n <= most and size <= n * self.sizes.long
 
     def map(
         self, stream: "GpuStream", chunks: Any, maker: Any, is_sam: bool, with_hits: bool
@@ -204,8 +191,10 @@ class ReadSteps:
 
         None: a problem, or no room; the CPU maps them.
         """
-        most = int(self.sizes.hits * max(self.size_of(chunks), self._options.chunk_size))
-        room = self.room_for_located(chunks)
+        n, size, _ = self.measure(chunks)
+        most = int(self.sizes.hits * max(size, self._options.chunk_size))
+        # Single reads are located only when they are chosen.
+        room = ALL if self.n_parts == 1 else max(2 * self.sizes.hits_of_mate * n, 1)
         while True:
             report = KernelReport(stream)
             done = self._map(stream, chunks, maker, is_sam, with_hits, (room, most), report)
@@ -218,19 +207,18 @@ class ReadSteps:
         limits: tuple[int, int], report: KernelReport,
     ) -> "tuple[Summary | PairSummary, np.ndarray, np.ndarray | None] | None":  # fmt: skip
         """Return the result of ``map``; None also if more occurrences than there is room for are located."""
-        room, most = limits
-        n, n_bytes, is_fastq = self.n_of(chunks), self.size_of(chunks), self.is_fastq(chunks)
+        (room, most), rules = limits, self._rules
+        n, n_bytes, is_fastq = self.measure(chunks)
         batch, patterns = self.parse_there(stream, chunks, is_sam, report)
         stream.begin("search")
         occurrences = self._device.search(stream, patterns, report.there)
         chosen = self.count(stream, batch, occurrences, n, room, report)
         begins = maker.measure(stream, batch, self.for_writer(chosen), report, RECORDS)
         n_hits: tuple[int, ...] = (n, *([self.n_parts * n] * 2))
-        n_records, most_bytes = (
-            maker.room_of(n_bytes, is_fastq, n),
-            self.sizes.room * max(n_bytes, self._options.chunk_size),
-        )
-        if not self._rules.at_most_one or n_records > most_bytes:  # look how much is needed
+        n_records = maker.room_of(n_bytes, is_fastq, n)
+        most_bytes = self.sizes.room * max(n_bytes, self._options.chunk_size)
+        is_one = rules.limit <= 1 and rules.seed < 0 and not rules.all_keys  # hit, and key, at most per read
+        if not is_one or n_records > most_bytes:  # look how much is needed
             report.read()
             n_hits, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
             is_too_much = max(n_hits) > most or n_records > most_bytes
@@ -250,26 +238,11 @@ class ReadSteps:
             stream.receive([total], [totals])
         stream.wait()
         if with_hits:
-            are_hits = ((totals > 0) & (totals <= self._rules.at_most)).reshape(-1, n).any(axis=0)
+            are_hits = ((totals > 0) & (totals <= rules.at_most)).reshape(-1, n).any(axis=0)
         if self._tally:
-            self._tally.add(stream)
+            table = stream.here("table", self._n_sums, np.int64)[: self._n_sums]
+            self._tally.add_table(table.reshape(-1, COLUMNS))
         return summary, records, are_hits
-
-    def n_of(self, chunk: Any) -> int:
-        """Return the number of reads, or pairs, of chunks."""
-        return chunk.n_bound
-
-    def size_of(self, chunk: Any) -> int:
-        """Return the bytes of chunks."""
-        return chunk.data.size
-
-    def is_fastq(self, chunk: Any) -> bool:
-        """Return whether chunks are FASTQ."""
-        return chunk.is_fastq
-
-    def room_for_located(self, chunk: Any) -> int:
-        """Return how many occurrences there is room for at first; reads are located only when chosen."""
-        return ALL
 
     def parse_there(
         self, stream: "GpuStream", chunk: Any, is_sam: bool, report: KernelReport
@@ -285,12 +258,13 @@ class ReadSteps:
 
         With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
         """
-        there, rules = stream.there, self._rules
-        total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
-        none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
-        keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
+        buffer, rules = stream.there, self._rules
+        total = buffer("total", n_reads, np.int64)[:n_reads]
+        first = buffer("first hit", n_reads + 1, np.int64)
+        none = buffer("positions", 0, np.int64), buffer("reverse", 0, np.bool_)
+        keys = buffer("first key", n_reads + 1, np.int64), buffer("keys", 0, np.int64)
         chosen = SelectedHits(Hits(first, *none, total), *keys)
-        seen = there("seen", _SEEN if rules.lengths else 1, np.int64)
+        seen = buffer("seen", _SEEN if rules.lengths else 1, np.int64)
         stream.begin("count")
         if rules.lengths:
             gpu.fill_zero(seen, stream.handle)
@@ -318,10 +292,14 @@ class ReadSteps:
 
     def choose(self, stream: "GpuStream", batch: "ReadBatch", occurrences: "SARows", chosen: Any) -> None:
         """Launch the selection of hits, after the tally's counting, which overwrites the keys."""
-        if self._tally:
-            self._tally.count(stream, occurrences, chosen)
-        stream.begin("choose")
         n = chosen.hits.total.size
+        if self._tally:
+            table = stream.there("table", self._n_sums, np.int64)
+            stream.begin("tally")
+            gpu.fill_zero(table, stream.handle)
+            stream.launch(tally_kernel, n, N_THREADS, occurrences, self._owner_blocks, chosen, table)
+            stream.receive([table], [stream.here("table", self._n_sums, np.int64)[: self._n_sums]])
+        stream.begin("choose")
         stream.launch(choose_kernel, n, N_THREADS, batch, occurrences, self._rules, chosen)
 
     def summary_of(self, stream: "GpuStream", n: int, report: KernelReport) -> "Summary | PairSummary":
@@ -332,28 +310,6 @@ class ReadSteps:
                 _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
             )
         return summary
-
-
-class GpuTally:
-    """Counts for a Tally on a GPU; the tally gets the table of each chunk."""
-
-    def __init__(self, tally: "Tally") -> None:
-        self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
-        self._blocks = gpu.take(tally.owners.blocks)
-
-    def count(self, stream: "GpuStream", occurrences: "SARows", chosen: SelectedHits) -> None:
-        """Launch the counting; it overwrites the keys of all occurrences."""
-        table = stream.there("table", self._n, np.int64)
-        stream.begin("tally")
-        gpu.fill_zero(table, stream.handle)
-        n, blocks = chosen.hits.total.size, self._blocks
-        stream.launch(tally_kernel, n, N_THREADS, occurrences, blocks, chosen, table)
-        stream.receive([table], [stream.here("table", self._n, np.int64)[: self._n]])
-
-    def add(self, stream: "GpuStream") -> None:
-        """Add the counts to the tally, after waiting for the stream."""
-        table = stream.here("table", self._n, np.int64)[: self._n]
-        self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
 def _seen_here(stream: "GpuStream") -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...index import contracts
 from ...index.positions import FullSA
+from ...input import reads
 from ...machines.gpu import memory_beside
 from ..engines import CUDA, cuda
 from ..find import ReadFinder, least_bases, make_query, part_on_cpu
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.reads import Patterns
     from ...machines.gpu_session import GpuSession, GpuStream
-    from .. import FormatsHits
     from ..hits import SARows
     from ..summary import PairSummary, Summary
 
@@ -43,15 +43,15 @@ _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too,
 
 
 class IndexOnDevice(NamedTuple):
-    """An index on a GPU: its query, and ``held``: (suffix array, layout), which locate rows."""
+    """An index on a GPU: its query, and ``locating``: (suffix array, layout), which locate rows."""
 
     query: Any
-    held: tuple
+    locating: tuple
     launch: Any
 
     def search(self, stream: "GpuStream", patterns: "Patterns", report: Any) -> "SARows":
         """Launch the search of Patterns (gpu_search.search)."""
-        return gpu_search.search(self.query, self.held, self.launch, stream, patterns, report)
+        return gpu_search.search(self.query, self.locating, self.launch, stream, patterns, report)
 
 
 def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
@@ -59,20 +59,16 @@ def bring_index(query: Any, sa: Any, engine: str) -> IndexOnDevice:
 
     ``engine``: one of engines.CUDA, or another name for the best one. Raises DeviceError, UnsupportedError.
     """
-    launch = cuda.prepare(engine if engine in CUDA else best_engine(query), query)
-    there = gpu_search.upload(query)
+    if engine not in CUDA:  # single threads for entries up to 96 bytes, then groups (docs/layouts.md)
+        n_units = contracts.units(query.layout) if contracts.start.knows(query) else 0
+        engine = "cuda_full" if n_units > 6 else "cuda_task-improved" if n_units else "cuda_task-naive16"
+    launch = cuda.prepare(engine, query)
+    on_gpu = gpu_search.upload(query)
     if contracts.own_launch.knows(query):
-        return IndexOnDevice(there, (None, None), launch)
-    own = getattr(there, "sa", None)
-    sa = gpu_search.upload(sa) if own is None else FullSA(own)
-    return IndexOnDevice(there, (sa, getattr(there, "layout", sa)), launch)
-
-
-def best_engine(query: Any) -> str:
-    """Return the fastest engine: single threads for entries up to 96 bytes, then groups (docs/layouts.md)."""
-    if not contracts.start.knows(query) or contracts.units(query.layout) == 0:
-        return "cuda_task-naive16"
-    return "cuda_task-improved" if contracts.units(query.layout) <= 6 else "cuda_full"
+        return IndexOnDevice(on_gpu, (None, None), launch)
+    positions = getattr(on_gpu, "sa", None)
+    sa = gpu_search.upload(sa) if positions is None else FullSA(positions)
+    return IndexOnDevice(on_gpu, (sa, getattr(on_gpu, "layout", sa)), launch)
 
 
 class GpuMapper(Mapper):
@@ -108,17 +104,15 @@ class GpuMapper(Mapper):
         super().__init__(finder, observers, index.reference)
         self.session = session
         self.device = session.run(bring_index, query, sa, engine)
-        self._steps: Any = session.run(self._make_steps)
-        self._makers: dict = {}
-
-    def _make_steps(self) -> Any:
         if self.pairs:
             from .gpu_pairs import PairSteps
 
-            return PairSteps(self.options, self.device, self.pairs)
-        return gpu_hits.ReadSteps(self.options, self.device, self.tally)
+            self._steps: Any = session.run(PairSteps, options, self.device, self.pairs)
+        else:
+            self._steps = session.run(gpu_hits.ReadSteps, options, self.device, self.tally)
+        self._makers: dict = {}  # what formats the records of each writer on this GPU
 
-    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
+    def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> "Summary | PairSummary":
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
         return self.streams.run(self._map, span, writer, emit)
 
@@ -129,24 +123,23 @@ class GpuMapper(Mapper):
             chunks = self._steps.read(stream, span)
         if self._steps.is_fit(chunks):
             with self.timed("GPU"):
-                maker = self._maker_of(writer)
+                if writer not in self._makers:
+                    self._makers[writer] = writer.made_on_gpu()
+                maker = self._makers[writer]
                 done = self._steps.map(stream, chunks, maker, writer.is_sam, bool(writer.reads_files))
             if done is not None:
                 summary, records, are_hits = done
-                self._steps.check(span)
+                if self.pairs:
+                    span.check_ends()
                 with self.timed("encode"):
                     piece = maker.encoded(records)
                 emit(piece)
                 if are_hits is not None:
-                    for batches in self._steps.parse(span, chunks):
+                    records = self._steps.records(span, chunks, False)
+                    both = (mates[:2] for mates in records) if self.pairs else [(reads.parse(records),)]
+                    for batches in both:
                         n = batches[0].length.size
                         self.split(batches, are_hits[:n], writer, emit)
                         are_hits = are_hits[n:]
                 return summary
-        return self.map_records(self._steps.records(span, chunks, writer), writer, emit)
-
-    def _maker_of(self, writer: Any) -> Any:
-        """Return the object that formats the records of ``writer`` on this GPU."""
-        if writer not in self._makers:
-            self._makers[writer] = writer.made_on_gpu()
-        return self._makers[writer]
+        return self.map_records(self._steps.records(span, chunks, writer.is_sam), writer, emit)

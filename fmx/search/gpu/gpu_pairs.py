@@ -29,30 +29,16 @@ from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
-from ..pairs import ProperPairs, choose_pair, prepare_pair
+from ..pairs import PairCandidates, ProperPairs, prepare_pair
 from ..summary import PairSummary
-from .gpu_hits import (
-    ALONE,
-    COUNTERS,
-    HITS,
-    KEYS,
-    LOCATED,
-    N_SUMS,
-    N_THREADS,
-    SUMS,
-    ReadSteps,
-    add_sums,
-)
+from .gpu_hits import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
 
 if TYPE_CHECKING:
     from ...input.mates import PairChunks
     from ...input.reads import Patterns
-    from ...machines.gpu import DeviceArray
     from ...machines.gpu_session import GpuStream
     from ..mapping import MapOptions
     from ..pairs import PairChooser
-
-_SHORT = 24  # least mean bytes per mate that suit a thread per pair
 
 
 class PairTables(NamedTuple):
@@ -153,7 +139,7 @@ def pair_kernel(batches, located, rule, blocks, rules, tables):
 @kernel
 def sum_kernel(batch, at_most, tables, report):
     """Add the counts of a PairSummary to ``report``; each thread takes pairs at equal distances."""
-    bases = mapped = unique = suppressed = found = apart = hopeless = np.int64(0)
+    bases = mapped = unique = suppressed = n_hits = apart = hopeless = np.int64(0)
     n = tables.proper.total.size
     for i in range(thread_index(), n, grid_size()):
         total = tables.proper.total[i]
@@ -161,12 +147,12 @@ def sum_kernel(batch, at_most, tables, report):
         mapped += eligible > 0
         unique += eligible == 1
         suppressed += eligible != total
-        found += eligible
+        n_hits += eligible
         for r in range(i, 2 * n, n):
             bases += batch.length[r]
             hopeless += not batch.searchable[r]
             apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
-    add_sums(report, SUMS, (bases, mapped, unique, suppressed, found, apart, hopeless))
+    add_sums(report, SUMS, (bases, mapped, unique, suppressed, n_hits, hopeless, apart))
 
 
 @kernel
@@ -177,25 +163,21 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         proper, hits = tables.proper, tables.hits
         if proper.first[i] < proper.first[i + 1]:
             heads = cuda.local.array((2, 2, 1), INT64)
-            choose_pair(batches, i, located, rule, seed, (proper.total[i : i + 1], heads), (proper, i))
+            pairs = PairCandidates(located, (batches[0].length, batches[1].length), rule, 1, proper.total)
+            choose_of_read(pairs, batches[0], 0, proper, i, (seed, True), heads)
             for hit in range(proper.first[i], proper.first[i + 1]):
                 proper.changes1[hit] = proper.changes2[hit] = 0
         else:
             for r in range(i, 2 * n, n):
-                room = InPlace(tables.keys[tables.first_key[r] :])
-                choose_of_read(occurrences, batch, 0, hits, r, (seed, True), room)
+                if hits.first[r] < hits.first[r + 1]:
+                    room = InPlace(tables.keys[tables.first_key[r] :])
+                    choose_of_read(occurrences, batch, 0, hits, r, (seed, True), room)
 
 
 def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
     """Return mates 1 and mates 2 of n pairs."""
     one, two = (ReadBatch(batch.data, *(x[a : a + n] for x in batch[1:])) for a in (0, n))
     return one, two
-
-
-def sides_of(located: Located) -> tuple[Located, Located]:
-    """Return the lists of mates 1 and of mates 2, from ``located`` ones of mates 1 and then mates 2."""
-    positions, (lo, hi), n = located.positions, located[1:], located.lo.size // 2
-    return Located(positions, lo[:n], hi[:n]), Located(positions, lo[n:], hi[n:])
 
 
 class PairSteps(ReadSteps):
@@ -212,65 +194,51 @@ class PairSteps(ReadSteps):
     def read(self, stream: "GpuStream", span: Any) -> "PairChunks":
         return span.take(partial(SpanBuffer, make=self._buffers))
 
-    def check(self, span: Any) -> None:
-        span.check_ends()
+    def records(self, span: Any, pairs: Any, is_sam: bool) -> Any:
+        return span.parse(pairs, is_sam)
 
-    def parse(self, span: Any, pairs: Any) -> list:
-        return [mates[:2] for mates in span.parse(pairs, False)]
-
-    def records(self, span: Any, pairs: Any, writer: Any) -> Any:
-        return span.parse(pairs, writer.is_sam)
-
-    def is_fit(self, pairs: Any) -> bool:
-        n, size = 2 * pairs.n, self.size_of(pairs)
-        is_alike = len({chunk.is_fastq for chunk in (*pairs.one, *pairs.two)}) == 1
-        is_fit = 0 < n <= max(size, self._options.chunk_size) // _SHORT and 2 * size <= n * self.sizes.long
-        return is_alike and is_fit
-
-    def n_of(self, pairs: Any) -> int:
-        return pairs.n
-
-    def size_of(self, pairs: Any) -> int:
-        return sum(chunk.data.size for chunk in (*pairs.one, *pairs.two))
-
-    def is_fastq(self, pairs: Any) -> bool:
-        return pairs.one[0].is_fastq
-
-    def room_for_located(self, pairs: Any) -> int:
-        return max(2 * self.sizes.hits_of_mate * pairs.n, 1)
+    def measure(self, pairs: Any) -> tuple[int, int, bool]:
+        chunks = *pairs.one, *pairs.two
+        kinds = {chunk.is_fastq for chunk in chunks}
+        return pairs.n if len(kinds) == 1 else 0, sum(chunk.data.size for chunk in chunks), True in kinds
 
     def parse_there(
         self, stream: "GpuStream", pairs: Any, is_sam: bool, report: KernelReport
     ) -> "tuple[ReadBatch, Patterns]":
         reading = Reading(self._options.trim, self._options.strands, is_sam, pairs.in_turn)
-        data, is_fastq = self._bring(stream, pairs), self.is_fastq(pairs)
-        batch, patterns = parse_there(stream, data, is_fastq, 2 * pairs.n, reading, report)
-        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.there)
-        return batch, patterns
-
-    def _bring(self, stream: "GpuStream", pairs: "PairChunks") -> "DeviceArray":
-        """Copy the records of pairs to the GPU, mates 1 first; return their bytes."""
-        chunks, n, done, moved = [*pairs.one, *pairs.two], self.size_of(pairs), 0, 0
+        (n, n_bytes, is_fastq), done, moved = self.measure(pairs), 0, 0
+        chunks = [*pairs.one, *pairs.two]
         others = sum(chunk.data.size for chunk in chunks if not self._buffers.owns(chunk.data))
-        pinned, there = stream.here("other mates", others, np.uint8), stream.there("data", n, np.uint8)[:n]
+        pinned = stream.here("other mates", others, np.uint8)
+        letters = stream.there("data", n_bytes, np.uint8)[:n_bytes]
         stream.begin("copy in")
         for chunk in chunks:
             data = chunk.data
             if not self._buffers.owns(data):
                 data = pinned[moved : moved + data.size]
                 data[:], moved = chunk.data, moved + data.size
-            gpu.copy(data, there[done : done + data.size], stream.handle)
+            gpu.copy(data, letters[done : done + data.size], stream.handle)
             done += data.size
-        return there
+        batch, patterns = parse_there(stream, letters, is_fastq, 2 * n, reading, report)
+        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.there)
+        return batch, patterns
 
     def count(
         self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, n: int, room: int, report: KernelReport
     ) -> "CountedPairs":
         """Launch the counting of proper pairs and other hits of n pairs; return them without hits."""
-        total, located = _locate(stream, occurrences, n, room, report)
-        sides, tables = sides_of(located), _tables(stream, total, n)
+        buffer, launch, n_reads = stream.there, stream.launch, 2 * n
+        total, first = (buffer(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
+        lo, hi = (buffer(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
+        positions, keys = (buffer(name, room, np.int64)[:room] for name in ("located", "keys of located"))
+        total, located = total[:n_reads], Located(positions, lo, hi)
+        stream.begin("locate")
+        launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
+        add_up(stream, first, n_reads, report, LOCATED)
+        launch(locate_kernel, n_reads, N_THREADS, occurrences, first, keys, located)
+        sides = Located(positions, lo[:n_reads], hi[:n_reads]), Located(positions, lo[n_reads:], hi[n_reads:])
+        both, tables = mates_of(batch, n), _tables(stream, total, n)
         stream.begin("pair")
-        both, launch = mates_of(batch, n), stream.launch
         launch(pair_kernel, n, N_THREADS, both, sides, self._rule, self._blocks, self._rules, tables)
         launch(sum_kernel, min(n, COUNTERS), N_THREADS, batch, self._rules.at_most, tables, report.there)
         add_up(stream, tables.proper.first, n, report, HITS)
@@ -305,38 +273,17 @@ class PairSteps(ReadSteps):
         return PairSummary(n, *(report[SUMS + j] for j in range(N_SUMS)))
 
 
-def _locate(
-    stream: "GpuStream", occurrences: Any, n: int, room: int, report: KernelReport
-) -> tuple[Any, Located]:
-    """Return (occurrences of each mate, positions of those whose mates occur, too, if ``room`` suffices)."""
-    there, n_reads = stream.there, 2 * n
-    total, first = (there(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
-    total = total[:n_reads]
-    stream.begin("locate")
-    stream.launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
-    add_up(stream, first, n_reads, report, LOCATED)
-    keys, located = there("keys of located", room, np.int64)[:room], room_for(stream, room, 2 * n_reads)
-    stream.launch(locate_kernel, n_reads, N_THREADS, occurrences, first, keys, located)
-    return total, located
-
-
-def room_for(stream: "GpuStream", n: int, n_lists: int) -> Located:
-    """Return Located with room for n occurrences in ``n_lists``."""
-    sizes = {"located": n, "lo of located": n_lists, "hi of located": n_lists}
-    return Located(*(stream.there(name, size, np.int64)[:size] for name, size in sizes.items()))
-
-
 def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
     """Return PairTables of n pairs without room for hits."""
 
-    def there(name: str, n: int) -> Any:
+    def buffer(name: str, n: int) -> Any:
         return stream.there(f"{name} of pairs", n, np.int64)
 
-    none = there("hits", 0)
+    none = buffer("hits", 0)
     flags = stream.there("flags of pairs", 0, np.bool_)
     proper = ProperPairs(
-        there("first", n + 1), none, none, flags, none, none, none, there("total", n)[:n],
-        there("reported", n), 0, there("lead 1", n), there("lead 2", n),
+        buffer("first", n + 1), none, none, flags, none, none, none, buffer("total", n)[:n],
+        buffer("reported", n), 0, buffer("lead 1", n), buffer("lead 2", n),
     )  # fmt: skip
-    hits = Hits(there("first alone", 2 * n + 1), none, flags, there("total alone", 2 * n)[: 2 * n])
-    return PairTables(total, proper, hits, there("first key", 2 * n + 1), none)
+    hits = Hits(buffer("first alone", 2 * n + 1), none, flags, buffer("total alone", 2 * n)[: 2 * n])
+    return PairTables(total, proper, hits, buffer("first key", 2 * n + 1), none)

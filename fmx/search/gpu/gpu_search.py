@@ -32,11 +32,7 @@ class Launch:
     warp_bytes: int = 0
 
     def __call__(
-        self,
-        query: "Exact | VerifyOnDevice",
-        patterns: "Patterns",
-        intervals: Any,
-        stream: int = 0,
+        self, query: "Exact | VerifyOnDevice", patterns: "Patterns", intervals: Any, stream: int = 0
     ) -> None:
         """Start the search; ``intervals``, or what another query fills, must hold zeros."""
         n = int(patterns.length.size * self.threads_per_pattern)
@@ -48,21 +44,21 @@ class Launch:
 
 @singledispatch
 def search(
-    query: Any, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
+    query: Any, locating: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
 ) -> "SARows":
     """Launch the search of Patterns.
 
     Return occurrences on the GPU that hits are selected from (search/hits.py).
 
-    ``held``: (suffix array, layout), which locate rows. ``report`` int64[1 or more]: its first number becomes
-    1 if a read cannot be searched this way.
+    ``locating``: (suffix array, layout), which locate rows. ``report`` int64[1 or more]: its first number
+    becomes 1 if a read cannot be searched this way.
     """
     n = patterns.length.size
     intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
     for array in intervals:
         gpu.fill_zero(array, stream.handle)
     launch(query, patterns, intervals, stream.handle)
-    return SARows(held[0], held[1], intervals.lo, intervals.hi)
+    return SARows(locating[0], locating[1], intervals.lo, intervals.hi)
 
 
 def upload(value: Any) -> Any:

@@ -163,49 +163,49 @@ def _least_key(first, first_reverse):
 
 
 @inlined
-def _keep_anchor(found, r, place, strand, lo, hi, is_sorted):
+def _keep_anchor(result, r, place, strand, lo, hi, is_sorted):
     """Store the Anchor of a read."""
-    found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-    found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+    result.lo[2 * r] = result.lo[2 * r + 1] = np.uint32(lo)
+    result.stop[r], result.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
 
 
 @inlined
-def _anchor_of(found, r):
+def _anchor_of(result, r):
     """Return the stored Anchor of read r."""
-    how, lo = np.int64(found.how[r]), np.int64(found.lo[2 * r])
-    return Anchor(how >> 2, (how >> 1) & 1, lo, np.int64(found.stop[r]), how & 1)
+    how, lo = np.int64(result.how[r]), np.int64(result.lo[2 * r])
+    return Anchor(how >> 2, (how >> 1) & 1, lo, np.int64(result.stop[r]), how & 1)
 
 
 @inlined
-def _keep(found, r, lo, n, n_reverse, key):
+def _keep(result, r, lo, n, n_reverse, key):
     """Store how often a read with rows from ``lo`` on occurs on each strand, and its smallest key."""
-    found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
-    found.first[r] = key
+    result.hi[2 * r], result.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
+    result.first[r] = key
 
 
 @device
-def _look_alone(query, patterns, found, r, anchor):
+def _look_alone(query, patterns, result, r, anchor):
     """Store the result of a read's own thread for the rows of its Anchor."""
-    own = _occurrences(query, patterns, r, anchor, anchor.lo, 1, _FEW_AT_ONCE)
-    _keep(found, r, anchor.lo, own[0], own[2], _least_key(own[1], own[3]))
+    counts = _occurrences(query, patterns, r, anchor, anchor.lo, 1, _FEW_AT_ONCE)
+    _keep(result, r, anchor.lo, counts[0], counts[2], _least_key(counts[1], counts[3]))
 
 
 @device
-def _put_in_queue(found, number, is_one, r):
+def _put_in_queue(result, number, is_one, r):
     """Put read r of each thread for which ``is_one`` is true in a queue."""
     lane, waiting, before = thread_in_block(), ballot(is_one), np.int64(0)
     if waiting != 0:
         if lane == 0:
-            before = np.int64(atomic_add(found.counted, _SLOTS + number, np.int64(n_bits(waiting))))
+            before = np.int64(atomic_add(result.counted, _SLOTS + number, np.int64(n_bits(waiting))))
         before = take(before, 0) + n_bits(waiting & ((np.int64(1) << lane) - 1))
         if is_one:
-            found.queue[(number & 1) * (found.queue.size >> 1) + before] = np.uint32(r)
+            result.queue[(number & 1) * (result.queue.size >> 1) + before] = np.uint32(r)
 
 
 @inlined
-def _in_queue(found, number, i):
+def _in_queue(result, number, i):
     """Return the i-th read of a queue."""
-    return np.int64(at(found.queue, (number & 1) * (found.queue.size >> 1) + i))
+    return np.int64(at(result.queue, (number & 1) * (result.queue.size >> 1) + i))
 
 
 @inlined
@@ -222,10 +222,10 @@ def _are_equal(patterns, r, other):
 
 
 @device
-def _first_of_equal(patterns, found, r, slot):
+def _first_of_equal(patterns, result, r, slot):
     """Return the read that represents all reads equal to r with the same ``slot``."""
     for _ in range(_TRIES):
-        other = np.int64(claim(found.counted, slot & (_SLOTS - 1), r + 1)) - 1
+        other = np.int64(claim(result.counted, slot & (_SLOTS - 1), r + 1)) - 1
         if other < 0:
             return r
         if _are_equal(patterns, r, other):
@@ -244,7 +244,7 @@ def _fill_room(query, room):
 
 
 @kernel
-def search_kernel(query, patterns, found):
+def search_kernel(query, patterns, result):
     """Fill a SparseFound, one warp per 32 reads; queue reads with many rows.
 
     Shared memory: 8 bytes for each of the steps.
@@ -255,72 +255,72 @@ def search_kernel(query, patterns, found):
     if is_read:
         length = length_of(patterns, r)
         if 0 < length < query.table.k + query.table.w - 1:
-            found.report[0] = 1
+            result.report[0] = 1
             length = np.int64(0)
     place = strand = lo = hi = np.int64(0)
     if length > 0:
         place, strand, lo, hi = _window(query, patterns, r, length, room, np.int64(0))
     if is_read:
-        _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+        _keep_anchor(result, r, place, strand, lo, hi, np.int64(0))
         if hi - lo <= FEW:
-            _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
-    _put_in_queue(found, FOR_LAST, hi - lo > FEW, r)
+            _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(0)))
+    _put_in_queue(result, FOR_LAST, hi - lo > FEW, r)
 
 
 @kernel
-def windows_kernel(query, patterns, found, window, end, most, number):
+def windows_kernel(query, patterns, result, window, end, most, number):
     """Fill a SparseFound for reads in a queue, by their windows from ``window`` to ``end``.
 
     Reads that then have more than ``most`` rows are put in the next queue.
     """
     lane, room = thread_in_block(), cuda.shared.array(0, UINT64)
     _fill_room(query, room)
-    k, w, n_queued = query.table.k, query.table.w, at(found.counted, _SLOTS + number)
+    k, w, n_queued = query.table.k, query.table.w, at(result.counted, _SLOTS + number)
     begin = thread_index() - lane
     while begin < n_queued:
         r = lo = hi = np.int64(0)
         if begin + lane < n_queued:
-            r = _in_queue(found, number, begin + lane)
-            place, strand, lo, hi, _ = _anchor_of(found, r)
-            length, own = length_of(patterns, r), np.int64(window)
+            r = _in_queue(result, number, begin + lane)
+            place, strand, lo, hi, _ = _anchor_of(result, r)
+            length, current = length_of(patterns, r), np.int64(window)
             least = cost_of(query, length, Anchor(place, strand, lo, hi, np.int64(0)))
             n_windows = min(2 + ((length - k - w) >> 4), np.int64(end))
-            while own < n_windows:
-                own_place, own_strand, own_lo, own_hi = _window(query, patterns, r, length, room, own)
-                cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
+            while current < n_windows:
+                start, side, begin_row, end_row = _window(query, patterns, r, length, room, current)
+                cost = cost_of(query, length, Anchor(start, side, begin_row, end_row, np.int64(0)))
                 if cost < least:
-                    least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
-                own = n_windows if least <= FEW else own + 1
-            _keep_anchor(found, r, place, strand, lo, hi, np.int64(0))
+                    least, place, strand, lo, hi = cost, start, side, begin_row, end_row
+                current = n_windows if least <= FEW else current + 1
+            _keep_anchor(result, r, place, strand, lo, hi, np.int64(0))
             if hi - lo <= most:
-                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(0)))
-        _put_in_queue(found, number + 1, hi - lo > most, r)
+                _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        _put_in_queue(result, number + 1, hi - lo > most, r)
         begin += grid_size()
 
 
 @kernel
-def many_rows_kernel(query, patterns, found):
+def many_rows_kernel(query, patterns, result):
     """Fill a SparseFound for reads with many rows in all windows, except those with more than _MANY rows.
 
     One of several equal reads is put in the next queue; ``first`` of the others becomes -1 - its number.
     """
-    lane, n_queued = thread_in_block(), at(found.counted, _SLOTS + _FOR_ROWS)
+    lane, n_queued = thread_in_block(), at(result.counted, _SLOTS + _FOR_ROWS)
     begin = thread_index() - lane
     while begin < n_queued:
         r = place = strand = lo = hi = np.int64(0)
         if begin + lane < n_queued:
-            r = _in_queue(found, _FOR_ROWS, begin + lane)
-            anchor = _anchor_of(found, r)
+            r = _in_queue(result, _FOR_ROWS, begin + lane)
+            anchor = _anchor_of(result, r)
             place, strand = anchor.place, anchor.strand
             lo, hi = range_of(query, patterns, r, anchor)
-            _keep_anchor(found, r, place, strand, lo, hi, np.int64(1))
+            _keep_anchor(result, r, place, strand, lo, hi, np.int64(1))
             if hi - lo <= ALONE:
-                _look_alone(query, patterns, found, r, Anchor(place, strand, lo, hi, np.int64(1)))
+                _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(1)))
         leader = r
         if hi - lo > _MANY:
-            leader = _first_of_equal(patterns, found, r, lo + 40503 * (place << 1 | strand))
+            leader = _first_of_equal(patterns, result, r, lo + 40503 * (place << 1 | strand))
             none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
-            _keep(found, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
+            _keep(result, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
         waiting = ballot(ALONE < hi - lo <= _MANY)
         while waiting != 0:
             source = np.int64(first_bit(waiting))
@@ -328,43 +328,44 @@ def many_rows_kernel(query, patterns, found):
             theirs = Anchor(
                 take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
             )
-            own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _FEW_AT_ONCE)
-            n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+            begin_row = theirs.lo + lane
+            counts = _occurrences(query, patterns, take(r, source), theirs, begin_row, WARP, _FEW_AT_ONCE)
+            n, first, n_reverse, first_reverse = _together(counts[0], counts[1], counts[2], counts[3])
             if lane == source:
-                _keep(found, r, lo, n, n_reverse, _least_key(first, first_reverse))
-        _put_in_queue(found, _FOR_SHARES, hi - lo > _MANY and leader == r, r)
+                _keep(result, r, lo, n, n_reverse, _least_key(first, first_reverse))
+        _put_in_queue(result, _FOR_SHARES, hi - lo > _MANY and leader == r, r)
         begin += grid_size()
 
 
 @kernel
-def share_kernel(query, patterns, found):
+def share_kernel(query, patterns, result):
     """Fill a SparseFound for the reads that many_rows_kernel queued, with _SHARES warps per read."""
-    lane, n_shares = thread_in_block(), _SHARES * at(found.counted, _SLOTS + _FOR_SHARES)
+    lane, n_shares = thread_in_block(), _SHARES * at(result.counted, _SLOTS + _FOR_SHARES)
     share = thread_index() // WARP
     while share < n_shares:
-        r = _in_queue(found, _FOR_SHARES, share // _SHARES)
-        anchor = _anchor_of(found, r)
+        r = _in_queue(result, _FOR_SHARES, share // _SHARES)
+        anchor = _anchor_of(result, r)
         start, step = anchor.lo + share % _SHARES * WARP + lane, _SHARES * WARP
-        own = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
-        n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+        counts = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
+        n, first, n_reverse, first_reverse = _together(counts[0], counts[1], counts[2], counts[3])
         if lane == 0 and n + n_reverse > 0:
-            atomic_add(found.hi, 2 * r, np.uint32(n))
-            atomic_add(found.hi, 2 * r + 1, np.uint32(n_reverse))
-            atomic_min(found.first, r, _least_key(first, first_reverse))
+            atomic_add(result.hi, 2 * r, np.uint32(n))
+            atomic_add(result.hi, 2 * r + 1, np.uint32(n_reverse))
+            atomic_min(result.first, r, _least_key(first, first_reverse))
         share += grid_size() // WARP
 
 
 @kernel
-def repeat_kernel(query, patterns, found):
+def repeat_kernel(query, patterns, result):
     """Fill a SparseFound for reads that are equal to one that share_kernel has searched."""
-    i, n_queued = thread_index(), at(found.counted, _SLOTS + _FOR_ROWS)
+    i, n_queued = thread_index(), at(result.counted, _SLOTS + _FOR_ROWS)
     while i < n_queued:
-        r = _in_queue(found, _FOR_ROWS, i)
-        leader = -1 - at(found.first, r)
+        r = _in_queue(result, _FOR_ROWS, i)
+        leader = -1 - at(result.first, r)
         if leader >= 0:
             for strand in range(2):
-                found.hi[2 * r + strand] = found.hi[2 * leader + strand]
-            found.first[r] = found.first[leader]
+                result.hi[2 * r + strand] = result.hi[2 * leader + strand]
+            result.first[r] = result.first[leader]
         i += grid_size()
 
 
@@ -413,16 +414,16 @@ def _on_device(query):
 class SparseLaunch(Launch):
     """A Launch of search_kernel and the kernels after it."""
 
-    def __call__(self, query: Any, patterns: "Patterns", found: Any, stream: int = 0) -> None:
-        gpu.fill_zero(found.counted, stream)
-        super().__call__(query, patterns, found, stream)
+    def __call__(self, query: Any, patterns: "Patterns", result: Any, stream: int = 0) -> None:
+        gpu.fill_zero(result.counted, stream)
+        super().__call__(query, patterns, result, stream)
         n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
         if n_warps:
             windows = windows_kernel[n_warps, WARP, stream, self.warp_bytes]
-            windows(query, patterns, found, 1, 2, FEW, FOR_LAST)
-            windows(query, patterns, found, 2, WINDOWS, ALONE, FOR_OTHERS)
+            windows(query, patterns, result, 1, 2, FEW, FOR_LAST)
+            windows(query, patterns, result, 2, WINDOWS, ALONE, FOR_OTHERS)
             for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
-                kernel[n_warps, WARP, stream](query, patterns, found)
+                kernel[n_warps, WARP, stream](query, patterns, result)
 
 
 @own_launch.register(Sparse)
@@ -431,19 +432,19 @@ def _own_launch(query):
 
 
 @first_key.register(SparseFound)
-def _first_key(found, r):
-    return np.int64(at(found.first, r))
+def _first_key(result, r):
+    return np.int64(at(result.first, r))
 
 
 @all_keys.register(SparseFound)
-def _all_keys(found, r, keys):
-    n = np.int64(found.hi[2 * r]) - np.int64(found.lo[2 * r])
-    n += np.int64(found.hi[2 * r + 1]) - np.int64(found.lo[2 * r + 1])
+def _all_keys(result, r, keys):
+    n = np.int64(result.hi[2 * r]) - np.int64(result.lo[2 * r])
+    n += np.int64(result.hi[2 * r + 1]) - np.int64(result.lo[2 * r + 1])
     if n == 1:
-        keys[0] = at(found.first, r)
+        keys[0] = at(result.first, r)
     elif n > 1:
-        query, patterns, how = found.query, found.patterns, np.int64(at(found.how, r))
-        lo, hi = np.int64(at(found.lo, 2 * r)), np.int64(at(found.stop, r))
+        query, patterns, how = result.query, result.patterns, np.int64(at(result.how, r))
+        lo, hi = np.int64(at(result.lo, 2 * r)), np.int64(at(result.stop, r))
         anchor, length = Anchor(how >> 2, (how >> 1) & 1, lo, hi, how & 1), length_of(patterns, r)
         left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
         i = np.int64(0)
@@ -456,13 +457,18 @@ def _all_keys(found, r, keys):
 
 @search.register(SparseOnDevice)
 def search_sparse(
-    query: SparseOnDevice, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
+    query: SparseOnDevice,
+    locating: Any,
+    launch: Launch,
+    stream: "GpuStream",
+    patterns: "Patterns",
+    report: Any,
 ) -> SparseFound:
-    n, there = patterns.length.size, stream.there
-    lo, hi = (there(name, n, np.uint32)[:n] for name in ("lo", "hi"))
-    first = there("first key of read", n // 2, np.int64)
-    stop, how = (there(name, n // 2, np.uint32) for name in ("last row", "anchor"))
-    queue, counted = there("queue", n, np.uint32), there("counted reads", N_COUNTED, np.int64)
-    found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
-    launch(query, patterns, found, stream.handle)
-    return found
+    n, buffer = patterns.length.size, stream.there
+    lo, hi = (buffer(name, n, np.uint32)[:n] for name in ("lo", "hi"))
+    first = buffer("first key of read", n // 2, np.int64)
+    stop, how = (buffer(name, n // 2, np.uint32) for name in ("last row", "anchor"))
+    queue, counted = buffer("queue", n, np.uint32), buffer("counted reads", N_COUNTED, np.int64)
+    result = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
+    launch(query, patterns, result, stream.handle)
+    return result

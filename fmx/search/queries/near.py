@@ -89,13 +89,6 @@ def _fill_ways(v, lookups, sums, ways):
 
 
 @inlined
-def way_of(ways, length, v):
-    """Return the Way of a pattern of single bases, without its cost, by a result of ``ways_of``."""
-    i = 2 * min(length, np.int64(STRETCH))
-    return Way(0.0, np.int64(0), length, v, at(ways, i), at(ways, i + 1))
-
-
-@inlined
 def _none():
     return Way(_NEVER, np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(APART))
 
@@ -110,13 +103,13 @@ def _cost(lookups, width):
 
 
 @inlined
-def _add_symbol(sums, n, own):
-    """Fill row n of ``sums`` float64[.., N_SUMS]: for n symbols of a pattern, the last of which is ``own``.
+def _add_symbol(sums, n, symbol):
+    """Fill row n of ``sums`` float64[.., N_SUMS]: n symbols of a pattern, the last is ``symbol``.
 
     Columns: number of empty sets; words, with any base for an empty set; for one changed symbol, the sum of
     the other words per word; the sum of their squares.
     """
-    bases = popcount(own)
+    bases = popcount(symbol)
     others = (4.0 - bases) / bases if bases > 0 else 0.0
     sums[n, _EMPTY] = sums[n - 1, _EMPTY] + (bases == 0)
     sums[n, _SPELLED] = sums[n - 1, _SPELLED] * (bases if bases > 0 else 4.0)
@@ -223,9 +216,8 @@ MOST_PIECES = MOST + 1
 class Pieces(NamedTuple):
     """Pieces of the patterns of n reads.
 
-    ``columns`` int64[2 * n * MOST_PIECES * N_COLUMNS]: 2r and 2r + 1 are read r.
-
-    Unused pieces have LENGTH 0. ``words`` int64[n]: number of words of each read.
+    ``columns`` int64[2 * n, MOST_PIECES, N_COLUMNS]: rows 2r and 2r + 1 are read r; unused pieces have LENGTH
+    0. ``words`` int64[n]: number of words of each read.
     """
 
     columns: np.ndarray
@@ -235,78 +227,45 @@ class Pieces(NamedTuple):
 def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
-    found = Pieces(np.empty(n * MOST_PIECES * N_COLUMNS, np.int64), np.empty(n // 2, np.int64))
+    pieces = Pieces(np.zeros((n, MOST_PIECES, N_COLUMNS), np.int64), np.zeros(n // 2, np.int64))
     room = np.empty((STRETCH + 1, N_SUMS)), np.empty(STRETCH + 1, np.int64)
-    _plan(sets, v, lookups, ways_of(v, lookups), room, found)
-    return found
-
-
-@inlined
-def covers(pieces, i, j, inside, n_beyond):
-    """Return whether piece j of pattern i has a word with ``inside`` changes and ``n_beyond`` outside."""
-    piece = first_column(i, j)
-    least, most = at(pieces.columns, piece + LEAST), at(pieces.columns, piece + MOST_CHANGED)
-    return at(pieces.columns, piece + LENGTH) > 0 and n_beyond == 0 and least <= inside <= most
-
-
-@inlined
-def first_column(i, j):
-    """Return the first column of piece j of pattern i."""
-    return (i * MOST_PIECES + j) * N_COLUMNS
+    _plan(sets, v, lookups, ways_of(v, lookups), room, pieces)
+    return pieces
 
 
 @compiled
-def _plan(sets, v, lookups, ways, room, found):
-    """Fill ``found`` with the pieces of all patterns.
-
-    ``ways``: result of ways_of. ``room``: as in best_of_sets.
-    """
-    for r in range(found.words.size):
+def _plan(sets, v, lookups, ways, room, pieces):
+    """Fill Pieces, which hold zeros. ``ways``: result of ways_of. ``room``: as in best_of_sets."""
+    for r in range(pieces.words.size):
         i = pattern_of(sets, r)
-        if sets.length[i] > 0:
-            way = way_of(ways, sets.length[i], v)
-            if not is_plain(sets, i):
-                way = best_of_sets(sets, i, v, lookups, room)
-            plan_read(sets, r, way, found)
-        else:
-            _clear(found, r)
+        length = sets.length[i]
+        if length > 0 and is_plain(sets, i):
+            kind = 2 * min(length, np.int64(STRETCH))
+            way = Way(0.0, np.int64(0), length, v, at(ways, kind), at(ways, kind + 1))
+            plan_read(sets, r, way, pieces)
+        elif length > 0:
+            plan_read(sets, r, best_of_sets(sets, i, v, lookups, room), pieces)
 
 
 @inlined
-def _clear(found, r):
-    """Set that read r has no pieces."""
-    found.words[r] = 0
-    for j in range(2 * MOST_PIECES):
-        found.columns[first_column(2 * r, j) + LENGTH] = 0
-
-
-@inlined
-def plan_read(sets, r, way, found):
-    """Fill ``found`` with the pieces of read r and of its reverse complement, as a Way cuts them."""
-    i, n = pattern_of(sets, r), np.int64(0)
-    _clear(found, r)
-    _cut(way, found, i)
+def plan_read(sets, r, way, pieces):
+    """Write the pieces of read r and of its reverse complement, as a Way cuts them; Pieces hold zeros."""
+    i = pattern_of(sets, r)
+    length = sets.length[i]
+    _cut(way, pieces, i)
     for j in range(MOST_PIECES):
-        piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
+        piece, other = pieces.columns[i, j], pieces.columns[i ^ 1, j]
         if piece[LENGTH] > 0:
-            n += _n_words(sets, i, piece)
-            other = found.columns[first_column(i ^ 1, j) : first_column(i ^ 1, j + 1)]
-            _mirror(piece, sets.length[i], other)
-    found.words[r] = n
+            pieces.words[r] += _n_words(sets, i, piece)
+            other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
+            other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
+            other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
 
 
 @inlined
 def pattern_of(sets, r):
     """Return the pattern whose words are spelled for read r: 2r, or 2r + 1 if only that one is searched."""
     return 2 * r if sets.length[2 * r] > 0 else 2 * r + 1
-
-
-@inlined
-def _mirror(piece, length, other):
-    """Write the corresponding piece of the reverse complement to ``other``."""
-    other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
-    other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
-    other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
 
 
 @inlined
@@ -332,10 +291,10 @@ def _cut(way, pieces, i):
 @inlined
 def _put(pieces, i, j, symbols, changed, n_changed):
     """Write piece j: (start, length), (inner, outer) and (least, most), as in its columns."""
-    piece = first_column(i, j)
-    pieces.columns[piece + START], pieces.columns[piece + LENGTH] = symbols
-    pieces.columns[piece + INNER], pieces.columns[piece + OUTER] = changed
-    pieces.columns[piece + LEAST], pieces.columns[piece + MOST_CHANGED] = n_changed
+    piece = pieces.columns[i, j]
+    piece[START], piece[LENGTH] = symbols
+    piece[INNER], piece[OUTER] = changed
+    piece[LEAST], piece[MOST_CHANGED] = n_changed
 
 
 @inlined
@@ -391,18 +350,13 @@ def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
 
 @compiled
 def _spell(sets, pieces, start, stop, words):
-    n = np.int64(0)
+    packed, n = words.patterns.words, np.int64(0)
     for r in range(start, stop):
-        n = spell_read(sets, pieces, r, words, n)
-
-
-@inlined
-def spell_read(sets, pieces, r, words, n):
-    """Write the words of read r from pair n on; return the next n."""
-    packed, i = words.patterns.words, pattern_of(sets, r)
-    for j in range(MOST_PIECES):
-        piece = pieces.columns[first_column(i, j) : first_column(i, j + 1)]
-        if piece[LENGTH] > 0:
+        i = pattern_of(sets, r)
+        for j in range(MOST_PIECES):
+            piece = pieces.columns[i, j]
+            if piece[LENGTH] == 0:
+                continue
             done = _spell_piece(sets, i, piece, packed, n)
             for k in range(n, done):
                 pack_reverse(packed, _place(k, i), _place(k, i ^ 1), piece[LENGTH])
@@ -412,7 +366,6 @@ def spell_read(sets, pieces, r, words, n):
                     words.patterns.first[row] = ROOM * row
                     words.patterns.length[row] = min(piece[LENGTH], sets.length[other])
             n = done
-    return n
 
 
 @inlined
@@ -484,18 +437,18 @@ def _spell_changed(sets, span, changed, packed, n, i):
         to, left = _place(n + number, i), np.int64(number)
         packed[to] = packed[to + 1] = 0
         for j in range(length):
-            own = np.uint64(_choice(sets, i, start, j, changed))
-            bases = popcount(own)
+            choices = np.uint64(_choice(sets, i, start, j, changed))
+            bases = popcount(choices)
             if bases > 1:
                 for _ in range(left % bases):
-                    own &= own - np.uint64(1)
+                    choices &= choices - np.uint64(1)
                 left //= bases
-            packed[to + j // WORD] |= _change_of(trailing_zeros(own), j)
+            packed[to + j // WORD] |= _change_of(trailing_zeros(choices), j)
     return n + total
 
 
 @inlined
 def _choice(sets, i, start, j, changed):
     """Return the bases that symbol j of a word, which begins at ``start`` of pattern i, may be."""
-    own = set_at(sets, i, start + j)
-    return np.uint8(15) ^ own if j == changed[0] or j == changed[1] else own
+    symbol = set_at(sets, i, start + j)
+    return np.uint8(15) ^ symbol if j == changed[0] or j == changed[1] else symbol

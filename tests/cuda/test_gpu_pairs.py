@@ -17,11 +17,10 @@ from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu_session import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
-from fmx.search.hits import SelectionPolicy
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
-ALL = 2**61  # all hits, but not -a, which is left to the cores
 GPU = workflow.Device("cuda")
 UNIT = random_letters(140, "pairs to records")
 CONTIGS = numbered([UNIT, "ACG" * 11, UNIT[20:90] + "NN" + UNIT[:50]])

@@ -27,11 +27,10 @@ from fmx.machines.progress import Clock, Progress
 from fmx.output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
-from fmx.search.hits import SelectionPolicy
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mapping import GpuSizes, MapOptions, Observers, RunSizes
 
-ALL = 2**61  # all hits, but not -a, which is left to the cores
 NO_READS = ReadsOutput()
 USUAL, SMALL = RunSizes(), RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
 GPU = workflow.Device("cuda")
