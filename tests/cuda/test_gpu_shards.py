@@ -3,9 +3,11 @@
 import cases
 import pytest
 from cluster import nearby
+from conftest import SIMULATED
 from texts import numbered, random_letters
 
-from fmx.jobs import mem, pairwise, search
+from fmx.align import pipeline
+from fmx.jobs import mem, search
 from fmx.machines.places import Device
 
 TEXT = random_letters(200, "shards")
@@ -17,9 +19,12 @@ MEM = ["mem", "-x", "ref.fmx", "few.fa", "-l", "80", "--format", "tsv", "--algor
     [
         (["locate", "-x", "ref.fmx", "few.fa", "--forward-only"], search, "prepare"),
         (MEM, mem, "prepare"),
-        (["pairwise", "few.fa", "--id", "0.3", "--gpus", "all"], pairwise, "open_gpus"),
+        pytest.param(
+            ["pairwise", "few.fa", "--id", "0.3"], pipeline, "open_gpus",
+            marks=pytest.mark.skipif(SIMULATED, reason="takes minutes in the simulator"),
+        ),
     ],
-)
+)  # fmt: skip
 def test_shards_on_gpus_are_the_bytes_of_the_cpu(words, module, name, folder, monkeypatch):
     from fmx.cli.main import run
 
