@@ -172,14 +172,13 @@ def test_a_page_has_its_place_in_the_site():
 
 def glossary() -> list:
     """(term, meaning) of each term; those of one row share its meaning."""
-    rows = re.findall(
-        r"^\| (?!term )(.*?) \| (.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
-    )
+    text = (ROOT / "docs" / "style.md").read_text().split("## Glossary")[1]
+    rows = re.findall(r"^\| (?!term )(.*?) \| (.*) \|$", text, re.MULTILINE)
     return [(term.strip("` "), meaning) for terms, meaning in rows for term in terms.split(", ")]
 
 
 def test_a_term_is_used():
-    texts = [path.read_text() for path in PAGES if path.name != "glossary.md"]
+    texts = [path.read_text() for path in PAGES if path.name != "style.md"]
     texts += [path.read_text() for path in SOURCES if path.suffix == ".py"]
     text = "\n".join(texts)
     assert [term for term, _ in glossary() if not re.search(rf"\b{re.escape(term)}s?\b", text, re.I)] == []

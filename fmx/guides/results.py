@@ -210,7 +210,7 @@ class CountResult:
         return ("\n".join(lines) + "\n").encode()
 
     def facts(self) -> dict[str, int]:
-        """Return the numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/formats.md)."""
         assigned, *others = SAMPLE_FATES
         names = ("reads", assigned, "one_letter_off", *others)
         counts = {name: sum(getattr(each, name) for each in self.stats) for name in names}

@@ -178,7 +178,7 @@ class MemSummary(Sums):
     things, unit = "queries", "bases"
 
     def facts(self) -> dict:
-        """Return the numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/formats.md)."""
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
     def sentence(self, _: object = None) -> str:

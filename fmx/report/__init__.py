@@ -1,6 +1,6 @@
 """The facts of a run as JSON types, and the sum of the facts of shards.
 
-docs/reports.md describes each fact.  A command supplies what it knows before the run (Report.about), the run
+docs/formats.md describes each fact.  A command supplies what it knows before the run (Report.about), the run
 adds its results: counts, seconds, stages, lengths, contigs.  page.py formats them.
 """
 

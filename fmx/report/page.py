@@ -246,7 +246,7 @@ def _sample_of(path: str | Path, ending: str) -> str:
     return os.path.basename(path)[: -len(ending)] or "fmx"
 
 
-# The samples of ``fmx count`` (docs/reports.md: samples, ranks and correlation).
+# The samples of ``fmx count`` (docs/formats.md: samples, ranks and correlation).
 
 LOW = 30  # reads; guides with fewer are counted as low
 _ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise

@@ -78,7 +78,7 @@ class Summary(Sums):
         return summary
 
     def facts(self) -> dict:
-        """Return the numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/formats.md)."""
         return {
             "reads": self.reads, "bases": self.bases, "mapped": self.mapped, "unique": self.unique,
             "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
@@ -189,7 +189,7 @@ class PairSummary(Sums):
         return 2 * self.proper + self.alone
 
     def facts(self) -> dict:
-        """Return the numbers for a report (docs/reports.md)."""
+        """Return the numbers for a report (docs/formats.md)."""
         return {
             "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "proper": self.proper,
             "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
