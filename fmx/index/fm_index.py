@@ -194,6 +194,7 @@ def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> R
 
 
 def reference_of(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
+    """Return the Reference of an index from its arrays.  Raises IndexFileError."""
     names = ContigNames(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
@@ -239,6 +240,7 @@ def load_lcp(index: FMIndex) -> tuple:
 
 
 def lcp_of(arrays: dict) -> tuple:
+    """Return (LCP, rank array) from the arrays of a part."""
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 
@@ -255,6 +257,7 @@ def _is_read(array_name: str, ways: list, with_text: bool) -> bool:
 
 
 def load_layout(layout_name: str | None, arrays: dict) -> Any:
+    """Return a layout from the arrays of a part; None without a name."""
     if layout_name is None:
         return None
     begin = f"{layout_name}."
@@ -263,6 +266,7 @@ def load_layout(layout_name: str | None, arrays: dict) -> Any:
 
 
 def load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
+    """Return the suffix array of a part, whole or sampled, from its arrays."""
     if "sa_marks" in arrays:
         reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
         return SampledSA(arrays["sa_positions"], arrays["sa_marks"], part_sizes(meta)[number], reach)

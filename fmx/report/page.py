@@ -103,7 +103,7 @@ def _counts(facts: dict[str, Any]) -> str:
 
 
 def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
-    """A histogram with columns of equal width, of the fraction _SHOWN; a sentence if all values are equal."""
+    """Return a histogram of the fraction _SHOWN, or a sentence if all values are equal."""
     total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
     for _, longest, n in rows:
         if seen >= _SHOWN * total:
@@ -295,7 +295,7 @@ def offsets_in_words(sample: Sample) -> str:
 
 
 def starts_in_words(sample: Sample) -> str:
-    """The same offsets as a part of a sentence; "" if there are none."""
+    """Return the most frequent offsets as a part of a sentence; "" if there are none."""
     first, second = (_of_mate(sample, mate, _start) for mate in (1, 2))
     return "; ".join(filter(None, [first, second and f"in second mates {second}"]))
 
