@@ -51,7 +51,7 @@ def test_the_page_of_the_docs_is_what_the_script_makes():
     pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
     made = page.papers_page(runner.read(RECORDED), pictures)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
-    assert "| not measured |" not in made
+    assert "missing" not in made
     assert "| not run |" not in made
 
 
@@ -68,9 +68,9 @@ def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
 def test_a_page_without_a_table_says_so():
     rows = [{"cluster": "six equal nodes", "pairs/s": 1014.2}]
     text = page.papers_page([runner.Table("nodes", "c", "here", "2026-01-01", rows)], set())
-    assert "| six equal nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
+    assert "| six equal nodes | 1015 (6.8.2) | 1,014 pairs/s |" in text
     assert "| roofline | not run | | |" in text
-    assert "not measured" in text
+    assert "missing" in text
 
 
 def test_columns_of_a_given_reference_are_those_of_its_text(tmp_path):

@@ -161,13 +161,14 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `docs/site/papers/page.py`. A paper's value is listed with the section that states it. *Drawn*
-means that the paper only plots it; an empty cell, that the paper does not have it. A figure without a table
-was not measured, for the reason given. The values of fmx come from these runs:
+Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value is followed
+by the section that states it; *drawn* means that the paper only plots it. The values of fmx come from these
+runs:
 
 | run | command | machine | date |
 | --- | --- | --- | --- |
 """
+COLUMNS = ["| figure | value | paper | fmx | remarks |", "| --- | --- | --- | --- | --- |"]
 
 
 def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
@@ -185,28 +186,35 @@ def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
         else:
             lines.append(f"| {name} | not run | | |")
     for paper in all_papers:
-        lines += ["", f"## {NAMES[paper.key]}", "", f"{paper.title}."]
+        lines += ["", f"## {NAMES[paper.key]}", "", f"{paper.title}.", "", *COLUMNS]
+        shown = [figure for figure in paper.figures if figure.name in VALUES[paper.key]]
+        lines += [_row(paper, figure, found) for figure in shown]
+        rest = [figure for figure in paper.figures if figure not in shown]
+        others = [f"- {figure.name.capitalize()}, {figure.about}: {figure.note}" for figure in rest]
+        lines += ["", "Not measured:", "", *others] if others else []
         for figure in paper.figures:
-            lines += ["", *_figure(paper, figure, found)]
             if figure.picture in pictures:
-                lines += ["", f"![{figure.about}](figures/{figure.picture}.png)"]
+                lines += ["", f"![{figure.name}: {figure.about}](figures/{figure.picture}.png)"]
     return "\n".join(lines) + "\n"
 
 
-def _figure(paper: Paper, figure: Figure, found: MeasuredTables) -> list:
-    """The lines of a figure: its note, and a table of its values."""
-    note = f"**{figure.name.capitalize()}: {figure.about}.** {figure.note}"
-    values = VALUES[paper.key].get(figure.name)
-    if not values:
-        return [note]
-    source = f" Runs: {', '.join(figure.made_of)}." if figure.made_of else ""
-    lines = [note + source, "", "| | paper | fmx | unit | section |", "| --- | --- | --- | --- | --- |"]
+def _row(paper: Paper, figure: Figure, found: MeasuredTables) -> str:
+    """The row of a figure: its values in the paper and of fmx, and its note."""
+    values, cells = VALUES[paper.key][figure.name], []
     for fact in facts():
         if fact[:2] == (paper.key, figure.name):
             said = fact.value or ("drawn" if fact.section else "")
-            measured = _said(values[fact.what], found)
-            lines.append(f"| {fact.what} | {said} | {measured} | {fact.unit} | {fact.section} |")
-    return lines
+            section = f" ({fact.section})" if fact.section else ""
+            cells.append(
+                (
+                    fact.what,
+                    said + section,
+                    f"{_said(values[fact.what], found)} {fact.unit.removeprefix('name')}".strip(),
+                )
+            )
+    columns = ["<br>".join(column) for column in zip(*cells, strict=True)]
+    source = f" Runs: {', '.join(figure.made_of)}." if figure.made_of else ""
+    return "| " + " | ".join([f"{figure.name}: {figure.about}", *columns, figure.note + source]) + " |"
 
 
 def _said(wanted: Value, found: MeasuredTables) -> str:
@@ -214,7 +222,7 @@ def _said(wanted: Value, found: MeasuredTables) -> str:
     try:
         measured = wanted.of(found)
     except MissingError:
-        return "not measured"
+        return "missing"
     if isinstance(measured, str):
         return measured
     return f"{measured:,.0f}" if abs(measured) >= 100 else f"{measured:.3g}"
