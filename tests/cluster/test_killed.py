@@ -10,6 +10,7 @@ from cluster.nearby import CONTIGS, reads
 
 PROGRAM = """
 import itertools, os, pathlib, shutil, signal, sys, threading
+import pysam
 from fmx import system
 from fmx.cli.main import run
 from fmx.jobs import shard
@@ -33,9 +34,14 @@ commands = {
     "merge": [["merge", "-q", "d", *TABLES, "-o", "one.sam"]],
 }
 
+def content(name):
+    if name.endswith(".cram"):  # samtools chooses codecs by chance
+        return pysam.view("--no-PG", "-h", name).encode()
+    return b"".join(line for line in open(name, "rb") if line[:3] != b"@PG")
+
 def written():
     names = [name for name in os.listdir(".") if name[0] != "." and name not in ("d", "r.json")]
-    return {name: b"".join(line for line in open(name, "rb") if line[:3] != b"@PG") for name in names}
+    return {name: content(name) for name in names}
 
 def done(words, at=None):
     if os.fork() == 0:
