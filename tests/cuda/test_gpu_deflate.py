@@ -93,7 +93,10 @@ def test_a_block_takes_as_much_room_as_by_isal(device):
 def lengths_of(counts) -> list:
     """Lengths of the codes of a block by its counts: of letters and lengths, of distances, of these."""
     stream = GpuSession().stream(timed=False)
-    tokens, codes = deflate_gpu.GpuDeflater._room(stream, 1)
+    n, kinds = deflate_gpu.N_SECTIONS, (np.uint32, np.int32, np.uint32, np.uint32)
+    sizes = n * deflate_gpu.SECTION, n, n, counts.size
+    tokens = deflate_gpu.Tokens(*map(gpu.empty, sizes, kinds))
+    codes = deflate_gpu.BlockCodes(gpu.empty(deflate_gpu.N_CODES, np.uint32), gpu.empty(2, np.int64))
     gpu.copy(counts.astype(np.uint32), tokens.counts, stream.handle)
     gpu.fill_zero(tokens.sums, stream.handle)
     deflate_gpu.codes_kernel[1, gpu.block_size(deflate_gpu.CODE_THREADS), stream.handle](
