@@ -161,7 +161,7 @@ def keep(folder: str | Path, name: str, device: str, rows: list[dict]) -> Table:
 def markdown(rows: list) -> str:
     """Format rows as a Markdown table."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    lines = ["| " + " | ".join(keys) + " |", "|" + " --- |" * len(keys)]
+    lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
     lines += ["| " + " | ".join(_cell(row.get(key)) for key in keys) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 

@@ -55,7 +55,7 @@ def test_a_table_names_its_command_and_commit(tmp_path, capsys, monkeypatch):
     assert runner.read(tmp_path / "new" / "t.json") == [table]
     assert table.command == "docs/bench mem b.fa -t 2"
     assert re.fullmatch(r"([0-9a-f]{8,}\+?)?", table.commit)
-    shown = "| what | n | s | more |\n| --- | --- | --- | --- |\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
+    shown = "| what | n | s | more |\n|---|---|---|---|\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
     assert shown in capsys.readouterr().out
 
 

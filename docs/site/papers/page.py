@@ -166,9 +166,9 @@ by the section that states it; *drawn* means that the paper only plots it. The v
 runs:
 
 | run | command | machine | date |
-| --- | --- | --- | --- |
+|---|---|---|---|
 """
-COLUMNS = ["| figure | value | paper | fmx | remarks |", "| --- | --- | --- | --- | --- |"]
+COLUMNS = ["| figure | value | paper | fmx | remarks |", "|---|---|---|---|---|"]
 
 
 def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
