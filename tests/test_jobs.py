@@ -12,7 +12,7 @@ from itertools import islice
 
 import pytest
 from conftest import ROOT
-from test_docs import sections
+from test_docs import code_of, sections
 
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.xdist_group("jobs")  # the pages share their indexes
@@ -164,6 +164,19 @@ def test_the_commands_of_a_page_tell_what_it_says(name, section, jobs, run, fold
             written = [(place / name).read_text() for name in re.findall(r"-o (\S+)", last)]
             (text,) = written or [done[-1].stdout]
             assert [line.split() for line in lines] == rows_of(text)[: len(lines)]
+
+
+@pytest.mark.parametrize("name", ["align", "install", "mem"])
+def test_the_commands_of_a_page_run(name, run, examples, peer):
+    peer("samtools")
+    place, page = examples / name, (DOCS / f"{name}.md").read_text().split("## Extras")[0]
+    place.mkdir(exist_ok=True)
+    if name == "install":
+        for file in ("lambda.fa.gz", "lambda_reads.fq.gz"):
+            (place / file).symlink_to(ROOT / "fmx" / "data" / file)
+    said = "".join(run(line, place).stderr for line in code_of(page) if line.startswith("fmx "))
+    for shown in re.findall(r"^    fmx: (.*); \.\.\.$", page, re.MULTILINE):
+        assert shown in said
 
 
 @pytest.mark.parametrize("name", ["align", "contamination", "count", "mem", "pairs", "pipelines", "strains"])

@@ -37,7 +37,7 @@ CPU = Device()
 
 # Engine auto: a GPU maps large inputs, whose time is longer than its start and the copy of the index there.
 
-LARGE = 10**9  # bytes of plain FASTQ from which on a GPU is faster (docs/layouts.md)
+LARGE = 10**9  # bytes of plain FASTQ from which on a GPU is faster (docs/gpus.md)
 BGZF_RATIO = 4  # bytes of FASTQ in a byte of BGZF: 3.8 and 4.3 for reads of 50 bases from two sequencers
 _HEAD, _BGZF = 1 << 12, b"\x1f\x8b\x08\x04"
 

@@ -190,8 +190,11 @@ def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
         shown = [figure for figure in paper.figures if figure.name in VALUES[paper.key]]
         lines += [_row(paper, figure, found) for figure in shown]
         rest = [figure for figure in paper.figures if figure not in shown]
-        others = [f"- {figure.name.capitalize()}, {figure.about}: {figure.note}" for figure in rest]
-        lines += ["", "Not measured:", "", *others] if others else []
+        others: dict[str, list[str]] = {}
+        for figure in rest:
+            others.setdefault(figure.note, []).append(figure.name)
+        names = [f"- {', '.join(group).capitalize()}: {note}" for note, group in others.items()]
+        lines += ["", "Not measured:", "", *names] if names else []
         for figure in paper.figures:
             if figure.picture in pictures:
                 lines += ["", f"![{figure.name}: {figure.about}](figures/{figure.picture}.png)"]
