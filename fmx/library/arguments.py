@@ -59,38 +59,32 @@ def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[A
 
 
 def share(name: str, value: object) -> float:
-    """Return a number from 0 to 1 as a float."""
     least, most = limits.SHARE
     what = f"a number from {least} to {most}"
     return float(_checked(name, value, what, Real, lambda value: least <= value <= most))
 
 
 def threads(value: object) -> int:
-    """Return a number of threads; all cores for None."""
     return whole("threads", value, limits.THREADS, available_cores())
 
 
 def yes_or_no(name: str, value: object) -> bool:
-    """Return a truth value."""
     return _checked(name, value, "True or False", bool, lambda value: True)
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
-    """Return one of ``choices``."""
     return _checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
 
 
 def file(name: str, value: object) -> Path:
-    """Return the name of a file or folder."""
-    return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, _may_name_a_file)
+    def may_name_a_file(path: Path) -> bool:
+        try:
+            text = os.fspath(path)
+            return isinstance(text, str) and text != "" and b"\0" not in os.fsencode(text)
+        except UnicodeError:  # a lone surrogate
+            return False
 
-
-def _may_name_a_file(path: Path) -> bool:
-    try:
-        name = os.fspath(path)
-        return isinstance(name, str) and name != "" and b"\0" not in os.fsencode(name)
-    except UnicodeError:  # a lone surrogate
-        return False
+    return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, may_name_a_file)
 
 
 def names(name: str, value: object) -> list[str]:
@@ -114,17 +108,10 @@ def is_file(name: str, value: object) -> bool:
 
 
 def strand_set(value: object) -> int:
-    """Return strands as bits."""
     return STRANDS[one_of("strands", value, STRANDS)]
 
 
-def unique_set(value: object) -> int:
-    """Return where a match must be unique, as a constant of mem/."""
-    return UNIQUE[one_of("unique", value, UNIQUE)]
-
-
 def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
-    """Return which hits to report."""
     return hits.SelectionPolicy(
         whole("k", k, limits.COUNT, hits.ALL),
         whole("at_most", at_most, limits.COUNT, hits.ALL),
@@ -133,14 +120,12 @@ def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
 
 
 def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
-    """Return how to search for near matches; None for exact search."""
     most = whole("mismatches", mismatches, limits.MISMATCHES, 0)
     is_near = yes_or_no("iupac", iupac) or most > 0
     return Near(most, bool(iupac), **how) if is_near else None
 
 
 def pairing(orientation: object, min_insert: object, max_insert: object) -> Pairing:
-    """Return which pairs are proper."""
     pairing = Pairing(
         one_of("orientation", orientation, ORIENTATIONS),
         whole("min_insert", min_insert, limits.INSERT, 0),

@@ -27,16 +27,10 @@ from .table import PAIR, Names, Table, make_table
 
 
 def build(
-    reference: Path | Sequence[Path],
-    path: Path | None = None,
-    *,
-    groups: Path | None = None,
-    layout: str | None = None,
-    sa_rate: int = 1,
-    prefix_length: int | None = None,
-    threads: int | None = None,
-    engine: limits.Processor = "cpu",
-) -> Index:
+    reference: Path | Sequence[Path], path: Path | None = None, *, groups: Path | None = None,
+    layout: str | None = None, sa_rate: int = 1, prefix_length: int | None = None,
+    threads: int | None = None, engine: limits.Processor = "cpu",
+) -> Index:  # fmt: skip
     """Build an index of one or more FASTA files, as ``fmx index`` does, and open it.
 
     Args:
@@ -77,14 +71,9 @@ def build(
 
 
 def from_sequences(
-    sequences: Sequences,
-    *,
-    layout: str | None = None,
-    sa_rate: int = 1,
-    prefix_length: int | None = None,
-    threads: int | None = None,
-    engine: limits.Processor = "cpu",
-) -> Index:
+    sequences: Sequences, *, layout: str | None = None, sa_rate: int = 1, prefix_length: int | None = None,
+    threads: int | None = None, engine: limits.Processor = "cpu",
+) -> Index:  # fmt: skip
     """Build an index of sequences in memory, without files.
 
     Args:
@@ -129,13 +118,9 @@ def _build_options(layout: object, sa_rate: object, prefix_length: object) -> In
 
 
 def open_index(
-    path: Path,
-    *,
-    layout: str | None = None,
-    method: limits.Method = "auto",
-    threads: int | None = None,
+    path: Path, *, layout: str | None = None, method: limits.Method = "auto", threads: int | None = None,
     engine: limits.Processor = "cpu",
-) -> Index:
+) -> Index:  # fmt: skip
     """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
     Args:
@@ -167,9 +152,6 @@ def open_index(
     n_threads = arguments.threads(threads)
     load = partial(fm_index.load, index_at(path), n_threads=n_threads)
     return Index(load, n_threads, layout=layout, method=method)
-
-
-# Pairwise alignment, as an array.
 
 
 def pairwise(
@@ -209,8 +191,9 @@ def pairwise(
     from ..align.jobs import as_rows
     from ..align.sequences import Scoring
 
+    scores = {"match": (match, 4), "mismatch": (mismatch, -5), "gap": (gap, -10)}
     options = pipeline.PairOptions(
-        Scoring(_score("match", match, 4), _score("mismatch", mismatch, -5), _score("gap", gap, -10)),
+        Scoring(*(arguments.whole(name, value, limits.SCORE, n) for name, (value, n) in scores.items())),
         arguments.whole("iddef", iddef, limits.IDENTITIES, 1),
         arguments.share("identity", identity),
         n_threads=arguments.threads(threads),
@@ -225,7 +208,3 @@ def pairwise(
     known = {column: Names.of(values) for column, source, values in of_columns if source.has_names}
     rows = (as_rows(some, job.totals(some, some.h)) for some in records)
     return make_table(np.concatenate([np.empty(0, PAIR), *rows]), known)
-
-
-def _score(name: str, value: object, default: int) -> int:
-    return arguments.whole(name, value, limits.SCORE, default)

@@ -11,7 +11,7 @@ from ..guides.assign import GuideWindow
 from ..guides.counting import CountOptions
 from ..guides.library import COLUMN_KEYS, read_library
 from ..guides.pipeline import count_all, make_counter
-from ..guides.results import CountResult, SampleStats
+from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..machines.progress import Progress
 from . import arguments
@@ -91,9 +91,19 @@ def count(
         [1, 1, 0]
     """
     samples = _samples(reads, mates)
-    by_key = _columns(columns)
+    must = f"columns must be a dict from {', '.join(COLUMN_KEYS)} to names of columns, not {quoted(columns)}"
+    by_key = {} if columns is None else columns
+    if not isinstance(by_key, Mapping):
+        raise TypeError(must)
+    if not all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in by_key.items()):
+        raise ValueError(must)
+    if len({COLUMN_KEYS[key] for key in by_key}) < len(by_key):
+        raise ValueError(f"columns must name each column once, not {quoted(columns)}")
+    if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
+        raise TypeError(f"offsets must be a list of whole numbers, not {quoted(offsets)}")
+    numbers = (arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets)
     looked = GuideWindow(
-        _offsets(offsets), _flank("after", after), _flank("before", before),
+        tuple(dict.fromkeys(numbers)), _flank("after", after), _flank("before", before),
         arguments.yes_or_no("anywhere", anywhere), arguments.strand_set(strands),
     )  # fmt: skip
     if bool(looked.offsets) + bool(looked.after or looked.before) + looked.anywhere > 1:
@@ -104,20 +114,16 @@ def count(
         arguments.whole("min_quality", min_quality, (0, 93), 0), arguments.threads(threads),
     )  # fmt: skip
     path, notes = os.fspath(arguments.file("library", library)), _Notes()
-    counter = make_counter([read_library(path, by_key, notes.say)], samples, options, notes)
-    seen = count_all(counter, samples, Progress(quiet=True))
-    return Counts(_table(seen), tuple(seen.stats), tuple(notes.lines))
-
-
-def _table(seen: CountResult) -> Table:
-    names, rows, numbers = [sample.name for sample in seen.samples], seen.library, seen.counts
+    guides = read_library(path, tuple(by_key.items()), notes.say)
+    result = count_all(make_counter([guides], samples, options, notes), samples, Progress(quiet=True))
+    names, rows = [sample.name for sample in samples], result.library
     genes = {gene: i for i, gene in enumerate(dict.fromkeys(rows.genes))}
-    table = np.zeros(numbers.shape, COUNT)
+    table = np.zeros(result.counts.shape, COUNT)
     table["sample"] = np.arange(len(names))[:, None]
     table["guide"], table["gene"] = np.arange(len(rows)), [genes[gene] for gene in rows.genes]
-    table["count"] = numbers
-    known = {"sample": Names.of(names), "guide": Names.of(rows.ids), "gene": Names.of(genes)}
-    return make_table(table.ravel(), known)
+    table["count"] = result.counts
+    of_columns = {"sample": Names.of(names), "guide": Names.of(rows.ids), "gene": Names.of(genes)}
+    return Counts(make_table(table.ravel(), of_columns), tuple(result.stats), tuple(notes.lines))
 
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
@@ -151,25 +157,6 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
     if not samples:
         raise ValueError(f"{what} must be a path, or a dict of at least one sample")
     return samples
-
-
-def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    must = f"columns must be a dict from {', '.join(COLUMN_KEYS)} to names of columns, not {quoted(columns)}"
-    if columns is None:
-        return ()
-    if not isinstance(columns, Mapping):
-        raise TypeError(must)
-    if not all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in columns.items()):
-        raise ValueError(must)
-    if len({COLUMN_KEYS[key] for key in columns}) < len(columns):
-        raise ValueError(f"columns must name each column once, not {quoted(columns)}")
-    return tuple(columns.items())
-
-
-def _offsets(offsets: Iterable[int]) -> tuple[int, ...]:
-    if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
-        raise TypeError(f"offsets must be a list of whole numbers, not {quoted(offsets)}")
-    return tuple(dict.fromkeys(arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets))
 
 
 def _flank(name: str, letters: str) -> str:

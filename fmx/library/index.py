@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,14 +10,15 @@ import numpy as np
 from .. import limits
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
+from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
-from ..mem.matching import Finder, MemOptions
+from ..mem.matching import Finder, MemOptions, matched
 from ..search import hits
 from ..search.mappers import make_mapper
 from ..search.mapping import MapOptions
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
-from .table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, joined
+from .table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Table
 
 
 class Index:
@@ -104,11 +106,9 @@ class Index:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
         """
-        source = SequenceSource("reads", reads)
-        tables = self._search(
-            source, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
-        )
-        return self._joined(NEAR_HIT if mismatches else HIT, source.has_names, tables)
+        which = arguments.strand_set(strands)
+        options = _options(k, at_most, seed, mismatches, strata, strands=which)
+        return results.joined(*self._map(options, SequenceSource("reads", reads)))
 
     def search_chunks(
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
@@ -131,10 +131,9 @@ class Index:
             ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
             2 hits of 3 reads
         """
-        return self._search(
-            SequenceSource("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed,
-            mismatches=mismatches, strata=strata, progress=progress,
-        )  # fmt: skip
+        which, is_shown = arguments.strand_set(strands), arguments.yes_or_no("progress", progress)
+        options = _options(k, at_most, seed, mismatches, strata, strands=which)
+        return self._map(options, SequenceSource("reads", reads), is_shown=is_shown)[1]
 
     def search_pairs(
         self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: Orientation = "fr",
@@ -174,15 +173,10 @@ class Index:
             >>> index.search_pairs(["TTGA"], ["AATG"])[["position1", "position2", "insert"]].tolist()
             [(0, 7, 11)]
         """
-        policy = arguments.policy(k, at_most, seed)
         pairing = arguments.pairing(orientation, min_insert, max_insert)
+        options = _options(k, at_most, seed, mismatches, strata, pairing=pairing)
         sources = SequenceSource("reads1", reads1), SequenceSource("reads2", reads2)
-        mapper = self._mapper(MapOptions(policy, pairing=pairing, near=_near(mismatches, strata)))
-        has_names, dtype = (
-            all(source.has_names for source in sources),
-            NEAR_PROPER_PAIR if mismatches else PROPER_PAIR,
-        )
-        return self._joined(dtype, has_names, results.pair(mapper, sources, self._index.reference))
+        return results.joined(*self._map(options, *sources))
 
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -209,10 +203,8 @@ class Index:
             array([2, 6])
         """
         near = arguments.near(mismatches, iupac, best_first=False)
-        source = SequenceSource("patterns", patterns)
         options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
-        tables = results.search(self._mapper(options), source, self._index.reference)
-        return self._joined(NEAR_HIT if near else HIT, source.has_names, tables)
+        return results.joined(*self._map(options, SequenceSource("patterns", patterns)))
 
     def count(
         self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -270,49 +262,40 @@ class Index:
         """
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
         which = arguments.strand_set(strands)
-        uniqueness = ANY if unique is None else arguments.unique_set(unique)
-        source, index = SequenceSource("queries", queries), self._for_matches()
-        options = MemOptions(least, which, uniqueness, self._n_threads)
-        writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
-        finder = Finder(index, options, writer)
-        return self._joined(MATCH, source.has_names, results.match(finder, source, index.reference))
+        names = arguments.UNIQUE
+        uniqueness = ANY if unique is None else names[arguments.one_of("unique", unique, names)]
+        source, part = SequenceSource("queries", queries), self._index.parts[0]
+        is_whole = part.method == ("verify" if part.meta["layouts"] else "sparse")
+        index = self._index if is_whole else self._other(method=WHOLE)
+        writer = results.MatchRows(MATCH, index.reference, source.has_names)
+        finder = Finder(index, MemOptions(least, which, uniqueness, self._n_threads), writer)
+        run = partial(matched, finder, source.plan(finder.task_size, self._n_threads))
+        return results.joined(writer, results.tables(writer, run, Progress(quiet=True)))
 
     @property
     def _index(self) -> AnyIndex:
         return self._opened or _refuse()
 
-    def _joined(self, dtype: np.dtype, has_names: bool, tables: Iterator[Table]) -> Table:
-        """Join tables; ``has_names``: the first column numbers items with names."""
-        of_source = {dtype.descr[0][0]: Names.of([])} if has_names else {}
-        return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
-
-    def _search(
-        self, source: SequenceSource, *, k: int | None, strands: Strands, at_most: int | None,
-        seed: int | None, mismatches: int, strata: bool, progress: bool = False,
-    ) -> Iterator[Table]:  # fmt: skip
-        policy = arguments.policy(k, at_most, seed)
-        near, is_shown = _near(mismatches, strata), arguments.yes_or_no("progress", progress)
-        mapper = self._mapper(MapOptions(policy, arguments.strand_set(strands), near=near))
-        return results.search(mapper, source, self._index.reference, is_shown, policy.seed >= 0)
+    def _map(
+        self, options: MapOptions, *sources: SequenceSource, is_shown: bool = False
+    ) -> tuple[results.RowWriter, Iterator[Table]]:
+        mapper, is_near = self._mapper(options), options.near is not None
+        names = self._index.reference, all(source.has_names for source in sources)
+        if options.pairing:
+            writer: results.RowWriter = results.PairRows(NEAR_PROPER_PAIR if is_near else PROPER_PAIR, *names)
+        else:
+            writer = results.HitRows(NEAR_HIT if is_near else HIT, *names)
+        return writer, results.mapped(mapper, sources, writer, is_shown)
 
     def _mapper(self, options: MapOptions) -> Any:
-        """Return the mapper for these options."""
-        index = self._with_text(options.near.iupac) if options.near else self._index
+        index, near = self._index, options.near
+        if near:  # needs the text, and with IUPAC codes a method that finds patterns of any length
+            part, others = index.parts[0], {**self._options, "with_text": True}
+            if near.iupac and others.get("method", "auto") == "auto":
+                others["method"] = ANY_LENGTH
+            if part.text_words is None or (near.iupac and part.method == "sparse"):
+                index = self._other(**others)
         return make_mapper(index, replace(options, n_threads=self._n_threads))
-
-    def _with_text(self, any_length: bool) -> AnyIndex:
-        """The index for near matches; ``any_length``: with a method that finds patterns of any length."""
-        part, options = self._index.parts[0], {**self._options, "with_text": True}
-        if any_length and options.get("method", "auto") == "auto":
-            options["method"] = ANY_LENGTH
-        is_so = part.text_words is not None and not (any_length and part.method == "sparse")
-        return self._index if is_so else self._other(**options)
-
-    def _for_matches(self) -> AnyIndex:
-        """Return the index for maximal matches."""
-        part = self._index.parts[0]
-        is_so = part.method == ("verify" if part.meta["layouts"] else "sparse")
-        return self._index if is_so else self._other(method=WHOLE)
 
     def _other(self, **options: Any) -> AnyIndex:
         """Return the index opened once more with other options; memory-mapped files are shared."""
@@ -322,11 +305,13 @@ class Index:
         return self._others[key]
 
 
-def _near(mismatches: int, strata: bool) -> hits.Near | None:
-    """Return the Near of these arguments.  Raises TypeError, ValueError."""
+def _options(
+    k: int | None, at_most: int | None, seed: int | None, mismatches: int, strata: bool, **more: Any
+) -> MapOptions:
+    policy = arguments.policy(k, at_most, seed)
     if arguments.yes_or_no("strata", strata) and not mismatches:
         raise ValueError("strata must be False without mismatches")
-    return arguments.near(mismatches, strata=strata)
+    return MapOptions(policy, near=arguments.near(mismatches, strata=strata), **more)
 
 
 def _refuse(**_: object) -> AnyIndex:

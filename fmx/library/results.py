@@ -1,7 +1,7 @@
 """Formats hits and matches as rows of Tables, where commands write records."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,14 +18,13 @@ from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
-from ..mem.matching import Finder, matched
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper
 from ..search.mappers import map_reads
 from ..search.pairs import PairHits
 from .arguments import SequenceSource
-from .table import HIT, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Names, Table, make_table
+from .table import NEAR_HIT, NEAR_PROPER_PAIR, Names, Table, make_table
 
 
 class RowPiece(NamedTuple):
@@ -48,9 +47,10 @@ class RowWriter(BatchWriter):
 
     is_absolute = False
 
-    def __init__(self, dtype: np.dtype, blocks: Blocks, with_names: bool) -> None:
+    def __init__(self, dtype: np.dtype, reference: Reference, with_names: bool) -> None:
         super().__init__()
-        self.dtype, self.with_names, self._blocks = dtype, with_names, blocks
+        self.dtype, self.with_names, self._blocks = dtype, with_names, reference.blocks
+        self.column, self.contigs = dtype.descr[0][0], Names.of(reference.names)
         self.reads_files = (Names,) if with_names else ()  # mappers call split() if there are reads_files
 
     def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[RowPiece]:
@@ -135,40 +135,24 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
 # Reads and queries -> Tables: by threads, in order, in bounded memory, as commands write records.
 
 
-def search(
-    mapper: Any, source: SequenceSource, reference: Reference, is_shown: bool = False,
-    is_numbered: bool = False,
-) -> Iterator[Table]:  # fmt: skip
-    """Yield a Table for each chunk of reads, mapped by a Mapper.
+def mapped(
+    mapper: Any, sources: Sequence[SequenceSource], writer: RowWriter, is_shown: bool = False
+) -> Iterator[Table]:
+    """Yield a Table for each chunk of reads, or of mates 1 and mates 2, mapped by a Mapper.
 
-    ``is_shown``: show progress on standard error; ``is_numbered``: unnamed reads get numbers.
+    ``is_shown``: show progress on standard error.
     """
+    options, source = mapper.options, sources[0]
+    sizes = options.chunk_size, options.n_threads
     progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
     progress.follow(share)
     if is_shown:
         object_cache.on_first_compile(progress)
-    dtype = NEAR_HIT if mapper.options.near else HIT
-    writer = HitRows(dtype, reference.blocks, source.has_names)
-    plan = source.plan(*_sizes(mapper), is_numbered, share)
-    yield from _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
-
-
-def pair(
-    mapper: Any, sources: tuple[SequenceSource, SequenceSource], reference: Reference
-) -> Iterator[Table]:
-    """Yield tables of proper pairs; ``sources``: mates 1 and mates 2; ``mapper``: of pairs."""
-    has_names = all(source.has_names for source in sources)
-    dtype = NEAR_PROPER_PAIR if mapper.options.near else PROPER_PAIR
-    writer, progress = PairRows(dtype, reference.blocks, has_names), Progress(quiet=True)
-    plan = spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mapper))
-    return _tables(writer, partial(map_reads, mapper, plan, writer), reference, progress)
-
-
-def match(finder: Finder, source: SequenceSource, reference: Reference) -> Iterator[Table]:
-    """Yield a Table for each chunk of queries, or for part of one; the Finder has a MatchRows as writer."""
-    plan: Any = source.plan(finder.task_size, finder.options.n_threads)
-    writer: Any = finder.writer
-    return _tables(writer, partial(matched, finder, plan), reference, Progress(quiet=True))
+    if options.pairing:
+        plan = spans.plan(PairedFiles(*((each.whole(),) for each in sources)), *sizes)
+    else:
+        plan = source.plan(*sizes, options.policy.seed >= 0, share)
+    yield from tables(writer, partial(map_reads, mapper, plan, writer), progress)
 
 
 def count(mapper: Mapper, source: SequenceSource) -> np.ndarray:
@@ -183,18 +167,16 @@ def count(mapper: Mapper, source: SequenceSource) -> np.ndarray:
         emit(reads.total)
         return reads.total.size
 
-    workers = [work] * mapper.options.n_threads
-    for _ in run_ordered(source.plan(*_sizes(mapper)), workers, parts.append):
+    n_threads = mapper.options.n_threads
+    plan = source.plan(mapper.options.chunk_size, n_threads)
+    for _ in run_ordered(plan, [work] * n_threads, parts.append):
         pass
     return np.concatenate(parts)
 
 
-def _tables(
-    writer: RowWriter, run: Callable[..., Generator], reference: Reference, progress: Progress
-) -> Iterator[Table]:
+def tables(writer: RowWriter, run: Callable[..., Generator], progress: Progress) -> Iterator[Table]:
     """Yield a Table for each Summary that ``run(write)`` yields, of the pieces written before it."""
     pieces: list[RowPiece] = []
-    column, contigs = writer.dtype.descr[0][0], Names.of(reference.names)
     first, n, n_rows, start = 0, 0, 0, time.monotonic()
     with closing(run(pieces.append)) as summaries:
         for part in summaries:
@@ -202,11 +184,11 @@ def _tables(
                 first, n = n, n + seen
             rows = np.concatenate([np.empty(0, writer.dtype), *(piece.rows for piece in pieces)])
             if not writer.is_absolute:
-                rows[column] += first
-            names = {"contig": contigs}
+                rows[writer.column] += first
+            names = {"contig": writer.contigs}
             if writer.with_names:
-                joined = Names.joined(piece.names for piece in pieces if piece.names is not None)
-                names[column] = joined.numbered_from(first)
+                parts = [piece.names for piece in pieces if piece.names is not None]
+                names[writer.column] = Names.joined(parts, first)
             pieces.clear()
             n_rows += rows.size
             rate = n / max(time.monotonic() - start, 1e-9)
@@ -214,6 +196,11 @@ def _tables(
             yield make_table(rows, names)
 
 
-def _sizes(mapper: Any) -> tuple[int, int]:
-    """Return (bytes per span, number of threads) of a mapper."""
-    return mapper.options.chunk_size, mapper.options.n_threads
+def joined(writer: RowWriter, chunks: Iterable[Table]) -> Table:
+    """Join the Tables of chunks, as made by ``tables``."""
+    several = list(chunks)
+    rows = np.concatenate([np.empty(0, writer.dtype), *map(np.asarray, several)])
+    names = {"contig": writer.contigs}
+    if writer.with_names:
+        names[writer.column] = Names.joined([each.names[writer.column] for each in several])
+    return make_table(rows, names)

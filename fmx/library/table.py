@@ -37,7 +37,11 @@ class Names(Sequence[str]):
         """Return the names from an iterable of str.  Raises TypeError."""
         if isinstance(names, str):
             raise TypeError(f"names must be a list of str, not {quoted(names)}")
-        encoded = [_encoded(name) for name in names]
+        encoded = []
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"names must be str, not {quoted(name)}")
+            encoded.append(name.encode("utf-8", "surrogateescape"))
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return cls(np.frombuffer(bytearray(b"".join(encoded)), np.uint8), ends)
 
@@ -47,16 +51,12 @@ class Names(Sequence[str]):
         return cls(*gathered(batch.data, batch.name_start, batch.name_length))
 
     @classmethod
-    def joined(cls, several: Iterable["Names"]) -> "Names":
-        """Concatenate several Names."""
+    def joined(cls, several: Iterable["Names"], first: int = 0) -> "Names":
+        """Concatenate several Names, numbered from ``first``."""
         several = list(several)
         lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(names._ends) for names in several)])
         letters = np.concatenate([np.empty(0, np.uint8), *(names._letters for names in several)])
-        return cls(letters, np.append(0, np.cumsum(lengths)))
-
-    def numbered_from(self, first: int) -> "Names":
-        """These names, numbered from ``first``."""
-        return Names(self._letters, self._ends, first)
+        return cls(letters, np.append(0, np.cumsum(lengths)), first)
 
     def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return (bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
@@ -65,11 +65,6 @@ class Names(Sequence[str]):
             raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
         start = self._ends[numbers]
         return gathered(self._letters, start, self._ends[numbers + 1] - start)
-
-    @property
-    def texts(self) -> tuple[np.ndarray, np.ndarray]:
-        """(bytes uint8, ends int64[n + 1]) of all names."""
-        return self._letters, self._ends
 
     def __len__(self) -> int:
         return self._ends.size - 1
@@ -109,12 +104,6 @@ class ColumnNames(dict[str, Names]):
         raise KeyError(f"no names for {quoted(column)}: {what}")
 
 
-def _encoded(name: object) -> bytes:
-    if not isinstance(name, str):
-        raise TypeError(f"names must be str, not {quoted(name)}")
-    return name.encode("utf-8", "surrogateescape")
-
-
 def _whole(numbers: object) -> np.ndarray:
     """Whole numbers as int64[n]; refuses boolean masks, which NumPy would convert to 0 and 1."""
     with suppress(ValueError):  # lists of different lengths
@@ -148,7 +137,7 @@ if TYPE_CHECKING:
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
 )
-NEAR_HIT = np.dtype([*((name, HIT[name]) for name in HIT.names or ()), ("mismatches", "i1")])
+NEAR_HIT = np.dtype([*HIT.descr, ("mismatches", "i1")])
 MATCH = np.dtype(
     [("query", "i8"), ("query_position", "i8"), ("contig", "i4"), ("position", "i8"), ("length", "i8"),
      ("reverse", "?")]
@@ -157,14 +146,9 @@ PROPER_PAIR = np.dtype(
     [("pair", "i8"), ("contig", "i4"), ("position1", "i8"), ("position2", "i8"), ("reverse1", "?"),
      ("reverse2", "?"), ("insert", "i8"), ("occurrences", "i8")]
 )  # fmt: skip
-
-NEAR_PROPER_PAIR = np.dtype(
-    [*((name, PROPER_PAIR[name]) for name in PROPER_PAIR.names or ()), ("mismatches1", "i1"),
-     ("mismatches2", "i1")]
-)  # fmt: skip
+NEAR_PROPER_PAIR = np.dtype([*PROPER_PAIR.descr, ("mismatches1", "i1"), ("mismatches2", "i1")])
 
 __all__ = ["HIT", "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "PAIR", "PROPER_PAIR", "Table"]
-
 
 SHOWN = 10  # rows in a repr
 WIDEST = 30  # characters of a column in a repr
@@ -213,7 +197,8 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
     def __repr__(self) -> str:
         if self.ndim != 1 or self.dtype.names is None:
             return super().__repr__()
-        columns = [[name, *map(_text, column)] for name, column in self[:SHOWN]._columns().items()]
+        first = self[:SHOWN]._columns().items()
+        columns = [[name, *(brief(str(value), WIDEST) for value in column)] for name, column in first]
         widths = [max(map(len, column)) for column in columns]
         rows = ["  ".join(map(str.rjust, row, widths)) for row in zip(*columns, strict=True)]
         more = ["..."] if self.size > SHOWN else []
@@ -241,7 +226,7 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
             numbers = np.ascontiguousarray(self[name])
             columns[name] = pyarrow.array(numbers)
             if name == "contig" and name in self.names:
-                contigs = strings(*self.names[name].texts)
+                contigs = strings(self.names[name]._letters, self.names[name]._ends)
                 columns["contig_name"] = pyarrow.DictionaryArray.from_arrays(columns[name], contigs)
             elif name in self.names:
                 columns[f"{name}_name"] = strings(*self.names[name].columns(numbers))
@@ -290,10 +275,6 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def _text(value: object) -> str:
-    return brief(str(value), WIDEST)
-
-
 def _plain(result: Any) -> Any:
     """Return a column or the result of arithmetic as a plain array, without names."""
     return result.view(np.ndarray) if isinstance(result, Table) and result.dtype.names is None else result
@@ -304,14 +285,3 @@ def make_table(rows: np.ndarray, names: Mapping[str, Names]) -> Table:
     table = rows.view(Table)
     table.names = ColumnNames(names)
     return table
-
-
-def joined(dtype: np.dtype, tables: Iterable[Table], names: Mapping[str, Names]) -> Table:
-    """Join the Tables of chunks; ``names``: those of contigs, and those to put before the chunks' names."""
-    tables = list(tables)
-    rows = np.concatenate([np.empty(0, dtype), *map(np.asarray, tables)])
-    known = {}
-    for column, first in names.items():
-        more = [] if column == "contig" else [each.names[column] for each in tables]
-        known[column] = Names.joined([first, *more]) if more else first
-    return make_table(rows, known)
