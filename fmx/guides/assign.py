@@ -16,14 +16,14 @@ ambiguous.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..input.dna import CODE, WORD, reverse_complement, symbols
-from ..input.reads import FORWARD, REVERSE, pack_read
+from ..input.reads import FORWARD, REVERSE, ReadBatch, pack_read
 from ..input.sets import DEGENERATE
 from ..input.sets import PLAIN as BIT
 from .table import MANY, NONE, GuideTable, find, near
@@ -57,16 +57,12 @@ def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
 
 def scanned(strands: int, after: str = "", before: str = "") -> Where:
     """Return all windows of ``strands`` immediately after one flank and before the other, in IUPAC codes."""
-    flanks = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
-    return Where(
-        np.empty(0, np.int64), np.empty(0, np.bool_), True, strands, *flanks, *map(_reverse, flanks[::-1])
-    )
-
-
-def _reverse(flank: np.ndarray) -> np.ndarray:
-    """Return the reverse complement of a flank of base sets: swaps A and T, C and G."""
-    bits = flank[::-1]
-    return (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
+    left, right = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
+    reverse = [  # swaps A and T, C and G
+        (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
+        for bits in (right[::-1], left[::-1])
+    ]
+    return Where(np.empty(0, np.int64), np.empty(0, np.bool_), True, strands, left, right, *reverse)
 
 
 @inlined
@@ -161,9 +157,6 @@ class GuideWindow:
 
 # The guide of each read, in compiled code.
 
-if TYPE_CHECKING:
-    from ..input.reads import ReadBatch
-
 UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
 WORST = 33  # the lowest quality as a character
 PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
@@ -199,7 +192,7 @@ class Assignments(NamedTuple):
     left_length: int
 
 
-def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assignments:
+def assign(rules: Rules, batch: ReadBatch, n: int, n_left: int) -> Assignments:
     """Assign the first n reads of a batch; windows of unassigned reads are kept for the first n_left."""
     assigned = Assignments(
         np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_), np.empty(n, np.uint8),

@@ -2,10 +2,10 @@
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -16,8 +16,8 @@ from ..input import InputShare, PairedFiles, spans
 from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
-from ..machines.pipeline import Emit, add_up, run_ordered
-from ..machines.progress import Clock, Progress
+from ..machines.pipeline import Emit
+from ..machines.progress import Clock
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import MANY, NONE
 from .targets import (
@@ -31,7 +31,6 @@ from .targets import (
     add_counts,
     add_hits,
     join,
-    unique_pairs,
 )
 
 if TYPE_CHECKING:
@@ -60,21 +59,16 @@ class SampleFile:
     ) -> None:
         self.sample, self.file, self.paths = sample, file, paths
         self.where: tuple | None = None
-        self.is_over, self._lock = False, threading.Lock()
+        self.is_over, self.lock = False, threading.Lock()  # locked while a thread reads the next span
         files = PairedFiles(paths[:1], paths[1:]) if paths[1:] else paths
         self._spans = spans.plan(files, n_threads=n_threads, share=share)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether another thread is reading its next span."""
-        return self._lock.locked()
 
     def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
         """Return (itself, the Reads of its next span; empty at the end).  Raises InputError.
 
         In the first span with reads, ``find`` finds where the guides are.
         """
-        with self._lock:
+        with self.lock:
             span = None if self.is_over else next(self._spans, None)
             self.is_over = span is None
             if span is None:
@@ -91,11 +85,11 @@ class SampleFile:
 
     def close(self) -> None:
         """Close the file, unless a thread is still reading it, as after an interrupt."""
-        if self._lock.acquire(blocking=False):
+        if self.lock.acquire(blocking=False):
             try:
                 self._spans.close()
             finally:
-                self._lock.release()
+                self.lock.release()
 
 
 def named(path: str) -> str:
@@ -135,7 +129,7 @@ def spans_of(
     opened = list(islice(left, n_threads))
     try:
         while opened:
-            file = next((each for each in opened if not each.is_busy), opened[0])
+            file = next((each for each in opened if not each.lock.locked()), opened[0])
             opened.remove(file)
             if file.is_over:
                 file.close()
@@ -148,9 +142,7 @@ def spans_of(
             file.close()
 
 
-# Offsets and strands of the guides of a file, found in its first reads.
-
-LOOKED_AT = 10_000  # reads
+LOOKED_AT = 10_000  # first reads of a file, in which offsets and strands of guides are found
 LEAST = 0.01  # least fraction of the guides found at an offset
 CHANCE = 5  # times the number expected by chance
 
@@ -166,9 +158,6 @@ OTHER_STRAND = {
     FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
     REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
 }
-
-
-# Counts of guides per sample: spans go through one queue, and their counts are added up.
 
 FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
 
@@ -188,12 +177,9 @@ class Counter:
     """Counts the guides of Targets in spans of reads or pairs of ``samples``; ``warn`` receives warnings."""
 
     def __init__(
-        self,
-        targets: Targets,
-        options: CountOptions,
-        samples: "Sequence[Sample]",
+        self, targets: Targets, options: CountOptions, samples: "Sequence[Sample]",
         warn: Callable[[str], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.targets, self.options, self._samples, self._warn = targets, options, samples, warn
         self._judge = options.mismatches, options.quality + WORST
 
@@ -229,7 +215,8 @@ class Counter:
             guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
             join(tuple(assigned), pairs, guide, off, keys)
             if pairs.kind == EVERY:
-                tally = tally._replace(pairs=unique_pairs(keys[guide >= 0]))
+                unique, times = np.unique(keys[guide >= 0], return_counts=True)
+                tally = tally._replace(pairs=np.stack([unique, times.astype(np.uint64)]))
         left = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
         places = (left + ((file << 32) + number)).astype(np.uint64)
         tally = tally._replace(left=np.stack([assigned[0].left[left], places]))
@@ -245,11 +232,15 @@ class Counter:
         """
         where, empty = self._where(batches)
         if empty:
-            n = min(LOOKED_AT, batches[0].length.size)
-            what = self._why_none(empty[0], batches[empty[0]], n)
+            n, mate, both = min(LOOKED_AT, batches[0].length.size), empty[0], FORWARD | REVERSE
+            batch, strands = batches[mate], self.options.looked[mate].strands
+            n_several = np.count_nonzero(self._assigned(mate, batch, n, strands).guide == MANY)
+            what = SEVERAL if 2 * n_several >= n else NOT_FOUND
+            if strands != both and self._places(mate, batch, n, strands ^ both):
+                what = OTHER_STRAND[strands]
             order = ", and are -1 and -2 in the right order" if self._kind == LISTED else ""
             reads = "read" if n == 1 else n_of(n, "read")
-            error = InputError(names[empty[0]], "", what.format(reads, order))
+            error = InputError(names[mate], "", what.format(reads, order))
             if what != NOT_FOUND or not self._has_guides_elsewhere:
                 raise error
             self._warn(f"{error}; its reads count as unassigned")
@@ -282,14 +273,6 @@ class Counter:
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
         return tuple(where), empty if len(empty) > (1 if self._kind == EITHER else 0) else []
 
-    def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
-        """Return the error if the first n reads of files of a ``mate`` have no guide."""
-        strands = self.options.looked[mate].strands
-        if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
-            return OTHER_STRAND[strands]
-        n_several = np.count_nonzero(self._assigned(mate, batch, n, strands).guide == MANY)
-        return SEVERAL if 2 * n_several >= n else NOT_FOUND
-
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
         """Return the (offset, is it reverse) of guides on ``strands`` in the first n reads of a ``mate``.
 
@@ -312,32 +295,3 @@ class Counter:
     def _assigned(self, mate: int, batch: ReadBatch, n: int, strands: int) -> Assignments:
         """Assign guides anywhere on ``strands`` to the first n reads of files of a ``mate``."""
         return assign(Rules(self.targets.guides[mate].table, scanned(strands), 0, WORST), batch, n, 0)
-
-
-class SampleTallies:
-    """Sums of the tallies of ``n_samples`` samples, with ``n_rows`` guides or pairs each."""
-
-    def __init__(self, n_samples: int, n_rows: int) -> None:
-        self.reads, self.sums = 0, [TallySum(n_rows) for _ in range(n_samples)]
-
-    def add(self, part: tuple[int, GuideTally] | None) -> None:
-        """Add a result of Counter.work."""
-        if part is not None:
-            number, tally = part
-            self.sums[number].add(tally)
-            self.reads += tally.reads
-
-
-def count_samples(
-    counter: Counter, items: Iterable[Any], n_samples: int, progress: Progress, clock: Clock
-) -> list[GuideTally]:
-    """Count ``items``; return a GuideTally for each of ``n_samples`` samples, in order."""
-    unit = "pair" if counter.targets.pairs else "read"
-
-    def say(total: SampleTallies, seconds: float) -> str:
-        return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
-
-    work = partial(Counter.work, counter, clock=clock)
-    parts = run_ordered(items, [work] * counter.options.n_threads, None)
-    total = add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say)
-    return [each.tally() for each in total.sums]

@@ -48,23 +48,9 @@ _CONTENTS = [  # of a column of sequences; words of a few letters may also be na
 _JUDGED = 1000  # lines
 
 
-@dataclass(frozen=True)
-class LibraryColumns:
-    """Column numbers of ``sequence``, ``second`` (of pairs), ``id`` and ``gene``, or None.
-
-    ``is_header``: whether the first line is one.  ``note``: what was assumed, if it could be wrong.
-    """
-
-    sequence: int
-    second: int | None
-    id: int | None
-    gene: int | None
-    is_header: bool
-    note: str
-
-
-def columns_of(path: str, rows: list, columns: tuple = ()) -> LibraryColumns:
-    """Return the LibraryColumns of a table; ``rows`` from read_rows.
+def columns_of(path: str, rows: list, columns: tuple = ()) -> tuple[dict[str, int], bool, str]:
+    """Return ({sequence, and second (of pairs), id, gene if any: column}, whether the first line is a header,
+    what was assumed if it could be wrong) of a table; ``rows`` from read_rows.
 
     ``columns``: pairs of a key of COLUMN_KEYS and the name or number of its column.
     Raises InputError if it is unclear which column has the sequences.
@@ -92,9 +78,7 @@ def columns_of(path: str, rows: list, columns: tuple = ()) -> LibraryColumns:
     elif not is_chosen and (numbers != certain or len(names) == 2):
         numbers = _others(rows[is_header:], len(names), numbers) | numbers
     is_guess = numbers != certain and (is_header or numbers["sequence"] != 1)
-    second, name, gene = map(numbers.get, ("second", "id", "gene"))
-    note = _note(names, numbers, is_header, is_guess)
-    return LibraryColumns(numbers["sequence"], second, name, gene, is_header, note)
+    return numbers, is_header, _note(names, numbers, is_header, is_guess)
 
 
 def _is_like(content: int, *cells: str) -> bool:
@@ -324,13 +308,13 @@ def _rows_of_table(
     rows = read_rows(path, text, _KNOWN)
     if not rows:
         return
-    columns = columns_of(path, rows, options)
-    if columns.note and say:
-        say(f"{path}: {columns.note}")
-    several = [columns.sequence] if columns.second is None else [columns.sequence, columns.second]
-    for number, cells in rows[columns.is_header :]:
-        name = None if columns.id is None else cells[columns.id]
-        gene = "" if columns.gene is None else cells[columns.gene]
+    columns, is_header, note = columns_of(path, rows, options)
+    if note and say:
+        say(f"{path}: {note}")
+    several = [columns[key] for key in ("sequence", "second") if key in columns]
+    for number, cells in rows[is_header:]:
+        name = cells[columns["id"]] if "id" in columns else None
+        gene = cells[columns["gene"]] if "gene" in columns else ""
         yield f"line {number}", name, gene, *[cells[i] for i in several]
 
 

@@ -2,9 +2,12 @@
 
 import io
 import json
+import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +17,7 @@ from ..errors import n_of
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import FORWARD, REVERSE
+from ..machines.pipeline import run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..report import Report
 from .counting import (
@@ -22,7 +26,6 @@ from .counting import (
     CountOptions,
     Reads,
     SampleFile,
-    count_samples,
     files_of,
     named,
     reads_of,
@@ -30,7 +33,7 @@ from .counting import (
 )
 from .library import Library
 from .results import CountOutput, CountResult
-from .samples import Sample, lanes_of
+from .samples import Sample
 from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
 
 if TYPE_CHECKING:
@@ -83,7 +86,7 @@ class ShardInputs:
         first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
         paths: ReadFiles = PairedFiles(first, *second) if second else first
         self._plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
-        self._lock = Lock()
+        self.lock = Lock()  # of n_reads
 
     def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():
@@ -94,11 +97,6 @@ class ShardInputs:
                         file.read(self._counter.find)
                 self._opened[number] = file
             yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self)
-
-    def note(self, file: SampleFile, n: int) -> None:
-        """Count n more reads of a file."""
-        with self._lock:
-            self.n_reads[file.sample][file.file] += n
 
 
 class ShardSpan(NamedTuple):
@@ -112,7 +110,9 @@ class ShardSpan(NamedTuple):
     def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
         """Return (its file, its Reads).  Raises InputError."""
         parts = reads_of(self.span)
-        self.inputs.note(self.file, sum(reads.batches[0].length.size for reads in parts))
+        with self.inputs.lock:
+            n = sum(reads.batches[0].length.size for reads in parts)
+            self.inputs.n_reads[self.file.sample][self.file.file] += n
         return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
 
 
@@ -160,9 +160,6 @@ def unpack(pieces: Iterator) -> CountResult:
     return CountResult(library, samples, tallies, counts, about["left_length"])
 
 
-# A whole run, and a shard.
-
-PLACES = ["the CPU"]
 FEW = 0.2  # fraction of the reads of a sample
 ENOUGH = 100  # reads per guide, on average
 
@@ -186,7 +183,7 @@ def count(
         summary = (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
 
         def facts() -> dict:
-            return measurement.facts(PLACES, result, {} if inputs else result.details())
+            return measurement.facts(["the CPU"], result, {} if inputs else result.details())
 
         outputs.finish(summary if inputs else None, facts=facts if output.report else None)
     if inputs:
@@ -208,14 +205,24 @@ def count_all(
         share = InputShare([path for sample in samples for path in sample.paths])
         progress.follow(share)
         items = spans_of(samples, counter.options.n_threads, share)
-    tallies, targets = (
-        count_samples(counter, items, len(samples), progress, clock or Clock()),
-        counter.targets,
-    )
+    targets, n_threads = counter.targets, counter.options.n_threads
+    unit, n, start = "pair" if targets.pairs else "read", 0, time.monotonic()
+    sums = [TallySum(targets.n_rows) for _ in samples]
+    workers = [partial(Counter.work, counter, clock=clock or Clock())] * n_threads
+    with closing(run_ordered(items, workers, None)) as parts:
+        for part in parts:
+            if part is not None:
+                sums[part[0]].add(part[1])
+                n += part[1].reads
+            rate = n / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{n_of(n, unit)}, {rate:,.0f} {unit}s/s")
+    tallies = [each.tally() for each in sums]
     if targets.library:
         library, counts = targets.library, np.array([tally.counts for tally in tallies])
     else:
-        library, counts = targets.rows_of(pair_keys(tallies)), counts_of_pairs(tallies)
+        (one, two), counts = targets.guides, counts_of_pairs(tallies)
+        ids = [f"{one.ids[key >> 32]}|{two.ids[key & 0xFFFFFFFF]}" for key in pair_keys(tallies).tolist()]
+        library = Library(f"{one.path}, {two.path}", ids, ids, [], [])
     return CountResult(library, list(samples), tallies, counts, int(targets.guides[0].table.lengths[0]))
 
 
@@ -250,25 +257,23 @@ def say_samples(result: CountResult, progress: Progress, options: CountOptions) 
         )
         progress.say(f"hint: most {many[0].unit}s of {_named_samples(many)} are ambiguous; {why}")
     if few := [each for each in few if each not in many]:
+        fields = {"--offset": "offsets", "--after": "after", "--before": "before"}
+        windows = options.looked
+        if places := [option for option, name in fields.items() if any(getattr(x, name) for x in windows)]:
+            it = "them" if places[1:] else "it"
+            what = f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads;"
+        else:
+            more = {"--anywhere": windows[0].anywhere, "--mismatches 1": options.mismatches}
+            left = " and ".join(option for option, value in more.items() if not value)
+            what = ": is it the right library?" + (f" Try {left};" if left else "")
         progress.say(
-            f"hint: few {few[0].unit}s of {_named_samples(few)} contain a guide{_what_to_try(options)} "
+            f"hint: few {few[0].unit}s of {_named_samples(few)} contain a guide{what} "
             "--report lists the most frequent unassigned sequences"
         )
 
 
 def _named_samples(stats: list) -> str:
     return f"sample{'s' * (len(stats) > 1)} {', '.join(each.sample for each in stats[:5])}"
-
-
-def _what_to_try(options: CountOptions) -> str:
-    fields = {"--offset": "offsets", "--after": "after", "--before": "before"}
-    windows = options.looked
-    if places := [option for option, name in fields.items() if any(getattr(x, name) for x in windows)]:
-        it = "them" if places[1:] else "it"
-        return f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads;"
-    more = {"--anywhere": windows[0].anywhere, "--mismatches 1": options.mismatches}
-    left = " and ".join(option for option, value in more.items() if not value)
-    return ": is it the right library?" + (f" Try {left};" if left else "")
 
 
 def make_counter(
@@ -278,7 +283,8 @@ def make_counter(
 
     Duplicate sequences of a library are left out.
     """
-    if lanes := lanes_of(samples):
+    without = [re.sub(r"_L\d{1,3}(?![^_])", "", each.name) for each in samples]
+    if lanes := [x.name for x, name in zip(samples, without, strict=True) if without.count(name) > 1]:
         progress.warn(
             f"samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
             "separated by commas"

@@ -16,7 +16,7 @@ from .assign import UNSURE
 from .library import Library
 from .samples import Sample
 from .table import MANY, NONE
-from .targets import RECOMBINED, GuideTally
+from .targets import INEXACT, RECOMBINED, GuideTally
 
 KINDS = ("mageck", "long", "parquet")
 TOP = 20  # unassigned sequences to report
@@ -111,24 +111,22 @@ def stats_of(
     order = np.argsort(-hits, axis=None, kind="stable")[: np.count_nonzero(hits)]
     places = [divmod(i, hits.shape[1]) for i in order.tolist()]
     keys, n = np.unique(tally.left[0], return_counts=True)
-    top = np.lexsort((keys, -n))[:TOP].tolist()
+    top = np.lexsort((keys, -n))[:TOP]
+    shifts = np.arange(2 * left_length - 2, -1, -2, dtype=np.uint64)
+    rows = _LETTERS[((keys[top, None] >> shifts) & np.uint64(3)).astype(np.int64)]
+    sequences = [row.tobytes().decode() for row in rows]
     return SampleStats(
         sample=sample.name, files=tuple(map(str, sample.paths)), reads=tally.reads, assigned=tally.assigned,
-        one_letter_off=tally.inexact, ambiguous=tally.without(MANY), low_quality=tally.without(UNSURE),
-        recombined=tally.without(RECOMBINED), unassigned=tally.without(NONE), guides=counts.size,
+        one_letter_off=int(tally.totals[INEXACT]), ambiguous=tally.without(MANY), unit=sample.unit,
+        low_quality=tally.without(UNSURE), recombined=tally.without(RECOMBINED),
+        unassigned=tally.without(NONE), guides=counts.size,
         zero_guides=int(np.count_nonzero(counts == 0)), low_guides=int(np.count_nonzero(counts < LOW)),
         mean_reads=float(counts.mean()) if counts.size else 0.0,
         median_reads=float(np.median(counts)) if counts.size else 0.0, skew=skew(counts), gini=gini(counts),
         offsets=tuple(GuidePlace(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
-        top_unassigned=tuple((letters_of(keys[i], left_length), int(n[i])) for i in top), unit=sample.unit,
+        top_unassigned=tuple(zip(sequences, n[top].tolist(), strict=True)),
         lost_guides=tuple(ids[i] for i in np.flatnonzero(counts == 0).tolist()) if ids else (),
     )  # fmt: skip
-
-
-def letters_of(key: int, length: int) -> str:
-    """Return the sequence of a key."""
-    shifts = np.arange(2 * length - 2, -1, -2, dtype=np.uint64)
-    return _LETTERS[((key >> shifts) & np.uint64(3)).astype(np.int64)].tobytes().decode()
 
 
 def gini(counts: np.ndarray) -> float:
@@ -189,11 +187,8 @@ class CountResult:
             with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
                 import pyarrow
                 from pyarrow import parquet
-            columns = {
-                "sgRNA": library.ids,
-                "Gene": library.genes,
-                **dict(zip(names, self.counts, strict=True)),
-            }
+            columns: dict[str, Any] = {"sgRNA": library.ids, "Gene": library.genes}
+            columns |= dict(zip(names, self.counts, strict=True))
             into = io.BytesIO()
             parquet.write_table(pyarrow.table(columns), into, compression="zstd")
             return into.getvalue()

@@ -41,27 +41,12 @@ class Sample:
 
     def absolute(self) -> "Sample":
         """Return the sample with absolute paths."""
-        return replace(self, first=_whole(self.first), second=_whole(self.second))
+        first, second = [tuple(map(os.path.abspath, paths)) for paths in (self.first, self.second)]
+        return replace(self, first=first, second=second)
 
     def together(self) -> Iterator:
         """Return (file,) or (file of mates 1, file of mates 2) for each file."""
         return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
-
-
-def _whole(paths: tuple[str, ...]) -> tuple:
-    return tuple(map(os.path.abspath, paths))
-
-
-@dataclass(frozen=True)
-class ScreenDesign:
-    """The samples of a run: {name: names of its files}; and the requested ``columns`` of its libraries."""
-
-    samples: dict
-    columns: tuple = ()
-
-    @classmethod
-    def of(cls, samples: list, columns: tuple = ()) -> "ScreenDesign":
-        return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples}, columns)
 
 
 def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mates: tuple = ()) -> list:
@@ -74,7 +59,11 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
         raise ValueError("empty file name in a comma-separated list")
     by_option = names is not None
     if names is None:
-        names = _names_of([files[0] for files in first])
+        stems = ["stdin" if files[0] in _STDIN else stem_of(files[0]) for files in first]
+        mates_of = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
+        short = [each[1] for each in mates_of if each]  # without a suffix for mates 1 or 2 that all have
+        is_safe = len({each and each[2] for each in mates_of}) == 1 and len(set(short)) == len(stems)
+        names = short if is_safe else stems
     if len(names) != len(first):
         named, samples = n_of(len(names), "name"), n_of(len(first), "sample")
         are = "is" if len(first) == 1 else "are"
@@ -89,21 +78,6 @@ def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mat
         )
     _check_names(names, by_option)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
-
-
-def _names_of(paths: list) -> list:
-    """Return the names of samples from their first files, without a suffix for mates 1 or 2 that all have."""
-    stems = ["stdin" if path in _STDIN else stem_of(path) for path in paths]
-    matches = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
-    short = [each[1] for each in matches if each]
-    is_safe = len({each and each[2] for each in matches}) == 1 and len(set(short)) == len(stems)
-    return short if is_safe else stems
-
-
-def lanes_of(samples: Sequence[Sample]) -> list:
-    """Return the names that differ from another one only in the number of the lane, such as _L001."""
-    without = [re.sub(r"_L\d{1,3}(?![^_])", "", each.name) for each in samples]
-    return [each.name for each, name in zip(samples, without, strict=True) if without.count(name) > 1]
 
 
 def _files(text: str) -> tuple:

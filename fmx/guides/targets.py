@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import compiled
 from ..errors import InputError
 from .assign import UNSURE
 from .library import Library
@@ -55,10 +55,6 @@ class GuideTally(NamedTuple):
     @property
     def assigned(self) -> int:
         return self.reads - sum(self.without(why) for why in (NONE, MANY, UNSURE, RECOMBINED))
-
-    @property
-    def inexact(self) -> int:
-        return int(self.totals[INEXACT])
 
     def without(self, why: int) -> int:
         """Reads without a guide; ``why``: NONE, MANY, UNSURE or RECOMBINED."""
@@ -112,12 +108,6 @@ def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
     return counts
 
 
-def unique_pairs(keys: np.ndarray) -> np.ndarray:
-    """Return uint64[2, k]: the different keys of uint64[n], and the count of each."""
-    unique, n = np.unique(keys, return_counts=True)
-    return np.stack([unique, n.astype(np.uint64)])
-
-
 @compiled
 def add_counts(guide, off, tally):
     """Count reads by ``guide`` int32[n]; ``off`` uint8[n]: mismatches."""
@@ -145,17 +135,11 @@ EITHER, LISTED, EVERY = range(3)  # a guide in one mate; a pair of a library; an
 
 
 class GuidePairs(NamedTuple):
-    """How guides of mates are combined: ``kind``; with LISTED, a ``table`` of pairs by key (``key_of``), else
-    an empty one."""
+    """How guides of mates are combined: ``kind``; with LISTED, a ``table`` of pairs by key (the number of
+    the first guide << 32 | that of the second), else an empty one."""
 
     kind: int
     table: GuideTable
-
-
-@inlined
-def key_of(one, two):
-    """Return the key of a pair of guides."""
-    return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
 def make_pairs(kind: int, one: Sequence[int] = (), two: Sequence[int] = ()) -> GuidePairs:
@@ -175,22 +159,16 @@ def join(assigned, pairs, guide, off, keys):
     for r in range(guide.size):
         one, two = np.int64(mates.guide[r]), np.int64(others.guide[r])
         if pairs.kind == EITHER:
-            guide[r] = _either(one, two)
+            guide[r] = MANY if one >= 0 and two >= 0 else min(one, two)
+            if one in (NONE, two) or two == NONE:
+                guide[r] = max(one, two) if one >= 0 or two >= 0 else min(one, two)
         elif one >= 0 and two >= 0:
-            keys[r] = key_of(one, two)
+            keys[r] = (np.uint64(one) << np.uint64(32)) | np.uint64(two)
             row = np.int64(0) if pairs.kind == EVERY else find(pairs.table, 0, keys[r])
             guide[r] = RECOMBINED if row == NONE else row
         else:
             guide[r] = NONE if one == NONE or two == NONE else MANY if one == MANY or two == MANY else UNSURE
         off[r] = (mates.off[r] if one >= 0 else 0) | (others.off[r] if two >= 0 else 0)
-
-
-@inlined
-def _either(one, two):
-    """Return the guide of a pair that has a guide in one mate."""
-    if one in (NONE, two) or two == NONE:
-        return max(one, two) if one >= 0 or two >= 0 else min(one, two)
-    return np.int64(MANY) if one >= 0 and two >= 0 else min(one, two)
 
 
 # What reads are compared with: guides of one or two libraries, for single reads or mates.
@@ -246,13 +224,6 @@ class Targets:
     @property
     def n_rows(self) -> int:
         return len(self.library) if self.library else 1
-
-    def rows_of(self, seen: np.ndarray) -> Library:
-        """Return the rows of pairs, given by keys uint64[n] (key_of), with EVERY."""
-        one, two = self.guides
-        pairs = [(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in seen]
-        joined = [f"{one.ids[i]}|{two.ids[j]}" for i, j in pairs]
-        return Library(f"{one.path}, {two.path}", joined, joined, [], [])
 
 
 def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:

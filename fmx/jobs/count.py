@@ -1,5 +1,6 @@
 """The job of fmx count: how often guides occur in the reads of samples."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
 from ..guides.pipeline import CountSummary, PairCountSummary
 from ..guides.results import CountOutput
-from ..guides.samples import Sample, ScreenDesign
+from ..guides.samples import Sample
 from ..machines.progress import Progress
 from ..output.run import Run
 from ..system import PLACE
@@ -41,7 +42,8 @@ class CountJob(Job):
         return (*(path for sample in self.samples for path in sample.paths), *self.libraries)
 
     def facts(self, opened: None) -> dict:
-        return {"screen": as_json(ScreenDesign.of(list(self.samples), self.columns))}
+        names = {each.name: [os.path.basename(path) for path in each.paths] for each in self.samples}
+        return {"screen": as_json({"samples": names, "columns": self.columns})}
 
     def prepare(self, opened: None, context: Context) -> Counter:
         return context.cache.shared("counter", partial(self._counter, context))
