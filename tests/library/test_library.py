@@ -1,9 +1,12 @@
 """The Python library answers as the oracle does, for what it takes, and refuses the rest in one line."""
 
+import gc
 import itertools
 import math
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import cases
 import naive
@@ -61,18 +64,14 @@ def test_more_hits_than_are_located_at_a_time():
         assert not hits["reverse"].any()
 
 
-def test_nothing_asked_nothing_found(opened):
+def test_no_reads_have_no_hits(opened):
     for answer in (opened.search([]), opened.locate(["", "N", "NNNN"])):
         assert answer.size == 0
         assert answer.dtype == fmx.HIT
     assert opened.count([]).tolist() == []
 
 
-def test_contigs_and_errors(opened, tmp_path):
-    assert opened.contigs == [name for name, _ in CONTIGS]
-    assert opened.lengths.tolist() == [len(sequence) for _, sequence in CONTIGS]
-    with pytest.raises(ValueError, match="strands"):
-        opened.search(["A"], strands="plus")
+def test_errors(opened, tmp_path):
     with pytest.raises(fmx.InputError, match="record 2"):
         opened.search(["A", "A-C"])
     with pytest.raises(fmx.IndexFileError):
@@ -209,78 +208,56 @@ def reference(tmp_path):
     return path
 
 
-def refuses(work, error, name, value):
-    with pytest.raises(error) as found:
-        work(**{name: value})
-    assert type(found.value) is error
-    said = str(found.value)
-    assert said.startswith(f"{name} must be ")
-    assert "\n" not in said
-    assert len(said) < 250
+NO_PATH = [5, 2.5, b"r.fa", True, object()]
+WRONG = [  # argument, wrong values, values of wrong types
+    ("search", "k", [np.int64(0), 2**70], NO_NUMBER),
+    ("search", "at_most", [2**70], NO_NUMBER),
+    ("search", "seed", [-3, 2**70], NO_NUMBER),
+    ("search", "strands", ["plus", "", "Both"], [None, 1, ["both"], ("both",), {}, b"both"]),
+    ("build", "threads", [-3, 2**70], NO_NUMBER),
+    ("build", "sa_rate", [-1], NO_NUMBER),
+    ("build", "prefix_length", [-4, 0], NO_NUMBER),
+    ("build", "engine", ["gpu", "", "cuda_full"], [None]),
+    ("build", "layout", ["", "bvsfm,"], [5, ["bvsfm"]]),
+    ("build", "reference", [[]], [*NO_PATH, [5]]),
+    ("build", "path", [], [*NO_PATH, ["r.fa"]]),
+    ("build", "groups", [], [5]),
+    ("open", "method", ["zzz", ""], [5, None]),
+    ("open", "layout", [""], [5, ["bvsfm"]]),
+    ("open", "path", [], [*NO_PATH, ["r.fa"]]),
+    ("pairwise", "identity", [-0.1, 97, math.nan], ["0.9", True, None]),
+    ("pairwise", "engine", ["gpu"], []),
+    ("pairwise", "gap", [2**31], [0.5]),
+    ("pairwise", "other", ["ACGT"], [7]),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("k", [0, -1, 2**62 + 1, 2**70, np.int64(0)]),
-        ("at_most", [0, -1, 2**70]),
-        ("seed", [-1, -3, 2**62 + 1, 2**70]),
-        ("strands", ["plus", "", "Both"]),
-    ],
-)
-def test_options_of_a_search(name, values, opened):
-    def search(**given):
-        opened.search(READS, **given)
-
-    for value in values:
-        refuses(search, ValueError, name, value)
-    for value in NO_NUMBER if name != "strands" else [None, 1, ["both"], ("both",), {}, b"both"]:
-        refuses(search, TypeError, name, value)
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [("threads", [0, -3, 1025, 2**70]), ("sa_rate", [0, -1, 4097]), ("prefix_length", [0, 3, 16, -4])],
-)
-def test_numbers_of_a_build(name, values, reference, tmp_path):
-    def build(**given):
-        fmx.build(reference, **given)
-
-    for value in values:
-        refuses(build, ValueError, name, value)
-    for value in NO_NUMBER:
-        refuses(build, TypeError, name, value)
+@pytest.mark.parametrize(("function", "name", "values", "others"), WRONG)
+def test_a_wrong_argument_is_named(function, name, values, others, reference, index_of, tmp_path):
+    index = fmx.open(index_of(CONTIGS))
+    asks = {
+        "search": partial(index.search, reads=READS), "build": partial(fmx.build, reference=reference),
+        "open": partial(fmx.open, path=index.path), "pairwise": partial(fmx.pairwise, sequences=READS),
+    }  # fmt: skip
+    for value, kind in (
+        *((value, ValueError) for value in values),
+        *((value, TypeError) for value in others),
+    ):
+        with pytest.raises(kind) as error:
+            asks[function](**{name: value})
+        words = str(error.value)
+        assert (type(error.value), words.startswith(f"{name} must be ")) == (kind, True)
+        assert len(words.splitlines()) == 1
+        assert len(words) < 250
     assert not (tmp_path / "r.fmx").exists()
 
 
-def test_names(reference, index_of):
-    def build(**given):
-        fmx.build(reference, **given)
-
-    def opens(**given):
-        fmx.open(index_of(CONTIGS), **given)
-
-    for value, error in [("gpu", ValueError), ("", ValueError), ("cuda_full", ValueError), (None, TypeError)]:
-        refuses(build, error, "engine", value)
-    for value, error in [("zzz", ValueError), ("", ValueError), (5, TypeError), (None, TypeError)]:
-        refuses(opens, error, "method", value)
-    for value, error in [(5, TypeError), ("", ValueError), ("bvsfm,", ValueError), (["bvsfm"], TypeError)]:
-        refuses(build, error, "layout", value)
-        if value != "bvsfm,":
-            refuses(opens, error, "layout", value)
-    with pytest.raises(fmx.UnsupportedError, match="zzz"):
-        build(layout="zzz")
-    with pytest.raises(fmx.UnsupportedError, match="zzz"):
-        opens(layout="zzz")
+def test_layouts_that_do_not_exist_or_that_contradict(reference, index_of):
+    for ask, path in ((fmx.build, reference), (fmx.open, index_of(CONTIGS))):
+        with pytest.raises(fmx.UnsupportedError, match="zzz"):
+            ask(path, layout="zzz")
     with pytest.raises(ValueError, match="sa_rate"):
-        build(layout="auto", sa_rate=4)
-
-
-@pytest.mark.parametrize("path", [5, 2.5, b"r.fa", ["r.fa"], True, object()])
-def test_paths(path, reference):
-    refuses(fmx.build, TypeError, "reference", [5] if isinstance(path, list) else path)
-    refuses(fmx.open, TypeError, "path", path)
-    refuses(lambda **given: fmx.build(reference, **given), TypeError, "path", path)
+        fmx.build(reference, layout="auto", sa_rate=4)
 
 
 @pytest.mark.parametrize(
@@ -330,8 +307,6 @@ def test_several_references_are_groups(reference, tmp_path):
     assert fmx.build(reference, tmp_path / "none.fmx").groups is None
     with pytest.raises(ValueError, match="path must be given for an index of several files"):
         fmx.build([reference, other])
-    refuses(fmx.build, ValueError, "reference", [])
-    refuses(lambda groups: fmx.build(reference, groups=groups), TypeError, "groups", 5)
 
 
 # An argument has the bounds of the command's option.
@@ -367,3 +342,55 @@ def test_both_refuse_what_is_out_of_bounds(name, bounds, ask, line, index_of, co
         done = command(*line.format(value).split())
         assert done.code == 2, done.err
         assert str(value) in done.err
+
+
+# A closed index releases its memory and files, and refuses searches.
+
+CALLS = [
+    lambda index: index.search(READS), lambda index: index.search_chunks(READS),
+    lambda index: index.search_pairs(READS, READS), lambda index: index.locate(READS),
+    lambda index: index.locate(READS, mismatches=1), lambda index: index.count(READS),
+    lambda index: index.mem(READS), lambda index: index.__enter__(),
+]  # fmt: skip
+
+
+def is_mapped(path: Path) -> bool:
+    return str(path) in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_files_are_given_back(index_of):
+    path = index_of(CONTIGS)
+    with fmx.open(path, method="backward", threads=1) as index:
+        hits = index.locate(READS)
+        wanted = index.locate(READS, mismatches=1).tolist()  # which opens it with the text
+        index.mem(READS)  # and with the suffix array
+        assert is_mapped(path)
+    gc.collect()
+    assert not is_mapped(path)
+    assert hits.names["contig"][hits["contig"]]
+    assert list(zip(index.contigs, index.lengths, strict=True)) == [(name, len(x)) for name, x in CONTIGS]
+    with fmx.open(path, threads=1) as again:
+        assert again.locate(READS, mismatches=1).tolist() == wanted
+
+
+def test_a_closed_index_says_so(index_of):
+    for index in (fmx.open(index_of(CONTIGS), threads=1), fmx.from_sequences(dict(CONTIGS))):
+        assert repr(index).endswith("bases>")
+        index.close()
+        index.close()
+        assert repr(index).endswith("bases, closed>")
+        for call in CALLS:
+            with pytest.raises(ValueError, match=r"^the index is closed: open it again"):
+                call(index)
+
+
+def test_what_was_begun_goes_on(index_of, chunks_of):
+    chunks_of(200)
+    with fmx.open(index_of(CONTIGS), threads=2) as index:
+        wanted = index.search(READS).tolist()
+        chunks = index.search_chunks(READS)
+        found = next(chunks).tolist()
+    for hits in chunks:
+        found += hits.tolist()
+    assert found == wanted

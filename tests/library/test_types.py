@@ -1,12 +1,9 @@
 """What type checkers are told of the library is right: names of choices, results, nothing of any type."""
 
-import inspect
 import subprocess
 import sys
 
 from conftest import ROOT
-
-import fmx
 
 PROGRAM = """\
 from pathlib import Path
@@ -58,14 +55,3 @@ def test_a_strict_program(tmp_path):
     wrong = sorted({int(line.split(":")[1]) for line in told if ": error: " in line})
     first = PROGRAM.splitlines().index('index.search(["ACGT"], strands="minus")') + 1
     assert wrong == list(range(first, first + 9)), done.stdout
-
-
-def test_every_public_parameter_has_a_type():
-    for name in fmx.__all__:
-        public = getattr(fmx, name)
-        own = vars(public).values() if isinstance(public, type) else [public]
-        for each in own:
-            each = getattr(each, "__func__", each)
-            if inspect.isfunction(each) and inspect.getsourcefile(each) == inspect.getsourcefile(public):
-                names = {*inspect.signature(each).parameters, "return"} - {"self", "cls"}
-                assert names <= {*each.__annotations__}, each
