@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from conftest import ROOT, missing
 from cover import nightly
 from hypothesis import given
+from PIL import Image
 from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
@@ -27,6 +29,7 @@ CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" *
 READS = [UNIT[i : i + 20 + i % 30] for i in range(0, 240, 7)] + ["", "ACGTN", "ACACAC", "T" * 33]
 READS += [naive.reverse_complement(UNIT[i : i + 30]) for i in (3, 60, 200)] + ["AC" * 37]
 MATES = [(UNIT[i : i + 25], UNIT[i + 60 : i + 80 + i % 40]) for i in range(0, 180, 9)]
+PAIRS = ["-1", "mates1.fq", "-2", "mates2.fq"]
 MATES += [(UNIT[:25], "T" * 30)]  # no proper pair
 MATES += [(UNIT[20:40] + "NN", UNIT[70:90]), (UNIT[20:40] + "N", UNIT[70:90])]  # with mismatches
 
@@ -46,7 +49,6 @@ def run(folder, command):
         assert done.code == 0, done.err
         return json.loads(Path(name).read_text()), Path("o.sam").read_text()
 
-    run.command = command
     return run
 
 
@@ -110,13 +112,6 @@ def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, r
     assert len(facts["mismatches"]) > 1
     assert facts["strands"] == strands
     assert facts["multiplicity"] == [[n, n, k] for n, k in sorted(Counter(times.values()).items())]
-    for i in (1, 2):
-        given = ["search", "-q", "-x", "ref.fmx", "reads.fq", "--mismatches", 2, "-a", *more, "-o", "d"]
-        assert run.command(*given, "--shard", f"{i}/2", "--report", "x.json").code == 0
-    assert run.command("merge", "d", "-o", "m.sam", "--report", "m.json").code == 0
-    merged = json.loads(Path("m.json").read_text())
-    for name in ("mismatches", "strands", "multiplicity", "counts"):
-        assert merged[name] == facts[name]
 
 
 def test_a_page_shows_most_of_what_is_much(run):
@@ -148,9 +143,9 @@ def test_a_screen_tells_of_groups(run, folder):
         [row[0], int(row[2])] for row in rows if row[0] != "*"
     ]
     reads = {row["name"]: row["reads"] for row in facts["groups"]}
-    assert reads == {
-        name: sum(int(row[2]) for row in rows if name in row[0].split(",")) for name in ("ref", "other")
-    }
+    for name in ("ref", "other"):
+        assert reads.pop(name) == sum(int(row[2]) for row in rows if name in row[0].split(","))
+    assert reads == {}
     assert [each["index"] for each in facts["references"]] == ["ref.fmx", "other.fmx"]
     page = html(facts).decode()
     assert [words in page for words in ("combination of indexes", "combination of groups")] == [True, False]
@@ -158,7 +153,7 @@ def test_a_screen_tells_of_groups(run, folder):
 
 @pytest.mark.parametrize("v", [0, 2])
 def test_inserts_are_those_that_sam_tells(v, run):
-    facts, sam = run("-x", "ref.fmx", "-1", "mates1.fq", "-2", "mates2.fq", "-a", "--mismatches", v)
+    facts, sam = run("-x", "ref.fmx", *PAIRS, "-a", "--mismatches", v)
     records = [line.split("\t") for line in sam.splitlines() if not line.startswith("@")]
     first = [abs(int(row[8])) for row in records if int(row[1]) & 0x142 == 0x42]
     assert facts["inserts"] == [[n, n, times] for n, times in sorted(Counter(first).items())]
@@ -175,20 +170,17 @@ def test_inserts_are_those_that_sam_tells(v, run):
     assert len(rows) == (3 if v else 1)
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_reports_of_shards_are_added_up(pairs, run, command):
-    reads = ["-1", "mates1.fq", "-2", "mates2.fq"] if pairs else ["reads.fq"]
+@pytest.mark.parametrize("reads", [["reads.fq"], PAIRS, ["reads.fq", "--mismatches", 2, "-a", "--strata"]])
+def test_reports_of_shards_are_added_up(reads, run, command):
     whole, _ = run("-x", "ref.fmx", *reads)
     for i in (1, 2):
-        done = command(
-            "search", "-x", "ref.fmx", *reads, "--shard", f"{i}/2", "-o", "d", "--report", "x.json"
-        )
-        assert done.code == 0, done.err
+        shard = ["--shard", f"{i}/2", "-o", "d", "--report", "x.json"]
+        assert command("search", "-x", "ref.fmx", *reads, *shard).code == 0
     done = command("merge", "d", "-o", "m.sam", "--report", "m.json", "--report", "m.html")
     assert done.code == 0, done.err
     merged = json.loads(Path("m.json").read_text())
     known = ("counts", "shares", "lengths", "inserts", "contigs", "inputs", "references", "strands",
-             "multiplicity")  # fmt: skip
+             "multiplicity", "mismatches")  # fmt: skip
     assert {name: merged.get(name) for name in known} == {name: whole.get(name) for name in known}
     assert (merged["shards"], merged["options"].get("shard"), Path("x.json").exists()) == (2, None, False)
     assert "2 shards" in Path("m.html").read_text()
@@ -221,20 +213,18 @@ def test_matches_are_counted_by_their_lengths(run, command):
     done = command(*mem, "-o", "m.tsv", "--report", "m.json", "--report", "m.html")
     assert done.code == 0, done.err
     facts = json.loads(Path("m.json").read_text())
-    found = [int(line.split("\t")[7]) for line in Path("m.tsv").read_text().splitlines()[1:]]
+    rows = [line.split("\t") for line in Path("m.tsv").read_text().splitlines()[1:]]
+    found = [int(row[7]) for row in rows]
     assert facts["match_lengths"] == [[n, n, times] for n, times in sorted(Counter(found).items())]
-    assert facts["counts"] == {
-        "queries": len(READS), "bases": sum(map(len, READS)), "matches": len(found),
-    }  # fmt: skip
+    assert facts["counts"] == {"queries": len(READS), "bases": sum(map(len, READS)), "matches": len(found)}
     assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
-    signs = Counter(line.split("\t")[3] for line in Path("m.tsv").read_text().splitlines()[1:])
+    signs = Counter(row[3] for row in rows)
     assert facts["strands"] == {"forward": signs["+"], "reverse": signs["-"]}
     assert min(facts["strands"].values()) > 0
     assert {"read", "parse", "match", "format", "write"} == facts["stages"]["CPU"].keys()
     assert "Lengths of matches" in Path("m.html").read_text()
     for i in (1, 2):
-        done = command(*mem, "--shard", f"{i}/2", "-o", "d", "--report", "x.json")
-        assert done.code == 0, done.err
+        assert command(*mem, "--shard", f"{i}/2", "-o", "d", "--report", "x.json").code == 0
     assert command("merge", "d", "-o", "s.tsv", "--report", "s.json").code == 0
     merged = json.loads(Path("s.json").read_text())
     for name in ("counts", "lengths", "match_lengths", "strands"):
@@ -257,11 +247,7 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
 @pytest.mark.parametrize(
     ("reports", "what"),
     [
-        (
-            ["run.txt"],
-            "run.txt: the name of a report must end with .json, .html or .htm, or with _mqc.json for MultiQC",
-        ),
-        (["run.log"], "run.log: the name of a report must end with"),
+        (["run.txt"], "run.txt: the name of a report must end with .json, .html or .htm, or with _mqc.json "),
         (["_mqc.json"], "_mqc.json: the name of a report must end with"),
         (["-"], "-: the name of a report must end with"),
         (["a.json", "b.json"], "a.json and b.json are reports of the same kind: give one of them"),
@@ -292,7 +278,7 @@ def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
     program = ROOT / ".venv" / "multiqc" / "bin" / "multiqc"
     if not program.exists():
         missing("multiqc is not installed; tests/install_peers.sh does that")
-    reads = ["-1", "mates1.fq", "-2", "mates2.fq"] if pairs else ["reads.fq"]
+    reads = PAIRS if pairs else ["reads.fq"]
     Path("logs").mkdir()
     for lane in ("lane1", "lane2"):
         facts, _ = run("-x", "ref.fmx", *reads, *most, "--report", f"logs/{lane}_mqc.json")
@@ -302,57 +288,131 @@ def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
     counts = facts["counts"]
     expected = {"once": counts["unique"], "several times": counts[some] - counts["unique"]}
     expected |= {"more often than -m": counts["suppressed"]} if most else {}
-    expected["not as proper pairs" if pairs else "nowhere"] = (
-        counts[what] - counts[some] - counts["suppressed"]
-    )
-    assert sum(expected.values()) == counts[what]
+    expected["not as proper pairs" if pairs else "nowhere"] = counts[what] - sum(expected.values())
     for line, lane in zip(lines, ("lane1", "lane2"), strict=True):
         sample, *values = line.split("\t")
         assert sample == lane
         assert dict(zip(names.split("\t")[1:], map(float, values), strict=True)) == expected
     head, *rows = Path("qc/multiqc_data/multiqc_general_stats.txt").read_text().splitlines()
     shares = [row.split("\t")[1:] for row in rows]
+    share = round(100 * counts[some] / counts[what], 2)
     assert head.count("\t") == 2
-    assert [list(map(float, row)) for row in shares] == 2 * [
-        [counts[what], round(100 * counts[some] / counts[what], 2)]
-    ]
+    assert [list(map(float, row)) for row in shares] == 2 * [[counts[what], share]]
     page = Path("qc/multiqc_report.html").read_text()
     assert re.search(r'<a [^>]*href="#fmx"[^>]*>\s*(<[^>]*>)*\s*fmx', page), "no module of this name"
     assert f"Mapped {what}" in page
     assert "owtie" not in re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
 
 
-def page_of(run, *arguments) -> str:
-    """The text of the page of a search."""
-    run("-x", "ref.fmx", *arguments, "--report", "run.html")
-    return Path("run.html").read_text()
+def test_the_page_shows_what_there_is_and_names_no_option_that_was_not_used(run):
+    def page_of(*arguments) -> str:
+        run("-x", "ref.fmx", *arguments, "--report", "run.html")
+        return Path("run.html").read_text()
 
-
-def test_the_page_says_of_what_a_share_is_and_names_no_option_that_was_not_given(run):
-    page = page_of(run, "reads.fq")
+    page = page_of("reads.fq")
     assert re.search(r">[0-9.]+ % once</td>", page)
-    assert "-m<" not in page
-    assert "more often than -m" in page_of(run, "reads.fq", "-m", 9)
-
-
-def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
+    assert "<title>Lengths of reads</title>" in page
+    assert [words for words in ("-m<", "Mismatches") if words in page] == []
+    assert "more often than -m" in page_of("reads.fq", "-m", 9)
     Path("same.fq").write_bytes(cases.fastq([(f"r{i}", UNIT[i : i + 30]) for i in range(200, 260)]))
-    page = page_of(run, "same.fq")
+    page = page_of("same.fq")  # without a histogram of one column
     assert "All reads have 30 bases." in page
     assert "All mapped reads have 1 occurrence." in page
     assert "<title>Lengths of reads</title>" not in page
     for name, _ in CONTIGS:
         assert len(re.findall(f">{re.escape(name)}<", page)) == 1
-    assert "<title>Lengths of reads</title>" in page_of(run, "reads.fq")
-
-
-def test_the_page_shows_strands_multiplicity_and_mismatches_where_there_are_any(run):
-    page = page_of(run, "reads.fq", "--mismatches", 1).replace("<wbr>", "")
+    page = page_of("reads.fq", "--mismatches", 1).replace("<wbr>", "")
     assert "Mismatches in the best hit" in page
     assert re.search(r">0 mismatches<.*>1 mismatch<", page, re.DOTALL)
     assert "Strands of occurrences" in page
     assert re.search(r">as given [(][+][)]</td>", page)
     assert "<title>Occurrences per mapped read</title>" in page
-    assert "Mismatches" not in page_of(run, "reads.fq")
     Path("none.fq").write_bytes(cases.fastq([("r", "T" * 33)]))
-    assert "Strands" not in page_of(run, "none.fq")
+    assert "Strands" not in page_of("none.fq")
+
+
+# The page in a browser without network: what it says, and how it looks.
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+WORDS = [
+    "fmx search: m1.fq, m2.fq", "mapped as proper pairs", "Insert sizes of proper pairs", "Lengths of reads",
+    "Contigs", "x&lt;1&gt;.fmx", "Seconds by stage, CPU", "--max-insert",
+]  # fmt: skip
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """A function: its arguments -> what the browser writes of run.html."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program:
+        missing("there is no chromium; tests/install_peers.sh installs one")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+
+    def browser(*arguments):
+        page = Path("run.html").absolute().as_uri()
+        for name in ("profile1", "profile2"):  # on a busy machine once more
+            line = [program, *options, f"--user-data-dir={tmp_path / name}", *arguments, page]
+            done = subprocess.run(line, capture_output=True, check=False, timeout=60)
+            if done.returncode == 0:
+                break
+        assert done.returncode == 0, done.stderr.decode(errors="replace")
+        return done.stdout.decode()
+
+    return browser
+
+
+def test_the_page_shows_its_words_and_figures(folder, command, browser):
+    unit = random_letters(2000, "page")
+    cases.build(folder / "x<1>.fmx", numbered([unit, unit[:300]]))
+    for mate in (1, 2):
+        reads = [unit[i + 200 * (mate - 1) : i + 200 * (mate - 1) + 40] for i in range(0, 1700, 50)]
+        reads = reads if mate == 1 else map(naive.reverse_complement, reads)
+        records = [(f"r{i}", read[i % 9 :]) for i, read in enumerate(reads)]
+        Path(f"m{mate}.fq").write_bytes(cases.fastq(records))
+    done = command(
+        "search", "-q", "-x", "x<1>.fmx", "-1", "m1.fq", "-2", "m2.fq", "--max-insert", 300, "-o", "o.sam",
+        "--report", "run.html",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert not re.search("<script|<link|src=|url[(]", Path("run.html").read_text())
+    text = browser("--dump-dom")
+    assert [words for words in WORDS if words not in text] == []
+    browser("--screenshot=page.png", "--window-size=1000,2400")
+    with Image.open("page.png") as picture:
+        colours = dict((colour[:3], n) for n, colour in picture.convert("RGB").getcolors(1 << 24))
+    assert colours[0x44, 0x77, 0xAA] > 20_000  # columns and bars
+    assert colours[255, 255, 255] < 0.98 * 1000 * 2400
+
+
+MEASURE = """<script>
+const inside = (box) => box.left >= 0 && box.right <= window.innerWidth + 1
+const svgs = [...document.querySelectorAll("svg")]
+const sizes = svgs.map((svg) => 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)
+const bars = [...document.querySelectorAll(".bars, svg")]
+document.title = `width ${document.documentElement.scrollWidth}, letters ${Math.min(...sizes)}, ` +
+  `figures ${bars.length} ${bars.every((bar) => inside(bar.getBoundingClientRect()))}`
+</script>"""
+
+
+@pytest.mark.parametrize(("window", "least"), [(1200, 800), (400, 300)])
+def test_the_page_of_a_count_with_many_samples_fits_its_window(window, least, folder, command, browser):
+    """By a script that is added to it; words as long as those that people give to samples and genes."""
+    guides = [(f"a_guide_with_a_long_name_{i}", random_letters(20, f"wide {i}")) for i in range(40)]
+    Path("l.csv").write_text("".join(f"{name},{bases},a_gene_{name}\n" for name, bases in guides))
+    samples = [f"a_sample_with_a_long_name_{i}.fq" for i in range(12)]
+    for i, sample in enumerate(samples):
+        Path(sample).write_bytes(cases.fastq([(f"r{j}", bases) for j, (_, bases) in enumerate(guides[i:])]))
+    done = command(
+        "count", "-q", "-l", "l.csv", *samples, "--offset", 0, "--report", "run.html", "-o", "c.tsv"
+    )
+    assert done.code == 0, done.err
+    for name in re.findall(r'<td class="name">(.*?)</td>', Path("run.html").read_text()):
+        assert all(re.fullmatch(r"[^\W_]*[\W_]+", piece) for piece in name.split("<wbr>")[:-1])
+    with open("run.html", "a") as page:
+        page.write(MEASURE)
+    dom = browser("--dump-dom", f"--window-size={window},900")
+    found = re.search(r"<title>width (\d+), letters ([\d.]+), figures (\d+) (\w+)", dom)
+    assert found
+    assert least < int(found[1]) <= window
+    assert float(found[2]) > 9  # pixels
+    assert (int(found[3]), found[4]) == (3, "true")  # no figure must be moved to be seen
