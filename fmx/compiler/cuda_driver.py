@@ -350,13 +350,15 @@ def pinned(shape: Any, dtype: Any) -> np.ndarray:
     if n_bytes < _HUGE:
         memory: Any = (c_ubyte * n_bytes).from_address(int(ask("cuMemHostAlloc", n_bytes, 0)))
         _release_with(memory, "cuMemFreeHost", addressof(memory))
-        return np.frombuffer(memory, dtype).reshape(shape)
-    memory = np.empty(n_bytes + _HUGE, np.uint8)
-    part = memory[-memory.ctypes.data % _HUGE :][:n_bytes]
-    part[:: 1 << 12] = 0  # takes the pages, while other threads use the driver
-    ask("cuMemHostRegister", part.ctypes.data, n_bytes, 0)
-    _release_with(memory, "cuMemHostUnregister", part.ctypes.data)
-    return part.view(dtype).reshape(shape)
+        part = memory
+    else:
+        memory = np.empty(n_bytes + _HUGE, np.uint8)
+        part = memory[-memory.ctypes.data % _HUGE :][:n_bytes]
+        part[:: 1 << 12] = 0  # takes the pages, while other threads use the driver
+        ask("cuMemHostRegister", part.ctypes.data, n_bytes, 0)
+        _release_with(memory, "cuMemHostUnregister", part.ctypes.data)
+    array = np.frombuffer(memoryview(part), dtype)  # so that its views have it as their base
+    return array if len(shape) == 1 else array.reshape(shape)
 
 
 def address(array: DeviceArray) -> int:

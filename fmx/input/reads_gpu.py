@@ -292,7 +292,7 @@ def parse(
     else:
         data, n = chunk.data, chunk.data.size
         pinned = stream.here("data", n, np.uint8)
-        if data.base is not pinned:  # not in pinned memory already
+        if not np.may_share_memory(data, pinned):  # not in pinned memory already
             pinned[:n] = data
             data = pinned
         stream.begin("copy in")

@@ -196,6 +196,9 @@ def test_much_memory_is_pinned_in_huge_pages_and_released(driver, monkeypatch):
     )
     array = gpu.pinned(n, np.uint8)
     assert pinned == [(array.ctypes.data, n)]
+    small = gpu.pinned(40, np.int64)
+    assert (array[7:].base is array, small[2:3].base is small) == (True, True)
+    del small
     assert (array.ctypes.data % (2 << 20), array.size, driver.held) == (0, n, {})
     part = array[5:9]
     del array
