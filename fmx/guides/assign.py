@@ -116,9 +116,6 @@ def _spells(flank, data, bit, i):
     return j == flank.size
 
 
-# Where to look for guides, as set by options.
-
-
 @dataclass(frozen=True)
 class GuideWindow:
     """Where to look for guides: ``offsets`` in a read, ``after`` and ``before`` (flanks), or ``anywhere``;
@@ -154,8 +151,6 @@ class GuideWindow:
             return scanned(self.strands, self.after, self.before)
         return None
 
-
-# The guide of each read, in compiled code.
 
 UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
 WORST = 33  # the lowest quality as a character

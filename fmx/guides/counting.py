@@ -7,18 +7,19 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..errors import InputError, n_of, shown
-from ..input import InputShare, PairedFiles, spans
+from ..input import InputShare, PairedFiles, SpanLike, spans
 from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import Emit
 from ..machines.progress import Clock
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
+from .samples import Sample
 from .table import MANY, NONE
 from .targets import (
     EITHER,
@@ -32,10 +33,6 @@ from .targets import (
     add_hits,
     join,
 )
-
-if TYPE_CHECKING:
-    from ..input import SpanLike
-    from .samples import Sample
 
 
 class Reads(NamedTuple):
@@ -97,7 +94,7 @@ def named(path: str) -> str:
     return "standard input" if path == STANDARD else shown(path)
 
 
-def reads_of(span: "SpanLike") -> list[Reads]:
+def reads_of(span: SpanLike) -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, PairSpan):
         pairs = span.read(is_sam=False)
@@ -108,7 +105,7 @@ def reads_of(span: "SpanLike") -> list[Reads]:
     return [reads for reads in parts if reads.batches[0].length.size]
 
 
-def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
+def files_of(samples: Sequence[Sample]) -> list[tuple[int, int, tuple]]:
     """Return (number of the sample, number of the file in it, path or paths of mates) of all files."""
     return [
         (i, file, paths) for i, sample in enumerate(samples) for file, paths in enumerate(sample.together())
@@ -116,7 +113,7 @@ def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
 
 
 def spans_of(
-    samples: "Sequence[Sample]", n_threads: int, share: InputShare
+    samples: Sequence[Sample], n_threads: int, share: InputShare
 ) -> Generator[SampleFile, None, None]:
     """Yield the files of samples, n_threads of them at a time, each repeatedly until it is over.
 
@@ -177,7 +174,7 @@ class Counter:
     """Counts the guides of Targets in spans of reads or pairs of ``samples``; ``warn`` receives warnings."""
 
     def __init__(
-        self, targets: Targets, options: CountOptions, samples: "Sequence[Sample]",
+        self, targets: Targets, options: CountOptions, samples: Sequence[Sample],
         warn: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.targets, self.options, self._samples, self._warn = targets, options, samples, warn

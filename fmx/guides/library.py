@@ -174,8 +174,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more
 
 
-# A library: guides with an id, a sequence and a gene, from CSV, TSV or FASTA.
-
 LARGE = 1 << 28  # bytes; libraries are smaller
 WITH_PAM = 23  # bases of a Cas9 guide with its PAM
 LONGEST, SHORTEST = 32, 4  # bases of a guide: 32 fit into a word; shorter ones occur everywhere
@@ -322,6 +320,6 @@ def _rows_of_fasta(text: str) -> Iterator[Any]:
     """Yield (where, id, gene, sequence) of FASTA: a header's first word is the id, the second the gene."""
     for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
         header, _, sequence = record.partition("\n")
-        words = header.split()
-        gene = words[1].removeprefix("gene=") if len(words) > 1 else ""
-        yield f"record {number}", words[0] if words else "", gene, sequence
+        words: list[str] = header.split()
+        name, gene, *_ = [*words, "", ""]
+        yield f"record {number}", name, gene.removeprefix("gene="), sequence

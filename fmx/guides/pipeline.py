@@ -9,12 +9,12 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import n_of
-from ..input import InputRange, InputShare, PairedFiles, ReadFiles
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles, SpanLike
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import FORWARD, REVERSE
 from ..machines.pipeline import run_ordered
@@ -35,9 +35,6 @@ from .library import Library
 from .results import CountOutput, CountResult
 from .samples import Sample
 from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
-
-if TYPE_CHECKING:
-    from ..input import SpanLike
 
 
 class _CountTotals(RunCounts):
@@ -103,7 +100,7 @@ class ShardSpan(NamedTuple):
     """A span of a file of ShardInputs; ``first``: number of the shard's first read in the file."""
 
     file: SampleFile
-    span: "SpanLike"
+    span: SpanLike
     first: int
     inputs: ShardInputs
 

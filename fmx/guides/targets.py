@@ -12,8 +12,6 @@ from .assign import UNSURE
 from .library import Library
 from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table, spellings
 
-# Sums: reads per guide, reads without a guide, and where guides are.
-
 RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not a pair of the library
 READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
@@ -129,8 +127,6 @@ def add_hits(guide, assigned, mate, hits):
             hits[2 * mate + np.int64(assigned.reverse[r]), offset] += 1
 
 
-# From the guides of two mates to the row that their pair is counted for, in compiled code.
-
 EITHER, LISTED, EVERY = range(3)  # a guide in one mate; a pair of a library; any pair of guides
 
 
@@ -169,9 +165,6 @@ def join(assigned, pairs, guide, off, keys):
         else:
             guide[r] = NONE if one == NONE or two == NONE else MANY if one == MANY or two == MANY else UNSURE
         off[r] = (mates.off[r] if one >= 0 else 0) | (others.off[r] if two >= 0 else 0)
-
-
-# What reads are compared with: guides of one or two libraries, for single reads or mates.
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ The limits of numbers and names are those of the command-line options (limits.py
 import operator
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
-from numbers import Real
 from typing import Any, Literal, TypeVar
 
 from .. import limits
@@ -16,9 +15,8 @@ from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
 from ..input.streams import GivenBytes
 from ..mem.matching import IN_BOTH, IN_REFERENCE
-from ..search import hits
 from ..search.hits import Near
-from ..search.mapping import BOTH, FORWARD, ORIENTATIONS, REVERSE, Pairing
+from ..search.mapping import BOTH, FORWARD, REVERSE
 from ..system import available_cores
 
 Path = str | os.PathLike[str]
@@ -48,7 +46,7 @@ def whole(name: str, value: object, bounds: tuple[int, int], default: Default) -
     return number
 
 
-def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[Any], object]) -> Any:
+def checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[Any], object]) -> Any:
     """Return ``value``; raise TypeError unless it is of ``kinds``, ValueError unless ``is_right``."""
     must = f"{name} must be {what}, not {quoted(value)}"
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
@@ -58,22 +56,16 @@ def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[A
     return value
 
 
-def share(name: str, value: object) -> float:
-    least, most = limits.SHARE
-    what = f"a number from {least} to {most}"
-    return float(_checked(name, value, what, Real, lambda value: least <= value <= most))
-
-
 def threads(value: object) -> int:
     return whole("threads", value, limits.THREADS, available_cores())
 
 
 def yes_or_no(name: str, value: object) -> bool:
-    return _checked(name, value, "True or False", bool, lambda value: True)
+    return checked(name, value, "True or False", bool, lambda value: True)
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str:
-    return _checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
+    return checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
 
 
 def file(name: str, value: object) -> Path:
@@ -84,59 +76,23 @@ def file(name: str, value: object) -> Path:
         except UnicodeError:  # a lone surrogate
             return False
 
-    return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, may_name_a_file)
+    return checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, may_name_a_file)
 
 
 def names(name: str, value: object) -> list[str]:
     """Return comma-separated names as a list."""
     what = "a name, or comma-separated names"
-    return _checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
-
-
-def is_file(name: str, value: object) -> bool:
-    """Return whether ``value`` is a path, not sequences; raises TypeError or ValueError if it is neither."""
-    must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
-    if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
-        raise ValueError(
-            f"{must}: no file is named {quoted(value)}; for a single read, give [{quoted(value)}]"
-        )
-    if isinstance(value, str | os.PathLike):
-        return bool(file(name, value))
-    if isinstance(value, bytes | bytearray | set | frozenset) or not isinstance(value, Iterable):
-        raise TypeError(f"{must}, not {type(value).__name__}")
-    return False
+    return checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
 
 
 def strand_set(value: object) -> int:
     return STRANDS[one_of("strands", value, STRANDS)]
 
 
-def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
-    return hits.SelectionPolicy(
-        whole("k", k, limits.COUNT, hits.ALL),
-        whole("at_most", at_most, limits.COUNT, hits.ALL),
-        whole("seed", seed, limits.SEED, -1),
-    )
-
-
 def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
     most = whole("mismatches", mismatches, limits.MISMATCHES, 0)
     is_near = yes_or_no("iupac", iupac) or most > 0
     return Near(most, bool(iupac), **how) if is_near else None
-
-
-def pairing(orientation: object, min_insert: object, max_insert: object) -> Pairing:
-    pairing = Pairing(
-        one_of("orientation", orientation, ORIENTATIONS),
-        whole("min_insert", min_insert, limits.INSERT, 0),
-        whole("max_insert", max_insert, limits.INSERT, Pairing.most),
-    )
-    if pairing.least > pairing.most:
-        raise ValueError(f"min_insert must be max_insert, {pairing.most}, or less, not {pairing.least}")
-    return pairing
-
-
-# Reads, patterns and queries as spans that workers read.
 
 
 class SequenceSource:
@@ -147,9 +103,18 @@ class SequenceSource:
 
     def __init__(self, what: str, value: Any) -> None:
         self._what, self._value = what, value
-        self.paths: list[Any] = [value] if is_file(what, value) else []
-        for path in self.paths:
-            look_at(os.fspath(path), None)
+        self.paths: list[Any] = []
+        must = (
+            f"{what} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
+        )
+        if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
+            name = quoted(value)
+            raise ValueError(f"{must}: no file is named {name}; for a single read, give [{name}]")
+        if isinstance(value, str | os.PathLike):
+            self.paths.append(file(what, value))
+            look_at(os.fspath(value), None)
+        elif isinstance(value, bytes | bytearray | set | frozenset) or not isinstance(value, Iterable):
+            raise TypeError(f"{must}, not {type(value).__name__}")
         self.has_names = bool(self.paths) or isinstance(value, Mapping)
 
     def plan(

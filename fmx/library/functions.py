@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 
 import numpy as np
 
@@ -192,10 +193,12 @@ def pairwise(
     from ..align.sequences import Scoring
 
     scores = {"match": (match, 4), "mismatch": (mismatch, -5), "gap": (gap, -10)}
+    least, most = limits.SHARE
+    what = f"a number from {least} to {most}"
     options = pipeline.PairOptions(
         Scoring(*(arguments.whole(name, value, limits.SCORE, n) for name, (value, n) in scores.items())),
         arguments.whole("iddef", iddef, limits.IDENTITIES, 1),
-        arguments.share("identity", identity),
+        float(arguments.checked("identity", identity, what, Real, lambda share: least <= share <= most)),
         n_threads=arguments.threads(threads),
     )
     device = Device(arguments.one_of("engine", engine, limits.PAIRWISE_PROCESSORS), n_gpus=None)

@@ -15,7 +15,7 @@ from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions, matched
 from ..search import hits
 from ..search.mappers import make_mapper
-from ..search.mapping import MapOptions
+from ..search.mapping import ORIENTATIONS, MapOptions, Pairing
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
 from .table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PROPER_PAIR, Table
@@ -173,7 +173,13 @@ class Index:
             >>> index.search_pairs(["TTGA"], ["AATG"])[["position1", "position2", "insert"]].tolist()
             [(0, 7, 11)]
         """
-        pairing = arguments.pairing(orientation, min_insert, max_insert)
+        pairing = Pairing(
+            arguments.one_of("orientation", orientation, ORIENTATIONS),
+            arguments.whole("min_insert", min_insert, limits.INSERT, 0),
+            arguments.whole("max_insert", max_insert, limits.INSERT, Pairing.most),
+        )
+        if pairing.least > pairing.most:
+            raise ValueError(f"min_insert must be max_insert, {pairing.most}, or less, not {pairing.least}")
         options = _options(k, at_most, seed, mismatches, strata, pairing=pairing)
         sources = SequenceSource("reads1", reads1), SequenceSource("reads2", reads2)
         return results.joined(*self._map(options, *sources))
@@ -308,7 +314,11 @@ class Index:
 def _options(
     k: int | None, at_most: int | None, seed: int | None, mismatches: int, strata: bool, **more: Any
 ) -> MapOptions:
-    policy = arguments.policy(k, at_most, seed)
+    policy = hits.SelectionPolicy(
+        arguments.whole("k", k, limits.COUNT, hits.ALL),
+        arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
+        arguments.whole("seed", seed, limits.SEED, -1),
+    )
     if arguments.yes_or_no("strata", strata) and not mismatches:
         raise ValueError("strata must be False without mismatches")
     return MapOptions(policy, near=arguments.near(mismatches, strata=strata), **more)

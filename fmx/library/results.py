@@ -35,7 +35,6 @@ class RowPiece(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Size, for machines.pipeline."""
         return self.rows.nbytes
 
 
@@ -130,9 +129,6 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
     """Compute contig and place of each text position; all int64[n]."""
     for i in range(position.size):
         contig[i], place[i] = place_of(blocks, position[i])
-
-
-# Reads and queries -> Tables: by threads, in order, in bounded memory, as commands write records.
 
 
 def mapped(

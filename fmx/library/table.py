@@ -60,7 +60,12 @@ class Names(Sequence[str]):
 
     def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return (bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
-        numbers = _whole(numbers) - self.first
+        known = numbers
+        with suppress(ValueError):  # lists of different lengths
+            known = np.asarray(numbers)
+        if not isinstance(known, np.ndarray) or (known.dtype.kind not in "iu" and known.size):  # or a mask
+            raise TypeError(f"names are indexed by whole numbers, not by {quoted(numbers)}")
+        numbers = known.astype(np.int64) - self.first
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
         start = self._ends[numbers]
@@ -104,15 +109,6 @@ class ColumnNames(dict[str, Names]):
         raise KeyError(f"no names for {quoted(column)}: {what}")
 
 
-def _whole(numbers: object) -> np.ndarray:
-    """Whole numbers as int64[n]; refuses boolean masks, which NumPy would convert to 0 and 1."""
-    with suppress(ValueError):  # lists of different lengths
-        array = np.asarray(numbers)
-        if array.dtype.kind in "iu" or array.size == 0:
-            return array.astype(np.int64)
-    raise TypeError(f"names are indexed by whole numbers, not by {quoted(numbers)}")
-
-
 def gathered(letters: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (bytes uint8, ends int64[n + 1]) of slices of ``letters``; ``start``, ``length`` int64[n]."""
     ends = np.append(0, np.cumsum(length))
@@ -126,8 +122,6 @@ def _gather(letters: np.ndarray, start: np.ndarray, ends: np.ndarray, out: np.nd
     for i in range(start.size):
         copy_bytes(out, ends[i], letters, start[i], ends[i + 1] - ends[i])
 
-
-# Table: a NumPy structured array with names; its dtypes.
 
 if TYPE_CHECKING:
     import pandas
