@@ -10,6 +10,8 @@ import numpy as np
 from .. import limits
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
+from ..input import SpanLike
+from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions, matched
@@ -106,8 +108,7 @@ class Index:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
         """
-        which = arguments.strand_set(strands)
-        options = _options(k, at_most, seed, mismatches, strata, strands=which)
+        options = _options(k, at_most, seed, mismatches, strata, strands)
         return results.joined(*self._map(options, SequenceSource("reads", reads)))
 
     def search_chunks(
@@ -131,8 +132,8 @@ class Index:
             ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
             2 hits of 3 reads
         """
-        which, is_shown = arguments.strand_set(strands), arguments.yes_or_no("progress", progress)
-        options = _options(k, at_most, seed, mismatches, strata, strands=which)
+        is_shown = arguments.yes_or_no("progress", progress)
+        options = _options(k, at_most, seed, mismatches, strata, strands)
         return self._map(options, SequenceSource("reads", reads), is_shown=is_shown)[1]
 
     def search_pairs(
@@ -235,8 +236,21 @@ class Index:
             array([2, 2, 0])
         """
         source, near = SequenceSource("reads", reads), arguments.near(mismatches, iupac)
-        options = MapOptions(strands=arguments.strand_set(strands), near=near)
-        return results.count(self._mapper(options), source)
+        mapper = self._mapper(MapOptions(strands=arguments.strand_set(strands), near=near))
+        parts = [np.empty(0, np.int64)]
+
+        def work(emit: Callable, span: SpanLike) -> int:
+            batch = mapper.search(span.read())
+            if near:
+                for _ in mapper.hits_of(batch):  # computes the totals
+                    pass
+            emit(batch.total)
+            return batch.total.size
+
+        plan = source.plan(mapper.options.chunk_size, self._n_threads)
+        for _ in run_ordered(plan, [work] * self._n_threads, parts.append):
+            pass
+        return np.concatenate(parts)
 
     def mem(
         self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
@@ -312,8 +326,9 @@ class Index:
 
 
 def _options(
-    k: int | None, at_most: int | None, seed: int | None, mismatches: int, strata: bool, **more: Any
-) -> MapOptions:
+    k: int | None, at_most: int | None, seed: int | None, mismatches: int, strata: bool,
+    strands: Strands = "both", pairing: Pairing | None = None,
+) -> MapOptions:  # fmt: skip
     policy = hits.SelectionPolicy(
         arguments.whole("k", k, limits.COUNT, hits.ALL),
         arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
@@ -321,7 +336,8 @@ def _options(
     )
     if arguments.yes_or_no("strata", strata) and not mismatches:
         raise ValueError("strata must be False without mismatches")
-    return MapOptions(policy, near=arguments.near(mismatches, strata=strata), **more)
+    near, which = arguments.near(mismatches, strata=strata), arguments.strand_set(strands)
+    return MapOptions(policy, which, near=near, pairing=pairing)
 
 
 def _refuse(**_: object) -> AnyIndex:

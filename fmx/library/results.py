@@ -12,15 +12,13 @@ from ..compiler import object_cache
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
-from ..input import InputShare, PairedFiles, SpanLike, spans
+from ..input import InputShare, PairedFiles, spans
 from ..input.mates import Mates
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
-from ..search.mapper import Mapper
 from ..search.mappers import map_reads
 from ..search.pairs import PairHits
 from .arguments import SequenceSource
@@ -149,25 +147,6 @@ def mapped(
     else:
         plan = source.plan(*sizes, options.policy.seed >= 0, share)
     yield from tables(writer, partial(map_reads, mapper, plan, writer), progress)
-
-
-def count(mapper: Mapper, source: SequenceSource) -> np.ndarray:
-    """Return the number of occurrences of each read, int64[n_reads]."""
-    parts = [np.empty(0, np.int64)]
-
-    def work(emit: Callable, span: SpanLike) -> int:
-        reads = mapper.search(span.read())
-        if mapper.options.near:
-            for _ in mapper.hits_of(reads):  # computes the totals
-                pass
-        emit(reads.total)
-        return reads.total.size
-
-    n_threads = mapper.options.n_threads
-    plan = source.plan(mapper.options.chunk_size, n_threads)
-    for _ in run_ordered(plan, [work] * n_threads, parts.append):
-        pass
-    return np.concatenate(parts)
 
 
 def tables(writer: RowWriter, run: Callable[..., Generator], progress: Progress) -> Iterator[Table]:

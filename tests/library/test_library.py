@@ -260,27 +260,18 @@ def test_layouts_that_do_not_exist_or_that_contradict(reference, index_of):
         fmx.build(reference, layout="auto", sa_rate=4)
 
 
-@pytest.mark.parametrize(
-    "reads", [None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"ACGT"}, Ellipsis], ids=repr
-)
-def test_reads_that_are_none(reads, opened):
-    asked = {"reads": opened.search, "patterns": opened.locate, "queries": opened.mem}
-    for name, ask in asked.items():
-        with pytest.raises(TypeError, match=rf"^{name} must be a path, or sequences"):
-            ask(reads)
-
-
-@pytest.mark.parametrize("reads", ["GATTACA", "acgt", ""])
-def test_a_lone_read_is_not_taken_for_a_file(reads, opened):
-    for name, ask in {"reads": opened.search, "patterns": opened.locate}.items():
-        with pytest.raises(ValueError, match=rf"^{name} must be .* give \['"):
-            ask(reads)
-
-
-@pytest.mark.parametrize("bad", [None, 5, ["A"], np.array(["A"]), {}, math.nan], ids=repr)
-def test_a_read_of_another_type(bad, opened):
-    with pytest.raises(TypeError, match=r"^reads\[2\] must be str or bytes"):
-        opened.search(["ACGT", "A", bad])
+def test_reads_of_wrong_types_are_named(opened):
+    asks = {"reads": opened.search, "patterns": opened.locate, "queries": opened.mem}
+    for name, ask in asks.items():
+        for reads in (None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"ACGT"}, Ellipsis):
+            with pytest.raises(TypeError, match=rf"^{name} must be a path, or sequences"):
+                ask(reads)
+        for read in ("GATTACA", "acgt", ""):  # not the name of a file
+            with pytest.raises(ValueError, match=rf"^{name} must be .* give \['"):
+                ask(read)
+    for bad in (None, 5, ["A"], np.array(["A"]), {}, math.nan):
+        with pytest.raises(TypeError, match=r"^reads\[2\] must be str or bytes"):
+            opened.search(["ACGT", "A", bad])
 
 
 @pytest.mark.parametrize(
@@ -311,34 +302,28 @@ def test_several_references_are_groups(reference, tmp_path):
 
 # An argument has the bounds of the command's option.
 
-ONE = ["ACGT"]
 SAME_BOUNDS = [
-    ("k", limits.COUNT, lambda index, n: index.search(ONE, k=n), "search -k {} r.fq"),
-    ("at_most", limits.COUNT, lambda index, n: index.search(ONE, at_most=n), "search -m {} r.fq"),
-    ("seed", limits.SEED, lambda index, n: index.search(ONE, seed=n), "search --seed {} r.fq"),
-    ("mismatches", limits.MISMATCHES, lambda index, n: index.count(ONE, mismatches=n),
-     "locate --mismatches {} r.fq"),
-    ("min_length", limits.LENGTH, lambda index, n: index.mem(ONE, min_length=n), "mem -l {} r.fq"),
-    ("max_insert", limits.INSERT, lambda index, n: index.search_pairs(ONE, ONE, max_insert=n),
-     "search --max-insert {} -1 r.fq -2 r.fq"),
-    ("threads", limits.THREADS, lambda index, n: fmx.open(index.path, threads=n), "search -t {} r.fq"),
-    ("sa_rate", limits.SA_RATE, lambda index, n: fmx.from_sequences(ONE, sa_rate=n),
-     "index --sa-rate {} r.fa"),
-    ("prefix_length", limits.PREFIX_LENGTH,
-     lambda index, n: fmx.from_sequences(ONE, prefix_length=n), "index --prefix-length {} r.fa"),
-    ("gap", limits.SCORE, lambda index, n: fmx.pairwise(ONE, gap=n), "pairwise --gap {} r.fa"),
-    ("iddef", limits.IDENTITIES, lambda index, n: fmx.pairwise(ONE, iddef=n), "pairwise --iddef {} r.fa"),
-]  # fmt: skip
+    ("search", "k", limits.COUNT, "search -k {} r.fq"),
+    ("search", "at_most", limits.COUNT, "search -m {} r.fq"),
+    ("search", "seed", limits.SEED, "search --seed {} r.fq"),
+    ("count", "mismatches", limits.MISMATCHES, "locate --mismatches {} r.fq"),
+    ("mem", "min_length", limits.LENGTH, "mem -l {} r.fq"),
+    ("search_pairs", "max_insert", limits.INSERT, "search --max-insert {} -1 r.fq -2 r.fq"),
+    ("open", "threads", limits.THREADS, "search -t {} r.fq"),
+    ("from_sequences", "sa_rate", limits.SA_RATE, "index --sa-rate {} r.fa"),
+    ("from_sequences", "prefix_length", limits.PREFIX_LENGTH, "index --prefix-length {} r.fa"),
+    ("pairwise", "gap", limits.SCORE, "pairwise --gap {} r.fa"),
+    ("pairwise", "iddef", limits.IDENTITIES, "pairwise --iddef {} r.fa"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "bounds", "ask", "line"), SAME_BOUNDS, ids=[each[0] for each in SAME_BOUNDS]
-)
-def test_both_refuse_what_is_out_of_bounds(name, bounds, ask, line, index_of, command, folder):
+@pytest.mark.parametrize(("function", "name", "bounds", "line"), SAME_BOUNDS)
+def test_both_refuse_what_is_out_of_bounds(function, name, bounds, line, index_of, command):
     index = fmx.open(index_of([("x", "ACGTACGT")]), threads=1)
+    positional = {"open": [index.path], "search_pairs": [["ACGT"], ["ACGT"]]}.get(function, [["ACGT"]])
     for value in (bounds[0] - 1, bounds[1] + 1):
         with pytest.raises(ValueError, match=rf"^{name} must be "):
-            ask(index, value)
+            getattr(index, function, getattr(fmx, function, None))(*positional, **{name: value})
         done = command(*line.format(value).split())
         assert done.code == 2, done.err
         assert str(value) in done.err

@@ -3,6 +3,7 @@
 import cases
 import naive_pairs
 import pytest
+from naive import reverse_complement
 from texts import numbered, random_letters
 
 import fmx
@@ -11,10 +12,6 @@ LETTERS = random_letters(400, "pairs of the library")
 CONTIGS = numbered([LETTERS + LETTERS[50:200], LETTERS[100:300]])
 ONE = [LETTERS[i : i + 20] for i in range(0, 120, 10)]
 TWO = [LETTERS[i : i + 15] for i in range(60, 180, 10)]
-
-
-def reverse_complements(reads) -> list:
-    return [read[::-1].translate(str.maketrans("ACGT", "TGCA")) for read in reads]
 
 
 @pytest.fixture
@@ -32,36 +29,31 @@ def expected(one, two, limit=None, **rule) -> list:
 
 
 def test_proper_pairs(opened, tmp_path):
-    two = reverse_complements(TWO)
+    two = [*map(reverse_complement, TWO)]
     names = [f"p{i}" for i in range(len(ONE))]
     for i, mates in ((1, ONE), (2, two)):
         records = [(f"{name}/{i}", read) for name, read in zip(names, mates, strict=True)]
         (tmp_path / f"{i}.fq").write_bytes(cases.fastq(records))
     wanted = expected(ONE, two)
     assert len({row[0] for row in wanted}) < len(wanted)
-    given = (
-        (tmp_path / "1.fq", tmp_path / "2.fq"),
-        (dict(zip(names, ONE, strict=True)), dict(zip(names, two, strict=True))),
-    )
-    for one, other in given:
+    dicts = dict(zip(names, ONE, strict=True)), dict(zip(names, two, strict=True))
+    for one, other in ((tmp_path / "1.fq", tmp_path / "2.fq"), dicts):
         found = opened.search_pairs(one, other, k=None)
         assert found.dtype == fmx.PROPER_PAIR
         assert found.tolist() == wanted
         assert list(found.names["pair"]) == names
-    assert opened.search_pairs(ONE, two).tolist() == expected(ONE, two, limit=1)
-    assert opened.search_pairs(ONE, two, k=None, min_insert=70, max_insert=80).tolist() == expected(
-        ONE, two, least=70, most=80
-    )
-    assert opened.search_pairs(ONE, TWO, k=None, orientation="ff").tolist() == expected(
-        ONE, TWO, orientation="ff"
-    )
+    for other, options, rule in (
+        (two, {}, {"limit": 1}), (TWO, {"k": None, "orientation": "ff"}, {"orientation": "ff"}),
+        (two, {"k": None, "min_insert": 70, "max_insert": 80}, {"least": 70, "most": 80}),
+    ):  # fmt: skip
+        assert opened.search_pairs(ONE, other, **options).tolist() == expected(ONE, other, **rule)
     assert opened.search_pairs([], []).tolist() == []
 
 
 @pytest.mark.parametrize("strata", [False, True])
 def test_proper_pairs_with_mismatches(strata, opened):
     one = [read[:5] + "A" + read[6:] for read in ONE]
-    two = [read[:9] + "G" + read[10:] for read in reverse_complements(TWO)]
+    two = [read[:9] + "G" + read[10:] for read in map(reverse_complement, TWO)]
     found = opened.search_pairs(one, two, k=None, mismatches=2, strata=strata)
     assert found.dtype == fmx.NEAR_PROPER_PAIR
     rows = expected(one, two, mismatches=2, strata=strata)
