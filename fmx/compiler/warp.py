@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CUDA_EXTRA, DeviceError, installed
-from . import DISABLED, SIMULATED, kernels
+from ..errors import CUDA_EXTRA, installed
+from . import SIMULATED, kernels
 from .functions import inlined, primitive
 from .kernels import Kernel, compiler
 from .piece import Piece
@@ -29,10 +29,6 @@ UINT8, UINT32, UINT64 = np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.uin
 _ALL = 0xFFFFFFFF
 
 if SIMULATED:
-    if not DISABLED:
-        raise DeviceError(
-            "the CUDA simulator needs NUMBA_DISABLE_JIT=1 in addition to NUMBA_ENABLE_CUDASIM=1"
-        )
     with installed("numba-cuda", CUDA_EXTRA):
         from numba import cuda as simulator
         from numba.cuda.simulator.kernel import _get_kernel_context
