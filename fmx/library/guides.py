@@ -91,20 +91,25 @@ def count(
         [1, 1, 0]
     """
     samples = _samples(reads, mates)
-    must = f"columns must be a dict from {', '.join(COLUMN_KEYS)} to names of columns, not {quoted(columns)}"
-    by_key = {} if columns is None else columns
-    if not isinstance(by_key, Mapping):
-        raise TypeError(must)
-    if not all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in by_key.items()):
-        raise ValueError(must)
+
+    def is_right(by_key: Mapping) -> bool:
+        return all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in by_key.items())
+
+    what = f"a dict from {', '.join(COLUMN_KEYS)} to names of columns"
+    by_key = {} if columns is None else arguments.checked("columns", columns, what, Mapping, is_right)
     if len({COLUMN_KEYS[key] for key in by_key}) < len(by_key):
         raise ValueError(f"columns must name each column once, not {quoted(columns)}")
     if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
         raise TypeError(f"offsets must be a list of whole numbers, not {quoted(offsets)}")
     numbers = (arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets)
+    is_bases, what = lambda letters: not letters.upper().strip(_LETTERS), "bases (IUPAC codes)"
+    after, before = [
+        arguments.checked(name, letters, what, str, is_bases).upper()
+        for name, letters in (("after", after), ("before", before))
+    ]
     looked = GuideWindow(
-        tuple(dict.fromkeys(numbers)), _flank("after", after), _flank("before", before),
-        arguments.yes_or_no("anywhere", anywhere), arguments.strand_set(strands),
+        tuple(dict.fromkeys(numbers)), after, before, arguments.yes_or_no("anywhere", anywhere),
+        arguments.strand_set(strands),
     )  # fmt: skip
     if bool(looked.offsets) + bool(looked.after or looked.before) + looked.anywhere > 1:
         raise ValueError("give only one of offsets, after with before, and anywhere")
@@ -157,12 +162,3 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
     if not samples:
         raise ValueError(f"{what} must be a path, or a dict of at least one sample")
     return samples
-
-
-def _flank(name: str, letters: str) -> str:
-    must = f"{name} must be bases (IUPAC codes), not {quoted(letters)}"
-    if not isinstance(letters, str):
-        raise TypeError(must)
-    if letters.upper().strip(_LETTERS):
-        raise ValueError(must)
-    return letters.upper()
