@@ -243,8 +243,6 @@ def screens_command(host: str, other: str, **given: Any) -> None:
 
 # mem: the workloads of Gharaibeh and Ripeanu 2010, table 1, beside mummer less the time of its index.
 
-CHANGED = 0.01  # fraction of a query's symbols that differ from the reference
-
 
 WORKLOADS = {  # bases of a query, and three least lengths of a match (configurations 1 to 3)
     "HS1": (200, (25, 50, 100)),
@@ -273,7 +271,7 @@ def mem_command(reference: str | None, **given: Any) -> None:
         for name in given["names"] or WORKLOADS:
             (length, leasts), queries = WORKLOADS[name], folder / f"{name}.fa"
             n = max(1, given["bases"] // length)
-            inputs.write_reads(fasta, n, length, queries, inputs.FASTA, CHANGED)
+            inputs.write_reads(fasta, n, length, queries, inputs.FASTA, changed=0.01)
             for configuration, least in enumerate(leasts, 1):
                 workload = {"workload": name, "bases": length, "least": least, "configuration": configuration}
                 words = ["mem", "-q", "-b", "-l", least, "-t", threads, "-x", index, "--engine", engine]

@@ -99,9 +99,7 @@ def gpu_seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
 
     times = []
     for _ in range(n_runs + 1):
-        start = gpu.mark()
-        work()
-        stop = gpu.mark()
+        start, _, stop = gpu.mark(), work(), gpu.mark()
         gpu.synchronize()
         times.append(gpu.seconds_between(start, stop))
     return statistics.median(times[1:])
