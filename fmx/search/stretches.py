@@ -307,7 +307,10 @@ def make_stretch_finder(
                 continue
             find = partial(_find_by_seeds, stretches)
         else:
-            raise UnsupportedError("--min-match and --method backward cannot be combined")
+            raise UnsupportedError(
+                "--min-match needs a whole suffix array, or a sparse one: leave out --method backward, or "
+                "build the index without --sa-rate"
+            )
         parts.append(TextPart(partial(_places, find, contigs, most, start), None))
     finder = StretchFinder(parts, options, observers)
     finder.contigs = index.reference.blocks if by_contig else None

@@ -78,6 +78,13 @@ def test_a_sparse_index_names_its_shortest_stretch(index_of):
         make_stretch_finder(index, MapOptions(stretch=11), Observers())
 
 
+def test_an_index_with_a_part_of_the_suffix_array_is_refused(index_of, command, folder):
+    path = index_of(numbered(["ACGTTGCA" * 20]), sa_rate=8)
+    (folder / "r.fa").write_text(">r\nACGT\n")
+    result = command("search", "-x", path, "r.fa", "--min-match", "20")
+    assert (result.code, "build the index without --sa-rate" in result.err) == (1, True)
+
+
 # The command.
 
 
