@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.functions import inlined
-from ..compiler.primitives import at
+from ..compiler.primitives import at, leading_zeros, trailing_zeros
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
+from ..input.dna import WORD, symbols
 from .contracts import MAX_ROWS
 
 _NEWLINE = 10
@@ -193,6 +194,91 @@ def block_end(blocks, position):
     """Return the text position of the separator that ends the block of a position."""
     block = find_block(blocks, position)
     return at(blocks.text_start, block) + at(blocks.length, block)
+
+
+# Comparison of the packed text with a packed string.
+
+
+class Subquery(NamedTuple):
+    """Symbols ``i`` to ``m`` (half-open) of the packed string at word ``first``; a spare word follows it."""
+
+    words: np.ndarray
+    first: int
+    i: int
+    m: int
+
+
+@inlined
+def symbol(words, first, i):
+    """Return symbol i of the packed string at word ``first``, as a uint64."""
+    return (at(words, first + (i >> 5)) >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3)
+
+
+@inlined
+def common_prefix(words, position, subquery, known, most):
+    """Return how many symbols the text from ``position`` and a subquery share, at most ``most``.
+
+    ``known`` symbols are known to be equal. ``words``: the packed text.
+    """
+    done = known
+    while done < most:
+        ours = symbols(words, 0, position + done, WORD)
+        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i + done, WORD)
+        if difference:
+            return min(done + (leading_zeros(difference) >> 1), most)
+        done += WORD
+    return most
+
+
+@inlined
+def common_suffix(words, position, subquery, most):
+    """Return how many symbols are equal before ``position`` and before a subquery, at most ``most``."""
+    done = np.int64(0)
+    while done < most:
+        k = min(most - done, WORD)
+        ours = symbols(words, 0, position - done - k, k)
+        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i - done - k, k)
+        if difference:
+            return done + (trailing_zeros(difference) >> 1)
+        done += k
+    return most
+
+
+@inlined
+def compare(text, position, subquery, known):
+    """Return (symbols in common, order) of the suffix at ``position`` and a subquery, which share ``known``.
+
+    The order is -1, 0 or 1 for a subquery that sorts before the suffix, is a prefix of it, or sorts after it.
+    ``text`` has the packed ``words`` and ``blocks``.
+    """
+    m = subquery.m - subquery.i
+    if known == m:
+        return known, np.int64(0)
+    stop = block_end(text.blocks, position) - position
+    length = common_prefix(text.words, position, subquery, known, min(m, stop))
+    if length == m:
+        return length, np.int64(0)
+    if length == stop:
+        return length, np.int64(1)
+    ours = symbol(text.words, 0, position + length)
+    theirs = symbol(subquery.words, subquery.first, subquery.i + length)
+    return length, np.int64(1) if theirs > ours else np.int64(-1)
+
+
+@inlined
+def first_row(text, subquery, lo, hi, order):
+    """Return the first of rows lo to hi to which a subquery compares as ``order`` or less.
+
+    ``text`` has the suffix array ``sa`` too.
+    """
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        _, order_of_row = compare(text, np.int64(at(text.sa, middle)), subquery, np.int64(0))
+        if order_of_row <= order:
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
 
 
 MAX_SYMBOLS = MAX_ROWS  # of a part

@@ -27,10 +27,9 @@ from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
 from ..index.bwt import LARGE, LCP, lcp_below
 from ..index.fm_index import load_lcp
-from ..index.reference import Blocks, find_block
+from ..index.reference import Blocks, Subquery, compare, find_block, symbol
 from ..machines.jobs import run_all, spans
 from . import collected, put_in_order, take
-from .seeds import Subquery, compare, symbol
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex

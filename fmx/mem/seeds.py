@@ -30,9 +30,9 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, prefetch, trailing_zeros
 from ..compiler.sorting import N_DIGITS
-from ..index.reference import Blocks, block_end, find_block
+from ..index.reference import Blocks, Subquery, common_prefix, common_suffix, find_block, first_row
 from ..index.tables import SeedTable
-from ..input.dna import WORD, symbols
+from ..input.dna import symbols
 from . import Matches, Strands, collected, put_in_order, take
 
 if TYPE_CHECKING:
@@ -44,72 +44,6 @@ _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; unevenness of string
 _FIRST, _END, _STRAND, _POSITION = range(4)
 MANY = 512
 _ODD = np.uint64(0x5555555555555555)
-
-
-class Subquery(NamedTuple):
-    """Symbols ``i`` to ``m`` (half-open) of the packed string at word ``first``; a spare word follows it."""
-
-    words: np.ndarray
-    first: int
-    i: int
-    m: int
-
-
-@inlined
-def symbol(words, first, i):
-    """Return symbol i of the packed string at word ``first``, as a uint64."""
-    return (at(words, first + (i >> 5)) >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3)
-
-
-@inlined
-def common_prefix(words, position, subquery, known, most):
-    """Return how many symbols the text from ``position`` and a subquery share, at most ``most``.
-
-    ``known`` symbols are known to be equal. ``words``: the packed text.
-    """
-    done = known
-    while done < most:
-        ours = symbols(words, 0, position + done, WORD)
-        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i + done, WORD)
-        if difference:
-            return min(done + (leading_zeros(difference) >> 1), most)
-        done += WORD
-    return most
-
-
-@inlined
-def common_suffix(words, position, subquery, most):
-    """Return how many symbols are equal before ``position`` and before a subquery, at most ``most``."""
-    done = np.int64(0)
-    while done < most:
-        k = min(most - done, WORD)
-        ours = symbols(words, 0, position - done - k, k)
-        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i - done - k, k)
-        if difference:
-            return done + (trailing_zeros(difference) >> 1)
-        done += k
-    return most
-
-
-@inlined
-def compare(text, position, subquery, known):
-    """Return (symbols in common, order) of the suffix at ``position`` and a subquery, which share ``known``.
-
-    The order is -1, 0 or 1 for a subquery that sorts before the suffix, is a prefix of it, or sorts after it.
-    ``text`` has the packed ``words`` and ``blocks``.
-    """
-    m = subquery.m - subquery.i
-    if known == m:
-        return known, np.int64(0)
-    stop = block_end(text.blocks, position) - position
-    length = common_prefix(text.words, position, subquery, known, min(m, stop))
-    if length == m:
-        return length, np.int64(0)
-    if length == stop:
-        return length, np.int64(1)
-    ours = symbol(text.words, 0, position + length)
-    theirs = symbol(subquery.words, subquery.first, subquery.i + length)
-    return length, np.int64(1) if theirs > ours else np.int64(-1)
 
 
 class Seeds(NamedTuple):
@@ -324,21 +258,8 @@ def _narrow(matcher, strands, strand, position, half):
     window = Subquery(strands.words, at(strands.first, strand), position, end)
     first, end = lookup(matcher, strands, strand, position)
     lo, hi = rows_of(matcher, first, end)
-    lo = _first_row(matcher, window, lo, hi, np.int64(0))
-    return lo, _first_row(matcher, window, lo, hi, np.int64(-1))
-
-
-@inlined
-def _first_row(matcher, window, lo, hi, order):
-    """Return the first of rows lo to hi to which a window (Subquery) compares as ``order`` or less."""
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        _, order_of_row = compare(matcher, np.int64(at(matcher.sa, middle)), window, np.int64(0))
-        if order_of_row <= order:
-            hi = middle
-        else:
-            lo = middle + 1
-    return lo
+    lo = first_row(matcher, window, lo, hi, np.int64(0))
+    return lo, first_row(matcher, window, lo, hi, np.int64(-1))
 
 
 @compiled
