@@ -20,7 +20,17 @@ from ..compiler.simd import LANES
 from ..errors import UnsupportedError
 from ..index.contracts import FREE, HI, LO, PATTERN, advance, begin
 from ..index.disk import part_span
-from ..index.reference import Blocks, block_end, find_block, position_of_text_key, text_key
+from ..index.reference import (
+    Blocks,
+    Subquery,
+    common_prefix,
+    common_suffix,
+    compare,
+    find_block,
+    first_row,
+    position_of_text_key,
+    text_key,
+)
 from ..index.sparse import (
     ROOM,
     SPAN,
@@ -34,7 +44,7 @@ from ..index.sparse import (
     too_short,
 )
 from ..index.tables import SeedTable
-from ..input.dna import CODE, OTHER, WORD, symbols
+from ..input.dna import CODE, OTHER, symbols
 from ..input.reads import ReadBatch, pack
 from .counts import MATES
 from .engines import cpu
@@ -129,26 +139,16 @@ def advance_stretches(query, patterns, state, slot):
 @inlined
 def _has_stretch(query, least, patterns, i, place, position):
     """Return whether symbol ``place`` of pattern i is in a stretch that occurs with it at ``position``."""
-    first, left, most = at(patterns.first, i), np.int64(0), min(place, min(position, least - 1))
-    while left < most:
-        k = min(most - left, np.int64(WORD))
-        theirs = symbols(patterns.words, first, place - left - k, k)
-        differ = theirs ^ symbols(query.words, 0, position - left - k, k)
-        if differ:
-            left += trailing_zeros(differ) >> 1
-            break
-        left += k
+    subquery = Subquery(patterns.words, at(patterns.first, i), place, at(patterns.length, i))
+    left = common_suffix(query.words, position, subquery, min(place, min(position, least - 1)))
     # Among the rows of a seed are a few suffixes that meet a separator within s symbols.
-    right, stop, block = np.int64(0), min(at(patterns.length, i) - place, query.n - position), np.int64(-1)
+    right, stop, block = np.int64(0), min(subquery.m - place, query.n - position), np.int64(-1)
     while left + stop >= least:
-        while left + right < least:
-            k = min(least - left - right, np.int64(WORD))
-            theirs = symbols(patterns.words, first, place + right, k)
-            if theirs != symbols(query.words, 0, position + right, k):
-                return False
-            right += k
+        if common_prefix(query.words, position, subquery, right, least - left) < least - left:
+            return False
         if block >= 0:
             return True
+        right = least - left
         block = find_block(query.blocks, position)
         before = position - at(query.blocks.text_start, block)
         left, stop = min(left, before), min(stop, at(query.blocks.length, block) - before)
@@ -162,32 +162,11 @@ def _row_of_stretch(query, patterns, i, place):
     for start in range(max(place - (least - s), 0), min(place, at(patterns.length, i) - least) + 1):
         seed = np.int64(symbols(patterns.words, at(patterns.first, i), start, s))
         lo, end = np.int64(at(query.seeds.starts, seed)), np.int64(at(query.seeds.starts, seed + 1))
-        hi = end
-        while lo < hi:
-            middle = (lo + hi) >> 1
-            if _order(query, patterns, i, start, np.int64(at(query.sa, middle))) < 0:
-                lo = middle + 1
-            else:
-                hi = middle
-        if lo < end and _order(query, patterns, i, start, np.int64(at(query.sa, lo))) == 0:
-            return lo
+        subquery = Subquery(patterns.words, at(patterns.first, i), start, int(start + least))
+        row = first_row(query, subquery, lo, end, np.int64(0))
+        if row < end and compare(query, np.int64(at(query.sa, row)), subquery, np.int64(0))[1] == 0:
+            return row
     return np.int64(-1)
-
-
-@inlined
-def _order(query, patterns, i, start, position):
-    """Return -1, 0 or 1: the suffix at ``position`` sorts before, starts with, sorts after a stretch."""
-    first, least = at(patterns.first, i), np.int64(query.least)
-    stop = min(least, block_end(query.blocks, position) - position)
-    done = np.int64(0)
-    while done < stop:
-        k = min(stop - done, np.int64(WORD))
-        theirs = symbols(patterns.words, first, start + done, k)
-        ours = symbols(query.words, 0, position + done, k)
-        if ours != theirs:
-            return -1 if ours < theirs else 1
-        done += k
-    return 0 if stop == least else -1
 
 
 class StretchFinder(ReadFinder):
