@@ -59,7 +59,7 @@ def _answer(in_child, arguments) -> list:
             os.dup2(err.fileno(), 2)
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            signal.alarm(2 * SECONDS)
+            signal.alarm(10 * SECONDS)
             code = 70
             try:
                 sys.argv = ["fmx", *arguments]

@@ -297,7 +297,7 @@ def test_a_closed_pipe_ends_quietly(indexed):
             assert process.stdout.readline()
             process.stdout.close()
             assert process.stderr.read() == b""
-            assert process.wait(60) == 141
+            assert process.wait() == 141
 
 
 def test_debug_shows_the_traceback(indexed):

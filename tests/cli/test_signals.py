@@ -1,17 +1,17 @@
 """A signal at any moment of a run: its exit code, one line at most, no traceback, nothing half-made."""
 
 import contextlib
-import errno
+import fcntl
 import os
 import signal
 import subprocess
 import sys
-import time
+import termios
 
 import cases
 import pytest
 from cover import nightly
-from runs import MAIN, started, take_signals
+from runs import MAIN, started, take_signals, wait_until
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
@@ -66,7 +66,7 @@ def interrupted(arguments, place, n_signals):
         for _ in range(n_signals if first == "-" else 0):
             process.send_signal(signal.SIGINT)
         os.close(go[1])
-        _, err = process.communicate(timeout=600)
+        _, err = process.communicate()
         return process.returncode, err.decode(), first + told.read()
 
 
@@ -123,13 +123,13 @@ def work():
 )
 def test_an_interrupt_is_not_lost_in_a_library(work, code):
     program = PREPARE + work + "system.run_with_signals(work)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
 
 
 def test_what_was_printed_appears_although_the_process_ends_at_once():
     program = "from fmx import system; system.run_with_signals(lambda: print('last', end='') or 3)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (3, b"", b"last")
 
 
@@ -159,12 +159,18 @@ def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
             os.mkfifo(place / "pipe")
             arguments = [*map(str, WAITING[name]), "pipe"]
             processes.append(stack.enter_context(started(arguments, stderr=subprocess.PIPE, cwd=place)))
-        for name, number in stops:
-            stack.enter_context(open_writer(home / f"{name} {number}" / "pipe"))  # who writes nothing
-        time.sleep(0.1)
+        for (name, number), process in zip(stops, processes, strict=True):
+            pipe = stack.enter_context(open_writer(home / f"{name} {number}" / "pipe", process))
+            pipe.write(b">")  # and nothing after it
+            wait_until(
+                lambda pipe=pipe: (
+                    not int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+                ),
+                process,
+            )
         for (_, number), process in zip(stops, processes, strict=True):
             process.send_signal(number)
-        ends = [(process.communicate(timeout=60)[1], process.returncode) for process in processes]
+        ends = [(process.communicate()[1], process.returncode) for process in processes]
     for (name, number), (err, code) in zip(stops, ends, strict=True):
         assert code == 128 + number, name
         assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n"), name
@@ -172,13 +178,14 @@ def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
         assert left == ["l.csv", "pipe", "r.fq", "ref.fmx"], name
 
 
-def open_writer(path):
-    """The other end of a pipe that is read, as a file."""
-    for _ in range(2400):  # it may compile before
-        try:
-            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
-        except OSError as error:
-            if error.errno != errno.ENXIO:  # nobody reads it yet
-                raise
-        time.sleep(0.05)
-    raise TimeoutError(path)
+def open_writer(path, process):
+    """The other end of a pipe that a process reads, as a file."""
+    opened = []
+
+    def is_read() -> bool:
+        with contextlib.suppress(OSError):  # nobody reads it yet
+            opened.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened)
+
+    wait_until(is_read, process)
+    return os.fdopen(opened[0], "wb", 0)

@@ -190,7 +190,7 @@ def test_gpus_have_a_shard_at_a_time(engine, job, expected, monkeypatch):
         used.append((resources.engine, resources.threads))
         if len(used) == 1:
             are_busy.set()
-            is_over.wait(0 if engine in ("cuda", "both") else 30)
+            is_over.wait(0 if engine in ("cuda", "both") else None)
         if job == "unfit" and resources.engine == "cuda":
             raise DeviceError("no room")
 
@@ -203,9 +203,9 @@ def test_gpus_have_a_shard_at_a_time(engine, job, expected, monkeypatch):
 
     first = threading.Thread(target=do, args=(1,))
     first.start()
-    are_busy.wait(30)
+    are_busy.wait()
     do(2)
     is_over.set()
-    first.join(30)
+    first.join()
     do(3)
     assert sorted(used) == expected

@@ -131,7 +131,7 @@ def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
 
     def counted(scorer, stream, pairs):
         if scorer.session not in started:
-            both.wait(60)
+            both.wait()
         started.setdefault(scorer.session, set()).add(stream)
         start(scorer, stream, pairs)
 

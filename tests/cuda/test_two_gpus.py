@@ -72,7 +72,7 @@ def test_both_gpus_score(genes, monkeypatch):
         assert gpu.number() == scorer.session.number
         started[scorer.session.number] += 1
         if started[scorer.session.number] == 1:
-            all_there.wait(120)
+            all_there.wait()
         start(scorer, stream, pairs)
 
     monkeypatch.setattr(worker.Scorer, "start", counted)

@@ -242,12 +242,10 @@ def test_pipes_are_opened_once_and_read_from_the_start(indexed):
 
     for name in ("one", "two"):
         threading.Thread(target=feed, args=(name,), daemon=True).start()
-    done = subprocess.run(
-        [*MAIN, "search", "-q", "one", "q.fq", "two"], capture_output=True, timeout=120, check=True
-    )
+    done = subprocess.run([*MAIN, "search", "-q", "one", "q.fq", "two"], capture_output=True, check=True)
     assert done.stdout.count(b"\nr") == 150
     shell = f"{' '.join(MAIN)} search -q <(cat q.fq) <(gzip -c q.fq)"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=120, check=True)
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, check=True)
     assert done.stdout.count(b"\nr") == 100
 
 

@@ -92,9 +92,7 @@ print(number)
 
 
 def test_an_interrupt_at_each_line_of_the_caller_is_an_interrupt():
-    done = subprocess.run(
-        [sys.executable, "-c", AT_EACH_LINE], capture_output=True, check=False, timeout=120, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", AT_EACH_LINE], capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 50
 
@@ -125,7 +123,7 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
 
     def work(emit, i):
         if i == 0:
-            assert gate.wait(60)
+            gate.wait()
         for _ in range(10):
             emit(bytes(100))
             held.add(100)
@@ -146,7 +144,7 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_what_waits_is_bounded_though_items_fall_apart(n_threads):
     """Shares are done in the order of the output, whoever falls apart first."""
-    held = Held()
+    held, others = Held(), threading.Event()
 
     def share(emit):
         for _ in range(5):
@@ -156,7 +154,10 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads):
     def work(emit, item):
         if callable(item):
             return item(emit)
-        time.sleep(0.01 * (item == 0))  # the others are in parts by then
+        if item:
+            others.set()
+        elif n_threads > 1:
+            others.wait()
         return Shares([share] * 50)
 
     def write(piece):

@@ -61,7 +61,7 @@ def test_signals_leave_no_output(arguments, name, indexed):
     with started(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         feed_until(process, GOOD * 1000, lambda: grown(indexed))
         process.send_signal(getattr(signal, f"SIG{name}"))
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
     assert (process.returncode, err.decode().splitlines()[-1]) == (code, line)
     assert "Traceback" not in err.decode()
     assert sorted(os.listdir(indexed)) == before
@@ -74,7 +74,7 @@ def test_a_second_signal_does_not_cut_the_cleaning_short(indexed):
         for number in [signal.SIGHUP, signal.SIGTERM, signal.SIGHUP] * 3:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
     assert process.returncode in (129, 143)
     assert "Traceback" not in err.decode()
     assert sorted(os.listdir(indexed)) == before
@@ -85,7 +85,7 @@ def test_a_killed_run_leaves_a_draft_that_the_next_run_sweeps(indexed):
     with started(["search", "-", "-o", "out.sam"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         feed_until(process, GOOD * 1000, lambda: grown(indexed))
         process.kill()
-        process.wait(60)
+        process.wait()
     assert (indexed / "out.sam").read_bytes() == b"old"
     (draft,) = indexed.glob(".*.partial")
     os.utime(draft, (0, 0))
@@ -134,7 +134,7 @@ def test_an_ended_pairwise_keeps_its_checkpoint(name, folder):
         kept = folder / "kept"
         wait_until(lambda: kept.exists() and kept.stat().st_size >= 1000, process)
         process.send_signal(getattr(signal, f"SIG{name}"))
-        process.communicate(timeout=60)
+        process.communicate()
     assert process.returncode == (-9 if name == "KILL" else ENDINGS[name][0])
     assert (folder / "kept").stat().st_size > 1000
     assert not (folder / "out.tsv").exists()

@@ -352,7 +352,7 @@ def browser(tmp_path):
         page = Path("run.html").absolute().as_uri()
         for name in ("profile1", "profile2"):  # on a busy machine once more
             line = [program, *options, f"--user-data-dir={tmp_path / name}", *arguments, page]
-            done = subprocess.run(line, capture_output=True, check=False, timeout=60)
+            done = subprocess.run(line, capture_output=True, check=False)
             if done.returncode == 0:
                 break
         assert done.returncode == 0, done.stderr.decode(errors="replace")
