@@ -303,23 +303,23 @@ class Scorer:
         n, slot = lists[0].size, np.empty(order.size, np.int64)
         slot[order] = slots
         kind = np.uint32 if self.packed else np.int32
-        out = stream.here("out", n, kind)[:n]
+        out = stream.pinned_array("out", n, kind)[:n]
         stream.holds = out, slot
         if not n:
             return
         packed = [(str(i), stream.pack(str(i), [values])) for i, values in enumerate(lists)]
         stream.begin("copy in")
-        scores, lists = stream.there("out", n, kind), [stream.send(*item) for item in packed]
+        scores, lists = stream.device_array("out", n, kind), [stream.send(*item) for item in packed]
         stream.begin("score")
         longest = self.job.queries.longest
         if self.packed:
             block = 2 if SIMULATED else BLOCK
             blocks = max(1, min(-(-n // block), self.n_threads // block))
-            column = stream.there("column", (longest + 1) * blocks * block, np.uint32)
+            column = stream.device_array("column", (longest + 1) * blocks * block, np.uint32)
             doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
             packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, scores, n)
         else:
-            column = stream.there("column", longest * n, np.int32)
+            column = stream.device_array("column", longest * n, np.int32)
             batch = Batch._make([*self._sequences, *lists, self._gains])
             run_lazy(batch, column, scores, n, stream=stream.handle)
         stream.receive([scores], [out])

@@ -739,13 +739,13 @@ class GpuDeflater:
         Waits for the result.  Uses number ``slot`` of the KernelReport.  Makes ``at_once`` blocks at a time.
         """
         n_blocks, plain, done = -(-data.size // BLOCK), PlainBytes(data, gpu.words_of(data)), 0
-        out = stream.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
+        out = stream.device_array("blocks of BGZF", n_blocks * LONGEST, np.uint8)
         gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
         words, size = gpu.words_of(out), -(-n_blocks // -(-n_blocks // at_once))  # batches of similar size
         for first in range(0, n_blocks, size):
             stream.begin("deflate")
             n = min(size, n_blocks - first)
-            buffer = stream.there
+            buffer = stream.device_array
             tokens = Tokens(
                 buffer("tokens", n * N_SECTIONS * SECTION, np.uint32),
                 buffer("numbers of tokens", n * N_SECTIONS, np.int32),

@@ -579,17 +579,18 @@ class Inflater:
         impossible.
         """
         n_blocks = stops.size
-        table = stream.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
+        table = stream.pinned_array("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
         n = _tabulate(packed, stops, table.reshape(5, n_blocks))
         if n < 0:
             return None
         stream.begin("copy in")
-        data = gpu.copy(packed, stream.there("packed", packed.size, np.uint8), stream.handle)
-        rows = gpu.copy(table, stream.there("blocks", table.size, np.int64), stream.handle)
+        data = gpu.copy(packed, stream.device_array("packed", packed.size, np.uint8), stream.handle)
+        rows = gpu.copy(table, stream.device_array("blocks", table.size, np.int64), stream.handle)
         columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
-        blocks, out = Packed(data, gpu.words_of(data), *columns), stream.there("data", n + _BEHIND, np.uint8)
+        blocks = Packed(data, gpu.words_of(data), *columns)
+        out = stream.device_array("data", n + _BEHIND, np.uint8)
         stream.begin("inflate")
-        n_threads, results = WARP * n_blocks, (report.there, slot)
+        n_threads, results = WARP * n_blocks, (report.device_array, slot)
         stream.launch(inflate_kernel, n_threads, WARP, blocks, self._same, out, *results)
         words, size = gpu.words_of(out), gpu.block_size(_TO_CHECK)
         stream.launch(check_kernel, n_threads, size, blocks, words, self._advance, *results)

@@ -56,9 +56,9 @@ class DeviceBytes:
     def __init__(self, stream: "GpuStream", data: "DeviceArray") -> None:
         self._stream, self.data = stream, data
 
-    def bring(self, here: np.ndarray) -> None:
+    def bring(self, data: np.ndarray) -> None:
         """Copy the bytes to host memory."""
-        gpu.copy(self.data, here, self._stream.handle)
+        gpu.copy(self.data, data, self._stream.handle)
         self._stream.wait()
 
 
@@ -69,7 +69,7 @@ class GpuSpanBuffer(SpanBuffer):
     """
 
     def __init__(self, stream: "GpuStream", inflater: "Inflater", ends: int, reader: "Reader") -> None:
-        super().__init__(reader, partial(stream.here, "data"))
+        super().__init__(reader, partial(stream.pinned_array, "data"))
         self._stream, self._inflater, self._ends, self._known = stream, inflater, ends, 0
         self._on_gpu: DeviceArray | None = None  # the bytes, once inflated there
         self._reader: Any
@@ -116,27 +116,28 @@ class GpuSpanBuffer(SpanBuffer):
             return None
         n_bytes = int(stops[-1])
         room = n_bytes + (n_bytes >> 4) + SLACK  # the next span may be a little larger
-        packed = stream.here("packed", room, np.uint8)[: n_bytes + SLACK]
+        packed = stream.pinned_array("packed", room, np.uint8)[: n_bytes + SLACK]
         if reader.file.read(packed[:n_bytes], reader.start) < n_bytes:
             return None
         report = KernelReport(stream)
         inflated = self._inflater.inflate(stream, packed, stops, report, _PROBLEM)
         if inflated is None:
             return None
-        there, n = inflated
+        on_gpu, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
-        stream.launch(count_ends_kernel, n_threads, N_THREADS, there, own, is_fastq, report.there)
+        stream.launch(count_ends_kernel, n_threads, N_THREADS, on_gpu, own, is_fastq, report.device_array)
         first, last = min(self._ends, n), max(own - self._ends, 0)
-        ends = stream.here("ends", first + n - last, np.uint8)[: first + n - last]
-        stream.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])
+        ends = stream.pinned_array("ends", first + n - last, np.uint8)[: first + n - last]
+        stream.receive([on_gpu[:first], on_gpu[last:n]], [ends[:first], ends[first:]])
         report.read()
         if report[_PROBLEM]:
             return None
-        here = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
-        here[:first], here[last:n] = ends[:first], ends[first:]
-        self._reader, self._on_gpu, self._buffer = after(reader.file, reader.start + n_bytes), there, here
+        on_host = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
+        on_host[:first], on_host[last:n] = ends[:first], ends[first:]
+        self._reader = after(reader.file, reader.start + n_bytes)
+        self._on_gpu, self._buffer = on_gpu, on_host
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
-        if skip_blank(here[:first], 0) == first or skip_blank(here[last:own], 0) == own - last:
+        if skip_blank(on_host[:first], 0) == first or skip_blank(on_host[last:own], 0) == own - last:
             self.whole()  # what is searched at the ends lies further inside
         return report[_BORDERS]
 
@@ -291,30 +292,30 @@ def parse(
         data = chunk.on_gpu.data
     else:
         data, n = chunk.data, chunk.data.size
-        pinned = stream.here("data", n, np.uint8)
+        pinned = stream.pinned_array("data", n, np.uint8)
         if not np.may_share_memory(data, pinned):  # not in pinned memory already
             pinned[:n] = data
             data = pinned
         stream.begin("copy in")
-        data = gpu.copy(data[:n], stream.there("data", n, np.uint8), stream.handle)[:n]
-    return parse_there(stream, data, chunk.is_fastq, chunk.n_bound, reading, report)
+        data = gpu.copy(data[:n], stream.device_array("data", n, np.uint8), stream.handle)[:n]
+    return parse_on_device(stream, data, chunk.is_fastq, chunk.n_bound, reading, report)
 
 
-def parse_there(
+def parse_on_device(
     stream: "GpuStream", data: "DeviceArray", is_fastq: bool, n_reads: int, reading: Any, report: KernelReport
 ) -> tuple[ReadBatch, Patterns]:
     """Launch the kernels of ``parse`` for the bytes of ``n_reads`` records that are on the device."""
-    n, there = data.size, stream.there
+    n, array = data.size, stream.device_array
     shift, n_tiles = _FASTQ_SHIFT if is_fastq else _FASTA_SHIFT, -(-n // TILE)
-    before, starts = there("before", n_tiles + 1, np.int64), there("starts", n_reads + 1, np.int64)
+    before, starts = array("before", n_tiles + 1, np.int64), array("starts", n_reads + 1, np.int64)
     raw = Raw(data, is_fastq, n_reads, before, starts)
-    columns = [there(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
-    batch = ReadBatch(data, *columns, there("searchable", n_reads, np.bool_))  # type: ignore[call-arg]
-    words, first = there("words", (n >> shift) + 2, np.uint64), there("first", 2 * n_reads, np.int64)
-    patterns = Patterns(words, first, there("length of pattern", 2 * n_reads, np.int64)[: 2 * n_reads])
+    columns = [array(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
+    batch = ReadBatch(data, *columns, array("searchable", n_reads, np.bool_))  # type: ignore[call-arg]
+    words, first = array("words", (n >> shift) + 2, np.uint64), array("first", 2 * n_reads, np.int64)
+    patterns = Patterns(words, first, array("length of pattern", 2 * n_reads, np.int64)[: 2 * n_reads])
     stream.begin("parse")
     stream.launch(count_kernel, n_tiles, N_THREADS, raw)
     add_up(stream, before, n_tiles, report, BORDERS)
     stream.launch(starts_kernel, n_tiles, N_THREADS, raw)
-    stream.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.there)
+    stream.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.device_array)
     return batch, patterns

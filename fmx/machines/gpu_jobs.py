@@ -24,21 +24,21 @@ SLOTS = 32
 
 
 class KernelReport:
-    """Numbers that kernels write for the host: int64 arrays ``there`` and ``here`` of a stream, zero at
-    first."""
+    """Numbers that kernels write for the host: two int64 arrays of a stream, zero at first."""
 
     def __init__(self, stream: "GpuStream") -> None:
         self._stream = stream
-        self.there, self.here = (arrays("report", SLOTS, np.int64) for arrays in (stream.there, stream.here))
-        gpu.fill_zero(self.there, stream.handle)
+        self.device_array = stream.device_array("report", SLOTS, np.int64)
+        self.pinned_array = stream.pinned_array("report", SLOTS, np.int64)
+        gpu.fill_zero(self.device_array, stream.handle)
 
     def __getitem__(self, slot: int) -> int:
         """Return a number as of the last ``read``."""
-        return int(self.here[slot])
+        return int(self.pinned_array[slot])
 
     def read(self) -> None:
         """Wait for all work of the stream, then copy the numbers to the host."""
-        self._stream.receive([self.there], [self.here])
+        self._stream.receive([self.device_array], [self.pinned_array])
         self._stream.wait()
 
 
@@ -91,10 +91,10 @@ def add_up(stream: "GpuStream", sizes: "DeviceArray", n: int, report: KernelRepo
     """
     n_threads = gpu.block_size(_SUM_THREADS)
     n_blocks = -(-n // n_threads)
-    sums = stream.there("sums of blocks", 1 + n_blocks, np.int64)
+    sums = stream.device_array("sums of blocks", 1 + n_blocks, np.int64)
     gpu.fill_zero(sums, stream.handle, 1 + n_blocks)
     how = n_blocks, n_threads, stream.handle, 8 * (n_threads + 1)
-    add_up_kernel[how](sizes, n, n_threads, sums, report.there, slot)
+    add_up_kernel[how](sizes, n, n_threads, sums, report.device_array, slot)
 
 
 # The jobs of jobs.py on a GPU.  Each thread does one stretch, so no step needs its own kernel.

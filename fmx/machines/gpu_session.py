@@ -99,7 +99,7 @@ class PinnedBuffers:
 
 
 class GpuStream:
-    """A stream with device Arrays ``there`` and pinned host Arrays ``here``.
+    """A stream; ``device_array`` and ``pinned_array`` are Arrays of the device and of pinned host memory.
 
     If the stream is ``timed``, ``clock`` records how long stages take on the device; this costs some host
     time.  ``n_bytes`` of the device are allocated at once.
@@ -107,7 +107,8 @@ class GpuStream:
 
     def __init__(self, clock: Clock, timed: bool = True, n_bytes: int = 0) -> None:
         self.clock, self.handle, self._timed = clock, gpu.stream(), timed
-        self.there, self.here = Arrays(Block(n_bytes) if n_bytes else gpu.empty), Arrays(gpu.pinned)
+        self.device_array = Arrays(Block(n_bytes) if n_bytes else gpu.empty)
+        self.pinned_array = Arrays(gpu.pinned)
         self.holds: object = None  # whatever its owner keeps there
         self._marks: list = []
 
@@ -120,11 +121,11 @@ class GpuStream:
         """Concatenate arrays of one dtype in pinned memory."""
         n, dtype = sum(array.size for array in arrays), arrays[0].dtype
         with self.clock.timed("copy in"):
-            return np.concatenate(arrays, out=self.here(name, n, dtype)[:n])
+            return np.concatenate(arrays, out=self.pinned_array(name, n, dtype)[:n])
 
     def send(self, name: str, packed: np.ndarray) -> "DeviceArray":
         """Copy pinned memory to the device."""
-        return gpu.copy(packed, self.there(name, packed.size, packed.dtype), self.handle)
+        return gpu.copy(packed, self.device_array(name, packed.size, packed.dtype), self.handle)
 
     def receive(self, sources: "Iterable[DeviceArray]", targets: Iterable[np.ndarray]) -> None:
         """Copy device arrays into pinned arrays, as much as fits."""

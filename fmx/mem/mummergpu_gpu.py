@@ -237,9 +237,9 @@ class GpuMummer:
         first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
         strands = Strands(words, first, length, *[first[:0]] * 4)
         n, longest, in_parts = queries.longest.row.size, queries.longest, len(self.segments) > 1
-        results = _longest(stream.there, n)
+        results = _longest(stream.device_array, n)
         if in_parts:
-            longest = _longest(stream.here, n)
+            longest = _longest(stream.pinned_array, n)
         stream.begin("match")
         stream.launch(
             match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),

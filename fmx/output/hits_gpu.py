@@ -129,7 +129,7 @@ class GpuHitWriter:
         """
         work = self._work(batch, tables)
         n = n_of(work)
-        begins = stream.there("begins", n + 1, np.int64)
+        begins = stream.device_array("begins", n + 1, np.int64)
         stream.launch(measure_kernel, n, N_THREADS, work, self._widest, self._by_letters, begins)
         add_up(stream, begins, n, report, slot)
         return begins
@@ -150,14 +150,14 @@ class GpuHitWriter:
 
         ``slot`` of the report gets their bytes.
         """
-        work, there = self._work(batch, tables), stream.there
+        work, array = self._work(batch, tables), stream.device_array
         n = n_of(work)
-        loose = Loose(begins, there("sizes", n + 1, np.int64), there("loose", n_bytes, np.uint8))
+        loose = Loose(begins, array("sizes", n + 1, np.int64), array("loose", n_bytes, np.uint8))
         stream.begin("format")
-        form = with_gaps(self._form, there("gaps", self._n_mates * n, np.int64))
+        form = with_gaps(self._form, array("gaps", self._n_mates * n, np.int64))
         stream.launch(write_kernel, n, N_THREADS, form, work, self._by_letters, loose)
         add_up(stream, loose.sizes, n, report, slot)
-        out = there("records", n_bytes, np.uint8)
+        out = array("records", n_bytes, np.uint8)
         stream.launch(gather_kernel, WARP * n, N_THREADS, form, work, loose, out)
         return out
 

@@ -102,7 +102,7 @@ def lengths_of(counts) -> list:
     deflate_gpu.codes_kernel[1, gpu.block_size(deflate_gpu.CODE_THREADS), stream.handle](
         tokens, bgzf.BLOCK, codes
     )
-    found = stream.here("codes", deflate_gpu.N_CODES, np.uint32)
+    found = stream.pinned_array("codes", deflate_gpu.N_CODES, np.uint32)
     stream.receive([codes.codes], [found])
     stream.wait()
     ends = [N_LITERALS, N_LITERALS + N_DISTANCES, deflate_gpu.N_SYMBOLS]

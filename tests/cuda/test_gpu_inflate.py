@@ -51,7 +51,7 @@ def inflated(gpu, blocks):
     if found is None:
         return b"", True
     out, n = found
-    here = stream.here("out", n + 1, np.uint8)[: n + 1]
+    here = stream.pinned_array("out", n + 1, np.uint8)[: n + 1]
     stream.receive([out[: n + 1]], [here])
     report.read()
     return here[:n].tobytes(), report[3] == 1

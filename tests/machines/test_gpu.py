@@ -156,9 +156,9 @@ def test_a_gpu_is_woken_up_at_the_start_where_one_is_wanted(monkeypatch, command
 def test_arrays_of_a_stream_are_made_when_they_are_needed_first_and_grow(gpus):
     stream = GpuSession(0).stream()
     assert sum(map(len, gpus.held.values())) == 0
-    assert stream.here("out", 3, "u1").size == stream.there("out", 3, "u1").size == 3
-    assert stream.here("out", 300, "u1").size >= 300
-    assert stream.here("out", 200, "u1").size >= 300
+    assert stream.pinned_array("out", 3, "u1").size == stream.device_array("out", 3, "u1").size == 3
+    assert stream.pinned_array("out", 300, "u1").size >= 300
+    assert stream.pinned_array("out", 200, "u1").size >= 300
 
 
 # Memory

@@ -209,9 +209,9 @@ class ReadSteps:
         """Return the result of ``map``; None also if more occurrences than there is room for are located."""
         (room, most), rules = limits, self._rules
         n, n_bytes, is_fastq = self.measure(chunks)
-        batch, patterns = self.parse_there(stream, chunks, is_sam, report)
+        batch, patterns = self.parse_on_device(stream, chunks, is_sam, report)
         stream.begin("search")
-        occurrences = self._device.search(stream, patterns, report.there)
+        occurrences = self._device.search(stream, patterns, report.device_array)
         chosen = self.count(stream, batch, occurrences, n, room, report)
         begins = maker.measure(stream, batch, self.for_writer(chosen), report, RECORDS)
         n_hits: tuple[int, ...] = (n, *([self.n_parts * n] * 2))
@@ -234,17 +234,17 @@ class ReadSteps:
         records = maker.fetch(stream, out, report, RECORDS)
         if with_hits:
             total = chosen.hits.total
-            totals = stream.here("totals", total.size, np.int64)[: total.size]
+            totals = stream.pinned_array("totals", total.size, np.int64)[: total.size]
             stream.receive([total], [totals])
         stream.wait()
         if with_hits:
             are_hits = ((totals > 0) & (totals <= rules.at_most)).reshape(-1, n).any(axis=0)
         if self._tally:
-            table = stream.here("table", self._n_sums, np.int64)[: self._n_sums]
+            table = stream.pinned_array("table", self._n_sums, np.int64)[: self._n_sums]
             self._tally.add_table(table.reshape(-1, COLUMNS))
         return summary, records, are_hits
 
-    def parse_there(
+    def parse_on_device(
         self, stream: "GpuStream", chunk: Any, is_sam: bool, report: KernelReport
     ) -> "tuple[ReadBatch, Patterns]":
         """Launch the parsing of chunks."""
@@ -258,7 +258,7 @@ class ReadSteps:
 
         With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
         """
-        buffer, rules = stream.there, self._rules
+        buffer, rules = stream.device_array, self._rules
         total = buffer("total", n_reads, np.int64)[:n_reads]
         first = buffer("first hit", n_reads + 1, np.int64)
         none = buffer("positions", 0, np.int64), buffer("reverse", 0, np.bool_)
@@ -270,10 +270,10 @@ class ReadSteps:
             gpu.fill_zero(seen, stream.handle)
         stream.launch(
             count_kernel, min(n_reads, COUNTERS), N_THREADS,
-            batch, occurrences, rules, chosen, seen, report.there,
+            batch, occurrences, rules, chosen, seen, report.device_array,
         )  # fmt: skip
         if rules.lengths:
-            stream.receive([seen], [_seen_here(stream)])
+            stream.receive([seen], [_pinned_seen(stream)])
         add_up(stream, first, n_reads, report, HITS)
         add_up(stream, chosen.first_key, n_reads, report, KEYS)
         return chosen
@@ -285,20 +285,20 @@ class ReadSteps:
     def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
         """Return SelectedHits with room for so many hits and keys."""
         hits = chosen.hits._replace(
-            position=stream.there("positions", n_hits, np.int64),
-            reverse=stream.there("reverse", n_hits, np.bool_),
+            position=stream.device_array("positions", n_hits, np.int64),
+            reverse=stream.device_array("reverse", n_hits, np.bool_),
         )
-        return chosen._replace(hits=hits, keys=stream.there("keys", n_keys, np.int64))
+        return chosen._replace(hits=hits, keys=stream.device_array("keys", n_keys, np.int64))
 
     def choose(self, stream: "GpuStream", batch: "ReadBatch", occurrences: "SARows", chosen: Any) -> None:
         """Launch the selection of hits, after the tally's counting, which overwrites the keys."""
         n = chosen.hits.total.size
         if self._tally:
-            table = stream.there("table", self._n_sums, np.int64)
+            table = stream.device_array("table", self._n_sums, np.int64)
             stream.begin("tally")
             gpu.fill_zero(table, stream.handle)
             stream.launch(tally_kernel, n, N_THREADS, occurrences, self._owner_blocks, chosen, table)
-            stream.receive([table], [stream.here("table", self._n_sums, np.int64)[: self._n_sums]])
+            stream.receive([table], [stream.pinned_array("table", self._n_sums, np.int64)[: self._n_sums]])
         stream.begin("choose")
         stream.launch(choose_kernel, n, N_THREADS, batch, occurrences, self._rules, chosen)
 
@@ -307,10 +307,10 @@ class ReadSteps:
         summary = Summary(*(report[SUMS + j] for j in range(N_SUMS)))
         if self._rules.lengths:
             summary.lengths, summary.multiplicity, summary.strands = np.split(
-                _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
+                _pinned_seen(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
             )
         return summary
 
 
-def _seen_here(stream: "GpuStream") -> np.ndarray:
-    return stream.here("seen", _SEEN, np.int64)[:_SEEN]
+def _pinned_seen(stream: "GpuStream") -> np.ndarray:
+    return stream.pinned_array("seen", _SEEN, np.int64)[:_SEEN]

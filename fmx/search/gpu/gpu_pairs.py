@@ -23,7 +23,7 @@ from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
 from ...input.mates import common_name
 from ...input.reads import ReadBatch
-from ...input.reads_gpu import PROBLEM, Reading, parse_there
+from ...input.reads_gpu import PROBLEM, Reading, parse_on_device
 from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
@@ -202,15 +202,15 @@ class PairSteps(ReadSteps):
         kinds = {chunk.is_fastq for chunk in chunks}
         return pairs.n if len(kinds) == 1 else 0, sum(chunk.data.size for chunk in chunks), True in kinds
 
-    def parse_there(
+    def parse_on_device(
         self, stream: "GpuStream", pairs: Any, is_sam: bool, report: KernelReport
     ) -> "tuple[ReadBatch, Patterns]":
         reading = Reading(self._options.trim, self._options.strands, is_sam, pairs.in_turn)
         (n, n_bytes, is_fastq), done, moved = self.measure(pairs), 0, 0
         chunks = [*pairs.one, *pairs.two]
         others = sum(chunk.data.size for chunk in chunks if not self._buffers.owns(chunk.data))
-        pinned = stream.here("other mates", others, np.uint8)
-        letters = stream.there("data", n_bytes, np.uint8)[:n_bytes]
+        pinned = stream.pinned_array("other mates", others, np.uint8)
+        letters = stream.device_array("data", n_bytes, np.uint8)[:n_bytes]
         stream.begin("copy in")
         for chunk in chunks:
             data = chunk.data
@@ -219,15 +219,15 @@ class PairSteps(ReadSteps):
                 data[:], moved = chunk.data, moved + data.size
             gpu.copy(data, letters[done : done + data.size], stream.handle)
             done += data.size
-        batch, patterns = parse_there(stream, letters, is_fastq, 2 * n, reading, report)
-        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.there)
+        batch, patterns = parse_on_device(stream, letters, is_fastq, 2 * n, reading, report)
+        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.device_array)
         return batch, patterns
 
     def count(
         self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, n: int, room: int, report: KernelReport
     ) -> "CountedPairs":
         """Launch the counting of proper pairs and other hits of n pairs; return them without hits."""
-        buffer, launch, n_reads = stream.there, stream.launch, 2 * n
+        buffer, launch, n_reads = stream.device_array, stream.launch, 2 * n
         total, first = (buffer(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
         lo, hi = (buffer(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
         positions, keys = (buffer(name, room, np.int64)[:room] for name in ("located", "keys of located"))
@@ -240,7 +240,9 @@ class PairSteps(ReadSteps):
         both, tables = mates_of(batch, n), _tables(stream, total, n)
         stream.begin("pair")
         launch(pair_kernel, n, N_THREADS, both, sides, self._rule, self._blocks, self._rules, tables)
-        launch(sum_kernel, min(n, COUNTERS), N_THREADS, batch, self._rules.at_most, tables, report.there)
+        launch(
+            sum_kernel, min(n, COUNTERS), N_THREADS, batch, self._rules.at_most, tables, report.device_array
+        )
         add_up(stream, tables.proper.first, n, report, HITS)
         add_up(stream, tables.hits.first, 2 * n, report, ALONE)
         add_up(stream, tables.first_key, 2 * n, report, KEYS)
@@ -252,13 +254,13 @@ class PairSteps(ReadSteps):
     def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
         tables = chosen.tables
         columns = ("one", "two", "changes1", "changes2", "peers")
-        hits = {name: stream.there(f"{name} of pairs", n_hits, np.int64) for name in columns}
-        proper = tables.proper._replace(swapped=stream.there("swapped", n_hits, np.bool_), **hits)
+        hits = {name: stream.device_array(f"{name} of pairs", n_hits, np.int64) for name in columns}
+        proper = tables.proper._replace(swapped=stream.device_array("swapped", n_hits, np.bool_), **hits)
         alone = tables.hits._replace(
-            position=stream.there("positions", n_alone, np.int64),
-            reverse=stream.there("reverse", n_alone, np.bool_),
+            position=stream.device_array("positions", n_alone, np.int64),
+            reverse=stream.device_array("reverse", n_alone, np.bool_),
         )
-        keys = stream.there("keys", n_keys, np.int64)
+        keys = stream.device_array("keys", n_keys, np.int64)
         return chosen._replace(tables=tables._replace(proper=proper, hits=alone, keys=keys))
 
     def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
@@ -277,10 +279,10 @@ def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
     """Return PairTables of n pairs without room for hits."""
 
     def buffer(name: str, n: int) -> Any:
-        return stream.there(f"{name} of pairs", n, np.int64)
+        return stream.device_array(f"{name} of pairs", n, np.int64)
 
     none = buffer("hits", 0)
-    flags = stream.there("flags of pairs", 0, np.bool_)
+    flags = stream.device_array("flags of pairs", 0, np.bool_)
     proper = ProperPairs(
         buffer("first", n + 1), none, none, flags, none, none, none, buffer("total", n)[:n],
         buffer("reported", n), 0, buffer("lead 1", n), buffer("lead 2", n),

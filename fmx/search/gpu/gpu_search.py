@@ -54,7 +54,7 @@ def search(
     becomes 1 if a read cannot be searched this way.
     """
     n = patterns.length.size
-    intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
+    intervals = Intervals(*(stream.device_array(name, n, np.uint32)[:n] for name in Intervals._fields))
     for array in intervals:
         gpu.fill_zero(array, stream.handle)
     launch(query, patterns, intervals, stream.handle)

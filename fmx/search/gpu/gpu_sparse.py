@@ -464,7 +464,7 @@ def search_sparse(
     patterns: "Patterns",
     report: Any,
 ) -> SparseFound:
-    n, buffer = patterns.length.size, stream.there
+    n, buffer = patterns.length.size, stream.device_array
     lo, hi = (buffer(name, n, np.uint32)[:n] for name in ("lo", "hi"))
     first = buffer("first key of read", n // 2, np.int64)
     stop, how = (buffer(name, n // 2, np.uint32) for name in ("last row", "anchor"))
