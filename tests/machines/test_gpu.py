@@ -97,7 +97,7 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
     monkeypatch.setattr(gpu, "pinned", lambda n, dtype: object())
     one, two = (GpuSession(number) for number in range(2))
     streams = [session.run(session.stream) for session in (one, one, two)]
-    for place in ("there", "here"):
+    for place in ("device_array", "pinned_array"):
         assert len({id(getattr(stream, place)("out", 1, "u1")) for stream in streams}) == 3
     with streams[0].clock.timed("score"):
         pass
