@@ -127,7 +127,7 @@ def merge(
                 outputs.write(piece)
             for number, file in enumerate(output.reads_files.values()):
                 for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
-                    outputs.write(ReadsPiece(piece, number))
+                    outputs.write(ReadsPiece([(number, piece)]))
             merged.append(shard)
         with open(Path(folder) / first.name / OUTPUT, "rb") as main:
             main.seek(-first.around[1], os.SEEK_END)

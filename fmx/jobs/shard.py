@@ -17,8 +17,8 @@ from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
 from ..output import PLAIN, Container, as_fields
+from ..output.files import ReadsFile
 from ..output.run import Output, Run
-from ..output.search_output import ReadsFile
 from ..system import DraftFolder, available_cores
 from . import Cache, Context, Job
 from .identity import (

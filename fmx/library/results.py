@@ -50,7 +50,9 @@ class RowWriter(BatchWriter):
         self.column, self.contigs = dtype.descr[0][0], Names.of(reference.names)
         self.reads_files = (Names,) if with_names else ()  # mappers call split() if there are reads_files
 
-    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[RowPiece]:
+    def split(
+        self, batches: tuple[ReadBatch, ...], read: np.ndarray, number: np.ndarray
+    ) -> Iterator[RowPiece]:
         """Yield the names of reads or pairs."""
         if self.with_names:
             yield RowPiece(np.empty(0, self.dtype), Names.of_batch(batches[0]))

@@ -61,14 +61,13 @@ def module_of(kind: str) -> ModuleType:
 
 
 class ReadsPiece(NamedTuple):
-    """A piece of the file of reads ``number``: ``data``, bytes or uint8[n]."""
+    """Pieces of files of reads: (number of the file, bytes or uint8[n]) of each."""
 
-    data: "bytes | np.ndarray"
-    number: int
+    parts: "list[tuple[int, bytes | np.ndarray]]"
 
     @property
     def nbytes(self) -> int:
-        return len(self.data)
+        return sum(len(data) for _, data in self.parts)
 
 
 @dataclass(frozen=True)

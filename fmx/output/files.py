@@ -1,35 +1,34 @@
-"""Output files that appear complete, or are written directly: devices, pipes and standard output."""
+"""Output files that appear complete, or are written directly: devices, pipes and standard output.
+
+And which files unchanged reads are written to.
+"""
 
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
+from ..codecs import BGZF_END
 from ..errors import cannot_write
 from ..input.streams import STANDARD
-from ..system import DraftFile, widen
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from ..system import PLACE, DraftFile, widen
 
 
 class OutputFile:
     """An open file, which appears whole at ``path`` with ``commit``; ``file``: the open binary file.
 
     Devices, pipes and '-' (standard output) are written directly, and so are files ``in_folder``, a draft
-    already.  With ``has_thread``, a thread writes one piece at a time to a file that is not written directly,
-    and its errors are raised later.  ``stack`` closes the file; a draft without ``commit`` is removed.
-    ``replaced``: suffixes of older files, such as an index, that ``commit`` removes.  Raises OutputError.
+    already.  ``stack`` closes the file; a draft without ``commit`` is removed.  ``replaced``: suffixes of
+    older files, such as an index, that ``commit`` removes.  Raises OutputError.
     """
 
-    def __init__(
-        self, path: str, stack: ExitStack, has_thread: bool = False, in_folder: bool = False
-    ) -> None:
-        self.path, self._stack, self._pool = path, stack, None
+    def __init__(self, path: str, stack: ExitStack, in_folder: bool = False) -> None:
+        self.path, self._stack = path, stack
         self._drafts: list[DraftFile] = []
-        self._last: Future[None] | None = None
         self.replaced: tuple[str, ...] = ()
         with named_output(path):
             if path == STANDARD:
@@ -42,12 +41,9 @@ class OutputFile:
             else:
                 self._drafts.append(stack.enter_context(DraftFile(path)))
                 self.file = self._drafts[0].file
-        if not (self._drafts or in_folder):
+        self.is_regular = bool(self._drafts or in_folder)
+        if not self.is_regular:
             widen(self.file)
-        elif has_thread:
-            from concurrent.futures import ThreadPoolExecutor  # not needed without files of reads
-
-            self._pool = stack.enter_context(ThreadPoolExecutor(1))
 
     def _close(self) -> None:
         with suppress(OSError):  # data that a full device did not accept
@@ -64,21 +60,11 @@ class OutputFile:
         return str(self._drafts[-1].path)
 
     def write(self, piece: Any) -> None:
-        """Write bytes, or have the thread write them."""
-        if not self._pool:
-            return self._put(piece)
-        if self._last:
-            self._last.result()
-        self._last = self._pool.submit(self._put, piece)
-
-    def _put(self, piece: Any) -> None:
         with named_output(self.path):
             self.file.write(piece)
 
     def complete(self) -> None:
-        """Wait until all pieces have been written, a draft to disk."""
-        if self._last:
-            self._last.result()
+        """Write all pieces to disk."""
         with named_output(self.path):
             self.file.flush()
             for draft in self._drafts:
@@ -121,3 +107,67 @@ def named_output(path: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise cannot_write("standard output" if path == STANDARD else path, error) from error
+
+
+# Files of unchanged reads: a read has a destination, and a destination is a file, or two for mates.
+
+
+class ReadsFile(NamedTuple):
+    """A file of the unchanged reads with destination ``number``, perhaps compressed.
+
+    ``mate``: of pairs, mates 1 or 2; 0: both in turn.  ``name``: unique in a run; ``option``: in messages.
+    """
+
+    number: int
+    is_gzip: bool
+    mate: int
+    name: str
+    option: str
+
+    @property
+    def end(self) -> bytes:
+        """Bytes after the last piece."""
+        return BGZF_END if self.is_gzip else b""
+
+
+def is_gzip(path: str) -> bool:
+    """Return whether an output file of reads is to be compressed, by its name."""
+    return path.lower().endswith(".gz")
+
+
+def of_mates(path: str | Path) -> tuple:
+    """Return the names for mates 1 and mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
+    folder, name = os.path.split(path)
+    stem, dot, suffix = name.partition(".")
+    return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
+
+
+@dataclass(frozen=True)
+class ReadsOutput:
+    """Paths for unchanged reads with a reported hit (``mapped``) and without, or None; ``has_mates``: mates
+    go to two files.
+
+    The first have destination 0, the others 1.
+    """
+
+    mapped: str | None = field(default=None, metadata=PLACE)
+    unmapped: str | None = field(default=None, metadata=PLACE)
+    has_mates: bool = False
+
+    @property
+    def files(self) -> dict[str, ReadsFile]:
+        """The files by path."""
+        files = {}
+        for number, name, path in ((0, "al", self.mapped), (1, "un", self.unmapped)):
+            paths = of_mates(path) if path and self.has_mates else filter(None, [path])
+            for mate, each in enumerate(paths, int(self.has_mates)):
+                which = f"_{mate}" if mate else ""
+                option = f"--{name}{('', ' (first mates)', ' (second mates)')[mate]}"
+                files[each] = ReadsFile(number, is_gzip(each), mate, f"{name}{which}", option)
+        return files
+
+    @property
+    def forms(self) -> dict[str, str | None]:
+        """How the reads of each option are stored."""
+        paths = {"--al": self.mapped, "--un": self.unmapped}
+        return {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in paths.items()}

@@ -35,7 +35,7 @@ class BatchWriter:
 
     To add one, derive from it and write ``format``, or give HitWriter a form (records.py), whose records a
     GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is
-    ``made_on_gpu``; ``reads_files``: those for unchanged reads (search_output.py); ``comments``: whether
+    ``made_on_gpu``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
     reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
     should, as sentences; ``of_files``: the writers of reads by path, if they differ.
     tests/output/test_writer_protocol.py tests all writers.
@@ -56,11 +56,11 @@ class BatchWriter:
         """Return the records of hits ``first`` to ``last`` of the reads from ``start`` on."""
         return b""
 
-    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator:
-        """Yield pieces for --al and --un: unchanged reads, by whether each has a reported hit."""
+    def split(self, batches: tuple[ReadBatch, ...], read: np.ndarray, number: np.ndarray) -> Iterator:
+        """Yield pieces for --al and --un: unchanged reads, by their destinations (reads.split)."""
         from .reads import split  # not needed without reads_files
 
-        return split(self.reads_files, batches, is_hit)
+        return split(self.reads_files, batches, read, number)
 
     def of(self, span: Any) -> Self:
         """Return the writer for the reads of a span."""

@@ -1,4 +1,4 @@
-"""Writes unchanged reads for --al and --un: those with a reported hit, and those without.
+"""Writes unchanged reads for --al and --un, each to the file of its destination.
 
 A FASTQ record is copied unchanged, a FASTA record with its sequence on one line.
 """
@@ -13,27 +13,35 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..input.record import SPACE, TAB
 from . import ReadsPiece
+from .files import ReadsFile
 from .put import LINE
-from .search_output import ReadsFile
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
 
 def split(
-    files: tuple[ReadsFile, ...], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray
+    files: tuple[ReadsFile, ...], batches: "tuple[ReadBatch, ...]", read: np.ndarray, number: np.ndarray
 ) -> Iterator[ReadsPiece]:
-    """Yield a ReadsPiece for each ReadsFile that contains at least one of the reads, in order.
+    """Yield what to append to files of reads: read ``read[i]`` goes to destination ``number[i]``.
 
-    ``batches``: one of untrimmed reads, or two of mates; ``is_hit`` bool[n_reads].
+    ``batches``: one of untrimmed reads, or two of mates; ``read``, ``number`` int64[n].
     """
-    for number, file in enumerate(files):
-        chosen = is_hit == file.with_hit
-        if chosen.any():
-            mates = batches[file.mate - 1 :][:1] if file.mate else batches
-            out = np.empty(sum(_room(batch, chosen) for batch in mates), np.uint8)
-            out = out[: _copy(mates[0], mates[-1], len(mates), chosen, out)]
-            yield ReadsPiece(deflate(out) if file.is_gzip else out, number)
+    for mate in dict.fromkeys(file.mate for file in files):
+        mates = batches[mate - 1 :][:1] if mate else batches
+        of_mate = [(i, file) for i, file in enumerate(files) if file.mate == mate]
+        numbers = [file.number for _, file in of_mate]
+        has_file = np.zeros(max(*numbers, int(number.max(initial=0))) + 1, np.bool_)
+        has_file[numbers] = True
+        chosen = has_file[number]
+        work = mates[0], mates[-1], len(mates), read[chosen], number[chosen]
+        ends = np.zeros(has_file.size + 1, np.int64)
+        _measure(*work, ends[1:])
+        begins = np.cumsum(ends)
+        out, ends = np.empty(begins[-1], np.uint8), begins.copy()
+        _copy(*work, ends, out)
+        pieces = [(i, file, out[begins[file.number] : ends[file.number]]) for i, file in of_mate]
+        yield ReadsPiece([(i, deflate(x) if file.is_gzip else x) for i, file, x in pieces if x.size])
 
 
 @inlined
@@ -55,6 +63,13 @@ def _end(batch, r):
 
 
 @inlined
+def _room(batch, r):
+    """Return an upper bound of the bytes of record r."""
+    stop = _end(batch, r) if batch.quality_start[r] >= 0 else batch.start[r] + batch.length[r] + 1
+    return stop - _begin(batch, r)
+
+
+@inlined
 def _put(batch, r, out, at):
     """Copy record r; return the position after it."""
     begin = _begin(batch, r)
@@ -71,26 +86,19 @@ def _put(batch, r, out, at):
 
 
 @compiled
-def _room(batch, chosen):
-    """Return an upper bound of the bytes of the chosen reads of a batch."""
-    room = np.int64(0)
-    for r in range(chosen.size):
-        if chosen[r]:
-            begin = _begin(batch, r)
-            if batch.quality_start[r] >= 0:
-                room += _end(batch, r) - begin
-            else:
-                room += batch.start[r] + batch.length[r] + 1 - begin
-    return room
+def _measure(one, two, n_mates, read, number, room):
+    """Add an upper bound of the bytes of each read, or of both mates, to the room of its destination."""
+    for i in range(read.size):
+        room[number[i]] += _room(one, read[i])
+        if n_mates == 2:
+            room[number[i]] += _room(two, read[i])
 
 
 @compiled
-def _copy(one, two, n_mates, chosen, out):
-    """Copy the chosen reads, or both mates of the chosen pairs, into ``out`` uint8[n]; return the bytes."""
-    at = np.int64(0)
-    for r in range(chosen.size):
-        if chosen[r]:
-            at = _put(one, r, out, at)
-            if n_mates == 2:
-                at = _put(two, r, out, at)
-    return at
+def _copy(one, two, n_mates, read, number, ends, out):
+    """Copy each read, or both mates, to the end of its destination in ``out`` uint8[n], and move that on."""
+    for i in range(read.size):
+        at = _put(one, read[i], out, ends[number[i]])
+        if n_mates == 2:
+            at = _put(two, read[i], out, at)
+        ends[number[i]] = at

@@ -5,7 +5,7 @@ the input, with its files in a folder (jobs/shard.py).
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +14,38 @@ from . import PLAIN, Container, ReadsPiece
 from .files import OutputFile, named_output
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from _typeshed import DataclassInstance
 
 
 class Output:
-    """The open files of a run, in ``Run.opened``; ``summary``, ``sums``: what a shard stores."""
+    """The open files of a run, in ``Run.opened``; ``summary``, ``sums``: what a shard stores.
 
-    def __init__(self, main: Any, tables: dict[str, OutputFile], reads: list[OutputFile]) -> None:
-        self._main, self._tables, self._reads = main, tables, reads
+    The thread of ``pool`` writes one ReadsPiece at a time, but not to pipes, which may never take it.
+    """
+
+    def __init__(self, main: Any, tables: dict[str, OutputFile], reads: list[OutputFile], pool: Any) -> None:
+        self._main, self._tables, self._reads, self._pool = main, tables, reads, pool
+        self._last: Future[None] | None = None
         self.summary: DataclassInstance | None = None
         self.sums: dict = {}
         self.facts: Callable[[], dict] | None = None
 
     def write(self, piece: Any) -> None:
-        """Write one piece to the main output, or a ReadsPiece to its file of reads."""
-        if isinstance(piece, ReadsPiece):
-            self._reads[piece.number].write(piece.data)
-        else:
+        """Write one piece to the main output, or a ReadsPiece to its files of reads."""
+        if not isinstance(piece, ReadsPiece):
             self._main.write(piece)
+            return
+        self.wait()
+        parts = [(self._reads[number], data) for number, data in piece.parts]
+        self._last = self._pool.submit(_write, [(file, data) for file, data in parts if file.is_regular])
+        _write([(file, data) for file, data in parts if not file.is_regular])
+
+    def wait(self) -> None:
+        """Wait until all reads have been written.  Raises OutputError."""
+        if self._last:
+            self._last.result()
 
     def finish(
         self,
@@ -48,6 +62,11 @@ class Output:
         self.summary, self.facts, self.sums = summary, facts, sums or {}
         for option, table in (tables or {}).items():
             self._tables[option].write(table)
+
+
+def _write(parts: Iterable[tuple[OutputFile, Any]]) -> None:
+    for file, data in parts:
+        file.write(data)
 
 
 class Run:
@@ -86,18 +105,23 @@ class Run:
         """
         with ExitStack() as stack:
 
-            def open_file(path: str, has_thread: bool = False) -> OutputFile:
-                return OutputFile(path, stack, has_thread, in_folder=not self.is_whole)
+            def open_file(path: str) -> OutputFile:
+                return OutputFile(path, stack, in_folder=not self.is_whole)
 
             reports = {path: open_file(path) for path in output.reports}
             tables = {option: open_file(path) for option, path in output.tables.items()}
-            reads = [open_file(path, has_thread=True) for path in output.reads_files]
+            reads, pool = [open_file(path) for path in output.reads_files], None
+            if reads:
+                from concurrent.futures import ThreadPoolExecutor  # not needed without files of reads
+
+                pool = stack.enter_context(ThreadPoolExecutor(1))
             file = open_file(output.path or os.devnull)
             with named_output(file.path), container.opened(file, n_threads) as main:
                 main.write(head)
-                files = Output(main, tables, reads)
+                files = Output(main, tables, reads, pool)
                 yield files
                 main.write(end)
+            files.wait()
             for each, of_file in zip(reads, output.reads_files.values(), strict=True):
                 each.write(of_file.end)
             others = [*tables.values(), *reads]

@@ -49,11 +49,13 @@ class Report:
 class JobOutput:
     """Base of what a job writes: a main output at ``path``, and a ``report`` of the run or None.
 
-    For frozen dataclasses with these two fields, or only the first.
+    For frozen dataclasses with these two fields, or only the first.  ``reads``: output.files.ReadsOutput, or
+    None.
     """
 
     path: str | None
     kind: str  # format of the main output
+    reads: Any = None
     report: Report | None = None
 
     @property
@@ -68,8 +70,8 @@ class JobOutput:
 
     @property
     def reads_files(self) -> dict[str, Any]:
-        """The files of reads: {path: output.search_output.ReadsFile}."""
-        return {}
+        """The files of reads: {path: output.files.ReadsFile}."""
+        return self.reads.files if self.reads else {}
 
     @property
     def places(self) -> dict[str, str | None]:
@@ -80,7 +82,7 @@ class JobOutput:
 
     def additional(self) -> dict:
         """Return what each shard stores besides its part of the main output, as {option: form}."""
-        return {"--report": bool(self.report)}
+        return {"--report": bool(self.report)} | (self.reads.forms if self.reads else {})
 
 
 def with_rates(facts: dict[str, Any]) -> dict:

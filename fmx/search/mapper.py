@@ -115,7 +115,7 @@ class Mapper:
     ) -> None:
         """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit."""
         if writer.reads_files:
-            for piece in writer.split(batches, are_hits):
+            for piece in writer.split(batches, np.arange(are_hits.size), np.where(are_hits, 0, 1)):
                 emit(piece)
 
     def _search(self, batch: "ReadBatch") -> "SearchedReads":

@@ -16,8 +16,9 @@ from fmx.jobs.merge import in_order, manifests, merge, whole
 from fmx.jobs.shard import ShardRun
 from fmx.mem.matching import MemSummary
 from fmx.output import PLAIN, as_fields
+from fmx.output.files import ReadsOutput
 from fmx.output.formats.matrix import SparseMatrix
-from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.report import Report
 
 RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}

@@ -24,7 +24,8 @@ from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession, GpuStream
 from fmx.machines.progress import Clock, Progress
-from fmx.output.search_output import ReadGroups, ReadsOutput, RecordOutput, SearchOutput
+from fmx.output.files import ReadsOutput
+from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import ALL, SelectionPolicy

@@ -14,7 +14,8 @@ from fmx.errors import OutputError
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
 from fmx.output import files
-from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
+from fmx.output.files import ReadsOutput
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -124,8 +125,8 @@ def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
         file.file = Full() if file.path == "al" else file.file
         return file
 
-    put = files.OutputFile._put
-    monkeypatch.setattr(files.OutputFile, "_put", lambda file, piece: put(full(file), piece))
+    write = files.OutputFile.write
+    monkeypatch.setattr(files.OutputFile, "write", lambda file, piece: write(full(file), piece))
     (folder / "r").write_bytes(cases.fastq(RECORDS))
     output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al", "un"))
     with pytest.raises(OutputError, match=r"^al: cannot write: No space left"):

@@ -118,7 +118,8 @@ def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
 
 def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
-    from ...output.search_output import ReadsOutput, RecordOutput, SearchOutput, is_gzip
+    from ...output.files import ReadsOutput, is_gzip
+    from ...output.search_output import RecordOutput, SearchOutput
 
     for option, path in (("--al", args.al), ("--un", args.un)):
         if path and (form := run.get(option)) and is_gzip(path) != (form == "gzip"):

@@ -244,7 +244,8 @@ def _job_of(
     pairing = _pairing_of(args, bool(second))
     from ...input.reads import WHOLE, Trim
     from ...jobs.search import ReadInput, SearchJob
-    from ...output.search_output import ReadsOutput, RecordOutput, SearchOutput
+    from ...output.files import ReadsOutput
+    from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
 
