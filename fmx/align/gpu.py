@@ -342,7 +342,14 @@ def score_chunks(
     idle = deque(session.stream() for _ in range(N_STREAMS))
     running: deque = deque()
     while True:
-        group = _take_chunks(queue, job, wait=not running) if idle else []
+        group: list = []
+        n = 0 if idle else PAIRS
+        while (
+            n < PAIRS
+            and (taken := queue.take(continuations=False, wait=not running and not group)) is not None
+        ):
+            group.append((taken[0], select(job, taken[1])))
+            n += group[-1][1].query.size
         if group:
             stream = idle.popleft()
             columns = zip(*(pairs for _, pairs in group), strict=True)
@@ -360,17 +367,6 @@ def score_chunks(
             idle.append(stream)
         else:
             return
-
-
-def _take_chunks(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
-    """Return some chunks and their pairs: [(slot, PairList)]."""
-    group: list = []
-    n = 0
-    while n < PAIRS and (taken := queue.take(continuations=False, wait=wait and not group)) is not None:
-        slot, chunk = taken
-        group.append((slot, select(job, chunk)))
-        n += group[-1][1].query.size
-    return group
 
 
 def _trace(pairs: PairList, h: np.ndarray, worker: Worker) -> Records:

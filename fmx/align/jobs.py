@@ -247,8 +247,12 @@ class Worker:
         if not wide.any():
             return self.align(pairs, least)
         far, near = (PairList(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
-        records = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
-        return by_pair(joined(records))
+        records = joined((self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])))
+        order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
+        begins = np.repeat(records.first_run[:-1][order], n_runs[order])
+        first_run = np.append(0, np.cumsum(n_runs[order]))
+        pick = begins + np.arange(begins.size) - np.repeat(first_run[:-1], n_runs[order])
+        return Records._make([*(column[order] for column in records[:6]), first_run, records.runs[pick]])
 
     def score(self, pairs: PairList) -> np.ndarray:
         """Step 3: return H of each pair, int64[n]."""
@@ -268,9 +272,13 @@ class Worker:
         start, parts = 0, []  # type: ignore[var-annotated]
         while start < pairs.query.size or not parts:
             n = min(pairs.query.size - start, AT_A_TIME)
-            records = empty_records(n, sum(self._longest) + 1 + 256 * n)
-            start, n = align_list(self._task, pairs, known, start, self._work, records)
-            parts.append(first_of(records, n))
+            columns = [np.empty(n, dtype) for dtype in (*[np.int64] * 3, np.float64, *[np.int64] * 2)]
+            columns += [np.zeros(n + 1, np.int64), np.empty(sum(self._longest) + 1 + 256 * n, np.int64)]
+            start, n = align_list(self._task, pairs, known, start, self._work, Records._make(columns))
+            ends = *[n] * 6, n + 1, columns[6][n]
+            parts.append(
+                Records._make(column[:end].copy() for column, end in zip(columns, ends, strict=True))
+            )
         return joined(parts)
 
 
@@ -379,34 +387,11 @@ def score_lanes(task, pairs, work, out):
 # Alignments of a list of pairs, as arrays.
 
 
-def empty_records(n: int, n_runs: int) -> Records:
-    """Return room for n pairs and n_runs runs."""
-    dtypes = (*[np.int64] * 3, np.float64, *[np.int64] * 2)
-    columns = (np.empty(n, dtype) for dtype in dtypes)
-    return Records(*columns, np.zeros(n + 1, np.int64), np.empty(n_runs, np.int64))  # type: ignore[call-arg]
-
-
-def first_of(records: Records, n: int) -> Records:
-    """Return a copy of the first n records, so that the rest of the arrays is freed."""
-    columns = [column[:n].copy() for column in records[:6]]
-    runs = records.runs[: records.first_run[n]].copy()
-    return Records._make([*columns, records.first_run[: n + 1].copy(), runs])
-
-
 def joined(parts: Sequence[Records]) -> Records:
     """Return the records of all parts, one after the other."""
     *columns, _, runs = (np.concatenate(column) for column in zip(*parts, strict=True))
     n_runs = np.concatenate([np.diff(part.first_run) for part in parts])
     return Records._make([*columns, np.append(0, np.cumsum(n_runs)), runs])
-
-
-def by_pair(records: Records) -> Records:
-    """Return the records sorted by pair."""
-    order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
-    begins = np.repeat(records.first_run[:-1][order], n_runs[order])
-    first_run = np.append(0, np.cumsum(n_runs[order]))
-    pick = begins + np.arange(begins.size) - np.repeat(first_run[:-1], n_runs[order])
-    return Records._make([*(column[order] for column in records[:6]), first_run, records.runs[pick]])
 
 
 @inlined

@@ -200,7 +200,12 @@ def align(
     with ExitStack() as stack:
         chunks = cut(job)
         chunks = chunks[slice(*run.share_of(len(chunks)))]
-        checkpoint = _checkpoint(job, chunks, output, names, stack)
+        checkpoint = None  # removed when the output is complete, not after an error
+        if output.checkpoint:
+            parts = [hashlib.sha256(repr(part).encode()).hexdigest()[:16] for part in (chunks, names)]
+            form = f"{output.kind} {output.values} {output.cigar}"
+            checkpoint = Checkpoint(output.checkpoint, f"{job.digest()} {form} {parts[0]} {parts[1]}")
+            stack.push(lambda kind, *_, opened=checkpoint: opened.close(finished=kind is None))
         container: Container = PLAIN  # what the results of chunks become
         if values:
             container, head = SquareMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
@@ -274,19 +279,6 @@ def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
     """Return the ScoringGpus that score pairs; none if the CPU does."""
     sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
     return ScoringGpus(sessions, device.engine == "both")
-
-
-def _checkpoint(
-    job: AlignmentJob, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
-) -> Checkpoint | None:
-    """Return the job's checkpoint, or None; it is removed when the output is complete, not after an error."""
-    if not output.checkpoint:
-        return None
-    parts = [hashlib.sha256(repr(part).encode()).hexdigest()[:16] for part in (chunks, names)]
-    form = f"{output.kind} {output.values} {output.cigar}"
-    checkpoint = Checkpoint(output.checkpoint, f"{job.digest()} {form} {parts[0]} {parts[1]}")
-    stack.push(lambda kind, *_: checkpoint.close(finished=kind is None))
-    return checkpoint
 
 
 def compute(

@@ -21,18 +21,7 @@ from ..machines.progress import Clock
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
 from .samples import Sample
 from .table import MANY, NONE
-from .targets import (
-    EITHER,
-    EVERY,
-    LISTED,
-    OFFSETS,
-    GuideTally,
-    TallySum,
-    Targets,
-    add_counts,
-    add_hits,
-    join,
-)
+from .targets import EITHER, EVERY, LISTED, OFFSETS, GuideTally, TallySum, Targets, add_counts, add_hits, join
 
 
 class Reads(NamedTuple):

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import InputError, brief, n_of, shown
 from ..input.chunks import begins_fastq
@@ -227,11 +226,16 @@ def read_library(path: str, columns: tuple = (), say: Callable[[str], None] | No
     text = read_text(path)
     if text.startswith("@"):
         begins_library(path, ord("@"))
-    rows = _rows_of_fasta(text)
-    if not text.lstrip().startswith(">"):
-        rows = _rows_of_table(path, text, columns, say)
-    elif columns:
-        raise InputError(path, "", "FASTA has no columns: leave out --columns")
+    rows: Iterable = _rows_of_table(path, text, columns, say)
+    if text.lstrip().startswith(">"):
+        if columns:
+            raise InputError(path, "", "FASTA has no columns: leave out --columns")
+        records = [record.partition("\n") for record in re.split("(?m)^>", text.lstrip())[1:]]
+        words = [[*header.split(), "", ""][:2] for header, _, _ in records]  # the id, and the gene
+        rows = [
+            (f"record {number}", name, gene.removeprefix("gene="), sequence)
+            for number, ((name, gene), (*_, sequence)) in enumerate(zip(words, records, strict=True), 1)
+        ]
     library, lines = Library(str(path), [], [], [], []), {}  # type: tuple[Library, dict]
     for where, name, gene, *sequences in rows:
         sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
@@ -314,12 +318,3 @@ def _rows_of_table(
         name = cells[columns["id"]] if "id" in columns else None
         gene = cells[columns["gene"]] if "gene" in columns else ""
         yield f"line {number}", name, gene, *[cells[i] for i in several]
-
-
-def _rows_of_fasta(text: str) -> Iterator[Any]:
-    """Yield (where, id, gene, sequence) of FASTA: a header's first word is the id, the second the gene."""
-    for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
-        header, _, sequence = record.partition("\n")
-        words: list[str] = header.split()
-        name, gene, *_ = [*words, "", ""]
-        yield f"record {number}", name, gene.removeprefix("gene="), sequence

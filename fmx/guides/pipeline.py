@@ -20,17 +20,7 @@ from ..input.reads import FORWARD, REVERSE
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..report import Report
-from .counting import (
-    FIRST,
-    Counter,
-    CountOptions,
-    Reads,
-    SampleFile,
-    files_of,
-    named,
-    reads_of,
-    spans_of,
-)
+from .counting import FIRST, Counter, CountOptions, Reads, SampleFile, files_of, named, reads_of, spans_of
 from .library import Library
 from .results import CountOutput, CountResult
 from .samples import Sample

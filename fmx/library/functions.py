@@ -80,12 +80,7 @@ def from_sequences(
     Args:
         sequences: A dict of contigs by name, such as {"chr1": "ACGT"}; sequences in a list, which are named
             0, 1, ...; or the path of a FASTA file.
-        layout: Layouts to build, comma-separated; auto chooses one for the free memory; by default
-            bvsfm-k2-d96, or sparse for more than 10^9 bases.
-        sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
-        prefix_length: Longest string in the prefix table, 4 to 15; by default set by the reference's size.
-        threads: Number of threads; all cores by default.
-        engine: Where to build: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
+        layout, sa_rate, prefix_length, threads, engine: As in ``build``.
 
     Raises:
         InputError: A sequence is empty or contains a character that is not a base, or SAM does not allow a

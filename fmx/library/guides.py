@@ -44,17 +44,6 @@ class Counts:
     notes: tuple[str, ...]
 
 
-class _Notes(Progress):
-    """Collects the messages of a command."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.lines: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
-
-
 def count(
     reads: Samples, library: Path, *, mates: Samples | None = None, columns: Mapping[str, str] | None = None,
     offsets: Iterable[int] = (), after: str = "", before: str = "", anywhere: bool = False,
@@ -118,9 +107,12 @@ def count(
         arguments.whole("mismatches", mismatches, (0, 1), 0),
         arguments.whole("min_quality", min_quality, (0, 93), 0), arguments.threads(threads),
     )  # fmt: skip
-    path, notes = os.fspath(arguments.file("library", library)), _Notes()
-    guides = read_library(path, tuple(by_key.items()), notes.say)
-    result = count_all(make_counter([guides], samples, options, notes), samples, Progress(quiet=True))
+    notes: list[str] = []
+    progress = Progress(quiet=True)
+    guides = read_library(os.fspath(arguments.file("library", library)), tuple(by_key.items()), notes.append)
+    progress.say = notes.append  # type: ignore[assignment, method-assign]
+    counter = make_counter([guides], samples, options, progress)
+    result = count_all(counter, samples, Progress(quiet=True))
     names, rows = [sample.name for sample in samples], result.library
     genes = {gene: i for i, gene in enumerate(dict.fromkeys(rows.genes))}
     table = np.zeros(result.counts.shape, COUNT)
@@ -128,7 +120,7 @@ def count(
     table["guide"], table["gene"] = np.arange(len(rows)), [genes[gene] for gene in rows.genes]
     table["count"] = result.counts
     of_columns = {"sample": Names.of(names), "guide": Names.of(rows.ids), "gene": Names.of(genes)}
-    return Counts(make_table(table.ravel(), of_columns), tuple(result.stats), tuple(notes.lines))
+    return Counts(make_table(table.ravel(), of_columns), tuple(result.stats), tuple(notes))
 
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:

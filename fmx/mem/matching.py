@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -192,32 +192,17 @@ class MemSummary(Sums):
         return n_of(self.queries, "query", "queries"), n_of(self.matches, "match", "matches")
 
 
-class FormatsMatches(Protocol):
-    """Interface of what formats the matches of a batch: output.lines.MatchWriter, and MatchRows of Python."""
-
-    is_sam: bool
-
-    def format(self, batch: Any, strands: Any, matches: Any, rows: tuple[int, int], /) -> Any:
-        """Return a piece: the lines of matches, with the header lines of ``rows`` of strands."""
-
-    def written(self, piece: Any, /) -> None:
-        """Note that a piece has been written."""
-
-
 class Finder:
     """Turns chunks of queries into pieces of output, with one index and one set of options.
 
-    ``clock``: a Clock that measures the stages, or None.
+    ``writer``: an output.lines.MatchWriter, or library.results.MatchRows.  ``clock``: a Clock that measures
+    the stages, or None.
     """
 
     def __init__(
-        self,
-        index: "AnyIndex",
-        options: MemOptions,
-        writer: FormatsMatches,
-        matcher: Matcher | None = None,
+        self, index: "AnyIndex", options: MemOptions, writer: Any, matcher: Matcher | None = None,
         clock: "Clock | None" = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.counter: MatchCounter | None = None  # of the command
@@ -327,18 +312,6 @@ class Finder:
         return counts.plus(self.lines(emit, batch, strands, slices, rows))
 
 
-def compile_all(finder: Finder) -> None:
-    """Run all steps without a match, so that all code is compiled by one thread before the clock starts."""
-    (chunk,) = spans.read_chunks([b">q\nACGT\n"])
-    batch = reads.parse(chunk)
-    strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
-    for _ in finder.matcher.slices(strands):
-        pass
-    if finder.options.unique:
-        in_reference(finder.searchers, strands, nothing)
-    finder.writer.format(batch, strands, nothing, (0, 2))
-
-
 @dataclass(frozen=True)
 class MemOutput(JobOutput):
     """Output of matches: ``kind`` mummer, paf, bed, tsv or sam; the others as MUMmer's -c, -L and -F.
@@ -391,7 +364,15 @@ def prepare(
         host = make_mummergpu(fm_index.parts[0], options.least)
         matcher = session.run(GpuMummer, host, session, options.n_threads)
     finder = Finder(fm_index, options, writer, matcher, measurement.clock if measurement else None)
-    compile_all(finder)
+    # Run all steps without a match, so that all code is compiled by one thread before the clock starts.
+    (chunk,) = spans.read_chunks([b">q\nACGT\n"])
+    batch = reads.parse(chunk)
+    strands, nothing = make_strands(batch, options.strands), empty_matches(0)
+    for _ in finder.matcher.slices(strands):
+        pass
+    if options.unique:
+        in_reference(finder.searchers, strands, nothing)
+    writer.format(batch, strands, nothing, (0, 2))
     return Matching(finder, session, measurement, head)
 
 

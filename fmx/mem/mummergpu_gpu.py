@@ -211,7 +211,14 @@ class GpuMummer:
 
     def search(self, strands: Strands, jobs: Jobs, longest: LongestMatches) -> None:
         """Find a longest match of each subquery in the whole suffix array; ``longest`` is pinned."""
-        work = [_round(strands, jobs, longest, *cut) for cut in rounds(strands, jobs, self.division)]
+        work = []
+        for start, stop in rounds(strands, jobs, self.division):
+            strand, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
+            piece = some_strands(strands, strand, int(jobs.strand[stop - 1]) + 1)
+            base, end = int(piece.first[0]), int(word_ends(piece)[-1]) + 1  # with a spare word
+            some = Jobs(jobs.strand[start:stop] - strand, jobs.begin[start:stop], slots - slots[0])
+            piece = piece._replace(words=strands.words[base:end], first=piece.first - base)
+            work.append(Round(piece, some, take(longest, slice(slots[0], slots[-1]))))
         if len(self.segments) == 1:
             self._match_all(self.segments[0], work)
         elif work:
@@ -264,13 +271,3 @@ class GpuMummer:
 
 def _longest(make: Callable[..., Any], n: int) -> LongestMatches:
     return LongestMatches(*(make(name, n, np.uint32)[:n] for name in LongestMatches._fields))
-
-
-def _round(strands: Strands, jobs: Jobs, longest: LongestMatches, start: int, stop: int) -> Round:
-    """Return the Round of jobs start to stop, with its own arrays of strands and slots."""
-    first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
-    piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)
-    base, end = int(piece.first[0]), int(word_ends(piece)[-1]) + 1  # with a spare word
-    some = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
-    piece = piece._replace(words=strands.words[base:end], first=piece.first - base)
-    return Round(piece, some, take(longest, slice(slots[0], slots[-1])))
