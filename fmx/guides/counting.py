@@ -87,7 +87,7 @@ def reads_of(span: SpanLike) -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, PairSpan):
         pairs = span.read(is_sam=False)
-        parts = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
+        parts = [Reads((mates.one, mates.two), mates.origins[0][1]) for mates in pairs]
     else:
         chunk = span.read()
         parts = [Reads((parse(chunk),), chunk.number)]

@@ -330,6 +330,11 @@ def is_border(data, i, is_fastq):
 def find_border(data, i, left, is_fastq):
     """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, number left)."""
     stop = data.size if is_fastq else data.size - 1
+    while left > 4 and i + _BLOCK < data.size:
+        n_borders = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
+        if n_borders >= left:
+            break
+        i, left = i + _BLOCK, left - n_borders
     while left > 0:
         newline = find_byte(data, NEWLINE, i, stop) if i < stop else -1
         if newline < 0:
@@ -342,18 +347,8 @@ def find_border(data, i, left, is_fastq):
 
 @compiled
 def find_record(data, n, is_fastq):
-    """Return where record n of whole records (uint8) begins, from 0; counts newlines of blocks first."""
-    left, i = 4 * n if is_fastq else n, 0
-    while i + _BLOCK < data.size:
-        n_borders = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
-        if n_borders >= left:
-            break
-        i, left = i + _BLOCK, left - n_borders
-    while left > 0:
-        i = find_byte(data, NEWLINE, i, data.size) + 1
-        if is_fastq or (i < data.size and data[i] == ord(">")):
-            left -= 1
-    return i
+    """Return where record n of whole records (uint8) begins, from 0."""
+    return find_border(data, 0, 4 * n if is_fastq else n, is_fastq)[0]
 
 
 @brief

@@ -25,31 +25,28 @@ from .reads import ReadBatch, check_comments, check_sam, parse
 from .streams import collating
 
 
-class Origin(NamedTuple):
-    """Record ``number`` of a file."""
-
-    path: str
-    number: int
-
-
 class Mates(NamedTuple):
-    """Pairs: read r of ``one`` and of ``two`` are mates; ``origins``: those of the first mates 1 and 2."""
+    """Pairs: read r of ``one`` and of ``two`` are mates; ``origins``: (path, number) of the first of each."""
 
     one: ReadBatch
     two: ReadBatch
-    origins: tuple
+    origins: tuple[tuple[str, int], ...]
 
 
 class PairChunks(NamedTuple):
-    """``n`` whole pairs that are not parsed: Chunks with mates 1 and with mates 2, in order.
+    """``n`` whole pairs that are not parsed, in ``runs``: each is a Chunk of mates 1 and a Chunk of mates 2, or,
+    if a file has both mates of each pair ``in_turn``, one Chunk of both."""
 
-    If a file has both mates of each pair in turn (``in_turn``), they are all in ``one``.
-    """
-
-    one: list[Chunk]
-    two: list[Chunk]
     n: int
+    runs: list[tuple[Chunk, ...]]
     in_turn: bool
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All Chunks: mates in turn, or all mates 1 first."""
+        if self.in_turn:
+            return [chunk for run in self.runs for chunk in run]
+        return [run[i] for i in (0, 1) for run in self.runs]
 
 
 class Balance:
@@ -88,7 +85,7 @@ class PairSpan:
         self._paths, self._spans, self._is_over, self._balance = paths, spans, is_over, balance
         self._before, self._behind = links
         self._step = 3 - len(paths)  # records from one mate to the next in a file
-        self._pairs, self._waiting = PairChunks([], [], 0, False), cast("Any", ([], []))
+        self._pairs, self._waiting = PairChunks(0, [], False), cast("Any", ([], []))
 
     @property
     def path(self) -> str:
@@ -122,44 +119,41 @@ class PairSpan:
 
     def _meet(self, chunks: Sequence[Chunk | None], before: tuple[list, list]) -> tuple[list, list]:
         """Set the complete pairs; return the records that still wait."""
-        waiting, in_turn = [[*before[0]], [*before[1]]], self._step == 2
+        waiting, runs = ([*before[0]], [*before[1]]), []
         for side, chunk in zip(waiting, chunks, strict=False):
             side += [chunk] if chunk and chunk.n_bound else []
-        n_records = [sum(chunk.n_bound for chunk in side) for side in waiting]
-        n = n_records[0] // 2 if in_turn else min(n_records)
-        (one, rest1), (two, rest2) = _cut(waiting[0], n << in_turn), _cut(waiting[1], n)
-        self._pairs = PairChunks(one, two, n, in_turn)
-        return rest1, rest2
+        if self._step == 1:
+            while all(waiting):
+                n = min(side[0].n_bound for side in waiting)
+                runs.append(tuple(_taken(side, n) for side in waiting))
+        elif side := waiting[0]:
+            if len(side) > 1:  # one record has waited
+                runs.append((_taken(side, 1), _taken(side, 1)))
+            if side and (n := side[0].n_bound & -2):
+                runs.append((_taken(side, n),))
+        n_records = sum(chunk.n_bound for run in runs for chunk in run)
+        self._pairs = PairChunks(n_records // 2, runs, self._step == 2)
+        return waiting
 
     def parse(self, pairs: PairChunks, is_sam: bool = True, comments: bool = False) -> list[Mates]:
         """Return the pairs that ``take`` has read as a list of Mates.  Raises InputError."""
-        sides: list[list[tuple[ReadBatch, Origin]]] = [[], []]
-        for i, chunk in [*((0, chunk) for chunk in pairs.one), *((1, chunk) for chunk in pairs.two)]:
-            batch = parse(chunk)
-            if is_sam:
-                check_sam(chunk, batch)
-            if comments:
-                check_comments(chunk, batch)
-            for skip in (0, 1) if pairs.in_turn else (0,):
-                side = 1 - (chunk.number + skip) % 2 if pairs.in_turn else i
-                part = slice(skip, None, self._step)
-                sides[side].append((_reads(batch, part), Origin(chunk.path, chunk.number + skip)))
-        stops = [np.cumsum([batch.length.size for batch, _ in side], dtype=np.int64) for side in sides]
-        runs, begin = [], 0
-        for end in np.union1d(*stops).tolist():  # runs of pairs whose mates are in one batch each
-            reads, origins = [], []
-            for parsed, ends in zip(sides, stops, strict=True):
-                which = int(np.searchsorted(ends, end))
-                batch, (path, number) = parsed[which]
-                first = begin - int(ends[which]) + batch.length.size
-                reads.append(_reads(batch, slice(first, first + end - begin)))
-                origins.append(Origin(path, number + self._step * first))
-            if end > begin:
-                runs.append(Mates(reads[0], reads[1], tuple(origins)))
-                check_names(runs[-1], self._step)
-            begin = end
+        parsed = []
+        for run in pairs.runs:
+            batches, origins = [], [(chunk.path, chunk.number) for chunk in run]
+            for chunk in run:
+                batches.append(batch := parse(chunk))
+                if is_sam:
+                    check_sam(chunk, batch)
+                if comments:
+                    check_comments(chunk, batch)
+            if len(run) == 1:
+                origins.append((run[0].path, run[0].number + 1))
+                columns = [[np.ascontiguousarray(x[i::2]) for x in batch[1:]] for i in (0, 1)]
+                batches = [ReadBatch(batch.data, *each) for each in columns]
+            parsed.append(Mates(batches[0], batches[1], tuple(origins)))
+            check_names(parsed[-1], self._step)
         self.check_ends()
-        return runs
+        return parsed
 
     def check_ends(self) -> None:
         """Raise InputError if reads have no mates."""
@@ -180,22 +174,11 @@ class PairSpan:
             raise InputError(path, where, what)
 
 
-def _reads(batch: ReadBatch, part: slice) -> ReadBatch:
-    return ReadBatch(batch.data, *(np.ascontiguousarray(column[part]) for column in batch[1:]))
-
-
-def _cut(chunks: Sequence[Chunk], n: int) -> tuple[list[Chunk], list[Chunk]]:
-    """Return (the first n records of Chunks, the others)."""
-    head, tail = [], []
-    for chunk in chunks:
-        if 0 < n < chunk.n_bound:
-            first, rest = chunk.cut(n)
-            head.append(first)
-            tail.append(rest)
-        else:
-            (head if n else tail).append(chunk)
-        n -= min(n, chunk.n_bound)
-    return head, tail
+def _taken(side: list[Chunk], n: int) -> Chunk:
+    """Remove the first n records, all of the first Chunk, from ``side``; return them."""
+    first, rest = side[0].cut(n)
+    side[:1] = [rest] if rest.n_bound else []
+    return first
 
 
 def pair_spans(
@@ -227,17 +210,17 @@ def check_names(mates: Mates, step: int) -> None:
     r = _settle_names(mates.one, mates.two)
     if r < mates.one.length.size:
         one, two = (_name_of(batch, r) for batch in (mates.one, mates.two))
-        other, here = mates.origins
-        of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
-        number = here.number + step * r
+        (other, _), (path, first) = mates.origins
+        of_mate = f"that of its mate{f' in {other}' if step == 1 else ''}"
+        number = first + step * r
         are_swapped = number == step and are_mates(two.encode(), one.encode())  # in all pairs, then
         how = "mates must have equal names"
         if are_swapped:
             how = "first and second mates are swapped: exchange them"
-        elif step == 2 and (advised := collating(here.path)):
+        elif step == 2 and (advised := collating(path)):
             how = f"mates are not in turn, as if sorted by position; map them with: {advised}"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
-        raise InputError(here.path, f"record {number}", what)
+        raise InputError(path, f"record {number}", what)
 
 
 def _name_of(batch: ReadBatch, r: int) -> str:
@@ -248,7 +231,7 @@ def _name_of(batch: ReadBatch, r: int) -> str:
 
 @compiled
 def _settle_names(one, two):
-    """Return the first pair whose names differ, or the number of pairs; removes /1 and /2 from names."""
+    """Remove /1 and /2 from names; return the first pair whose names differ, or the number of pairs."""
     for r in range(one.length.size):
         same = common_name(one, two, r)
         if same < 0:

@@ -198,16 +198,16 @@ class PairSteps(ReadSteps):
         return span.parse(pairs, is_sam)
 
     def measure(self, pairs: Any) -> tuple[int, int, bool]:
-        chunks = *pairs.one, *pairs.two
-        kinds = {chunk.is_fastq for chunk in chunks}
-        return pairs.n if len(kinds) == 1 else 0, sum(chunk.data.size for chunk in chunks), True in kinds
+        kinds = {chunk.is_fastq for chunk in pairs.chunks}
+        n_bytes = sum(chunk.data.size for chunk in pairs.chunks)
+        return pairs.n if len(kinds) == 1 else 0, n_bytes, True in kinds
 
     def parse_on_device(
         self, stream: "GpuStream", pairs: Any, is_sam: bool, report: KernelReport
     ) -> "tuple[ReadBatch, Patterns]":
         reading = Reading(self._options.trim, self._options.strands, is_sam, pairs.in_turn)
         (n, n_bytes, is_fastq), done, moved = self.measure(pairs), 0, 0
-        chunks = [*pairs.one, *pairs.two]
+        chunks = pairs.chunks
         others = sum(chunk.data.size for chunk in chunks if not self._buffers.owns(chunk.data))
         pinned = stream.pinned_array("other mates", others, np.uint8)
         letters = stream.device_array("data", n_bytes, np.uint8)[:n_bytes]
