@@ -219,8 +219,8 @@ def chunks_of(monkeypatch):
 
 @pytest.fixture
 def cut_sizes(monkeypatch):
-    """A function: files are cut for shards by these CutSizes from now on, as small files need."""
-    return lambda *given, **named: monkeypatch.setattr(shards, "CUT_SIZES", shards.CutSizes(*given, **named))
+    """A function: files are cut for shards every so many bytes from now on, as small files need."""
+    return lambda apart: monkeypatch.setattr(shards, "APART", apart)
 
 
 @pytest.fixture(scope="session")

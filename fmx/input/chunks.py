@@ -16,7 +16,7 @@ from ..errors import InputError, escaped
 from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source, collating
 
-CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes
+CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes; chunks have twice as many with more than FEW threads
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
@@ -59,11 +59,6 @@ class Chunk:
         at = find_record(self.data, n, self.is_fastq) if n < self.n_bound else self.data.size
         tail = replace(self, data=self.data[at:], number=self.number + n, n_bound=self.n_bound - n)
         return replace(self, data=self.data[:at], n_bound=n), tail
-
-
-def size_for(n_threads: int) -> int:
-    """Return the bytes of a chunk for this many threads: larger if many threads contend for Python's lock."""
-    return CHUNK_SIZE if n_threads <= FEW else 2 * CHUNK_SIZE
 
 
 def begins_fastq(path: str, byte: int) -> bool:

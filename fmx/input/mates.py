@@ -34,8 +34,8 @@ class Mates(NamedTuple):
 
 
 class PairChunks(NamedTuple):
-    """``n`` whole pairs that are not parsed, in ``runs``: each is a Chunk of mates 1 and a Chunk of mates 2, or,
-    if a file has both mates of each pair ``in_turn``, one Chunk of both."""
+    """``n`` whole pairs that are not parsed, in ``runs``: a Chunk of mates 1 and one of mates 2; if a file
+    has both mates of each pair ``in_turn``, one Chunk of both."""
 
     n: int
     runs: list[tuple[Chunk, ...]]

@@ -92,18 +92,9 @@ def check_sam(chunk: "Chunk", batch: ReadBatch) -> None:
         (batch.name_length, LONGEST_NAME, "name is longer than {} characters", "rename it"),
         (batch.length, LONGEST_READ, "sequence is longer than {} bases", "write another format"),
     ):
-        if (r := _first_above(lengths, most)) < lengths.size:
+        if lengths.max(initial=0) > most:
             what = f"its {what.format(most)}, the limit of SAM and BAM; {remedy}"
-            raise InputError(chunk.path, f"record {chunk.number + r}", what)
-
-
-@compiled
-def _first_above(lengths, most):
-    """Return the index of the first of lengths above ``most``; their number if there is none."""
-    for r in range(lengths.size):
-        if lengths[r] > most:
-            return r
-    return lengths.size
+            raise InputError(chunk.path, f"record {chunk.number + int(np.argmax(lengths > most))}", what)
 
 
 # Comments of reads: SAM tags, separated by tabs, which ``fmx search -C`` copies to their records.
@@ -149,19 +140,6 @@ def _next_unusual(batch, r):
             i = stop + 1
         r += 1
     return r
-
-
-def with_comments(batch: ReadBatch) -> ReadBatch:
-    """Return a batch whose lengths of names include the comments, for the size of buffers."""
-    lengths = np.empty_like(batch.name_length)
-    _add_comments(batch, lengths)
-    return batch._replace(name_length=lengths)
-
-
-@compiled
-def _add_comments(batch, lengths):
-    for r in range(lengths.size):
-        lengths[r] = comment_of(batch, r)[1] - batch.name_start[r]
 
 
 def pack(batch: ReadBatch, strands: int = FORWARD | REVERSE) -> Patterns:

@@ -64,26 +64,16 @@ class Border(NamedTuple):
     newlines: int
 
 
-class CutSizes(NamedTuple):
-    """Numbers of bytes.
-
-    ``apart``: between the cuts of an uncompressed file, independent of a machine's spans. ``guess``: in which
-    the first record is looked for, each more if fewer do not suffice.
-    """
-
-    apart: int = CHUNK_SIZE
-    guess: tuple[int, ...] = (1 << 18, 1 << 22)
-
-
-CUT_SIZES = CutSizes()
+APART = CHUNK_SIZE  # bytes between the cuts of an uncompressed file, whatever the spans of a machine
+GUESS = 1 << 18, 1 << 22  # bytes in which the first record is looked for, each more if fewer do not suffice
 
 
 class CutFile(RecordFile):
     """A RecordFile that may be cut, unless it ``is_whole``: it has no records, or ``is_uncuttable``."""
 
-    def __init__(self, source: Source, sizes: CutSizes | None = None) -> None:
+    def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.sizes, self.size = sizes or CUT_SIZES, source.size
+        self.size = source.size
         self.is_uncuttable = self.file is None or (source.is_gzip and find_block(self.file, 0) > 0)
         self.is_whole = self.is_uncuttable or not self.has_records
 
@@ -93,14 +83,14 @@ class CutFile(RecordFile):
             return 0 if place <= 0 else self.size
         if self.source.is_gzip:
             return find_block(self.file, place)
-        n = max(0, place - self.skip) // self.sizes.apart
-        return self.skip + n * self.sizes.apart if n else 0
+        n = max(0, place - self.skip) // APART
+        return self.skip + n * APART if n else 0
 
     def before(self, start: int) -> Before:
         """Return the Before at a cut, as far as it matters there."""
         if not self.is_fastq:
             return Before(1)
-        for n in self.sizes.guess:
+        for n in GUESS:
             reader = after(self.file, start) if self.source.is_gzip else PlainRange(self.file, start)
             data = np.empty(n, np.uint8)
             data = data[: reader.readinto(data)]
@@ -165,7 +155,7 @@ class RecordCounts:
 
     def _counted(self, file: CutFile, cut: Cut, stop: int, n: int = ALL.stop) -> Iterator[Cut]:
         """Yield the Cuts after one, to the place ``stop``, or to one with n records before it."""
-        spans: Iterator[Any] = file.spans(file.sizes.apart, records=range(n), cut=cut, stop=stop)
+        spans: Iterator[Any] = file.spans(APART, records=range(n), cut=cut, stop=stop)
         if file.is_whole:
             for span in spans:
                 span.read()
@@ -193,9 +183,8 @@ class ShardPlan:
         inputs: InputRange,
         n_counting: int = 1,
         shared: Callable[[str, Callable[[], Any]], Any] = lambda key, make: make(),
-        cut_sizes: CutSizes | None = None,
     ) -> None:
-        self._shard, self._inputs, self._cut_sizes = shard, inputs, cut_sizes
+        self._shard, self._inputs = shard, inputs
         self._in_pairs, self._files = isinstance(inputs.files, PairedFiles), together(inputs.files)
         self._step = 2 if self._in_pairs and len(self._files[0]) == 1 else 1  # records of a pair in a file
         self._sizes = [max(1, os.path.getsize(paths[0])) for paths in self._files]
@@ -245,7 +234,7 @@ class ShardPlan:
 
     def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:
         """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""
-        files = [CutFile(stack.enter_context(Source(path)), self._cut_sizes) for path in self._files[number]]
+        files = [CutFile(stack.enter_context(Source(path))) for path in self._files[number]]
         is_whole = any(file.is_whole for file in files)
         for file in files:
             file.is_whole = is_whole
@@ -326,7 +315,7 @@ class ShardPlan:
         if not (record and self.begin and self._guess and self.begin.path == error.path):
             return error
         with Source(error.path) as source:
-            file = CutFile(source, self._cut_sizes)
+            file = CutFile(source)
             before = count_records(file, self.begin.at)
         n_more = before.n_records(file.is_fastq) - self._guess.n_records(file.is_fastq)
         return InputError(error.path, f"record {int(record[1]) + n_more}", error.what)

@@ -278,37 +278,27 @@ class RecordFile:
         """
         self.behind, file = settled(cut.before), object()
         for reader, n, end in self._readers(size, n_threads, cut.at, stop) if self.has_records else ():
-            in_order = isinstance(reader, StreamRest)
-            while True:
-                if self._is_past(records) or (in_order and reader.is_at_end()):
-                    return
-                span = Span(self.path, self.is_fastq, n, reader, self.behind, records, end)
-                self.behind = span.behind
-                chunk = span.read() if in_order else None
-                if in_order:
-                    end = self.source.position()
-                    if reader.is_at_end() and self.source.regular() is None:
-                        self.source.check_end(self._head[:1].tobytes())
-                if share:
-                    share.note(file, end)
-                yield chunk or span
-                if not in_order:
-                    break
-
-    def _is_past(self, records: range) -> bool:
-        """Return whether it is known already that later spans have none of the records."""
-        before = self.behind.result() if self.behind.done() else None
-        return before is not None and before.n_records(self.is_fastq) >= records.stop
+            before = self.behind.result() if self.behind.done() else None
+            if before and before.n_records(self.is_fastq) >= records.stop:
+                return
+            span = Span(self.path, self.is_fastq, n, reader, self.behind, records, end)
+            self.behind, is_stream = span.behind, isinstance(reader, StreamRest)
+            chunk = span.read() if is_stream else None
+            if is_stream and reader.is_at_end() and self.source.regular() is None:
+                self.source.check_end(self._head[:1].tobytes())
+            if share:
+                share.note(file, self.source.position() if is_stream else end)
+            yield chunk or span
 
     def _readers(
         self, size: int, n_threads: int, start: int, stop: int | None
     ) -> Iterator[tuple[Any, int | None, int]]:
-        """Yield (reader, its own bytes or None, where they end); for what is read in order, a StreamRest."""
+        """Yield (reader, its own bytes or None, where they end)."""
         file, skip, nothing = self.file, 0 if start else self.skip, self._head[:0]
         if self.is_wrapped:
-            yield StreamRest(WrappedFastq(StreamRest(self.source, self._head)), nothing), size, 0
+            yield from in_order(WrappedFastq(StreamRest(self.source, self._head)), nothing, size)
         elif file is None:
-            yield StreamRest(self.source, self._head), size, 0
+            yield from in_order(self.source, self._head, size)
         elif not self.source.is_gzip:
             yield from ranges_of(file, size, skip, start, stop)
         else:
@@ -319,7 +309,7 @@ class RecordFile:
                 if ranges := parallel_gzip.ranges_of(file, size):
                     yield from ranges.readers()
                     if rest := ranges.rest():
-                        yield StreamRest(rest, nothing), size, 0
+                        yield from in_order(rest, nothing, size)
                     return
             end = start
             for reader, n, end in blocks_of(file, size, skip, start, stop):
@@ -328,8 +318,8 @@ class RecordFile:
                 if not is_whole:
                     what = "BGZF mixed with other gzip cannot be split: recompress it with bgzip"
                     raise InputError(self.path, "", what)
-                rest_of = (after(file, end), nothing) if end else (self.source, self._head)
-                yield StreamRest(*rest_of), size, 0
+                left: Reader = after(file, end) if end else self.source
+                yield from in_order(left, nothing if end else self._head, size)
 
 
 def ranges_of(
@@ -358,6 +348,13 @@ def blocks_of(
             start, ends, skip, n = end, [], 0, 0
     if ends:
         yield BgzfBlocks(file, start, ends, skip, n - skip), n - skip, ends[-1]
+
+
+def in_order(reader: Reader, rest: np.ndarray, size: int) -> Iterator[tuple[StreamRest, int, int]]:
+    """Yield the same for each span of a StreamRest, which is read before the next one is taken."""
+    stream = StreamRest(reader, rest)
+    while not stream.is_at_end():
+        yield stream, size, 0
 
 
 def plan(
@@ -406,7 +403,7 @@ def read_whole(
         for reader, more, stop in (blocks_of if source.is_gzip else ranges_of)(file, size, 0):
             pieces.append((reader, n, n + more))
             n, end = n + more, stop
-    data = np.empty(n or source.size_hint() + 1, np.uint8)
+    data = np.empty(n or 4 * source.size or 1 << 20, np.uint8)
     run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
     if file is not None and end == file.size:
         return data[:n]

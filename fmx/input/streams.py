@@ -8,6 +8,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -66,18 +67,6 @@ def input_name(path: "ReadPath") -> str:
     return path if isinstance(path, str) else str(path)  # may be an alignments.AlignmentsPath
 
 
-def is_alignments(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is BAM or CRAM."""
-    if head[:4] == b"CRAM":
-        return True
-    if head[:2] != b"\x1f\x8b":
-        return False
-    try:
-        return zlib.decompressobj(31).decompress(head, 4) == b"BAM\1"
-    except zlib.error:
-        return False
-
-
 class Source:
     """An input opened for reading: a path, '-', or bytes.  Its first bytes decide its type, not its name.
 
@@ -98,7 +87,11 @@ class Source:
         self.size = status.st_size if status and stat.S_ISREG(status.st_mode) else 0
         self._file: Any = self._raw
         self.alignments: Any = None  # an Alignments
-        if is_alignments(head):
+        is_alignments = head[:4] == b"CRAM"
+        if head[:2] == b"\x1f\x8b":
+            with suppress(zlib.error):
+                is_alignments = zlib.decompressobj(31).decompress(head, 4) == b"BAM\1"
+        if is_alignments:
             from .alignments import Alignments  # imported on first use
 
             self._file = self.alignments = Alignments(self.path, self._raw, path)
@@ -108,10 +101,6 @@ class Source:
             self._file = GzipStream(self.path, self._raw)
         elif kind:
             self._file = CompressedStream(self.path, self._raw, kind)
-
-    def size_hint(self) -> int:
-        """Expected bytes: exact for an uncompressed file, else an estimate."""
-        return (self.size if self._is_plain else 4 * self.size) or 1 << 20
 
     def position(self) -> int:
         """Return the bytes of the file that were read; 0 if unknown."""
@@ -243,10 +232,10 @@ def _in_four_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
         for plus in lines:
             if plus.startswith(b"+"):
                 break
-            letters.append(_without_end(plus))
+            letters.append(plus.removesuffix(b"\n").removesuffix(b"\r"))
         left = sum(map(len, letters))
         for line in lines:
-            qualities.append(_without_end(line))
+            qualities.append(line.removesuffix(b"\n").removesuffix(b"\r"))
             left -= len(qualities[-1])
             if left <= 0:
                 break
@@ -255,8 +244,3 @@ def _in_four_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
             yield plus
         if qualities:
             yield b"".join(qualities) + b"\n"
-
-
-def _without_end(line: bytes) -> bytes:
-    """Return a line without LF, or CR LF."""
-    return line.removesuffix(b"\n").removesuffix(b"\r")

@@ -41,11 +41,11 @@ def read_rows(path: str | Path, text: str, known: Mapping[str, Sequence[str]]) -
     one before the first line that has headings of two or more of ``known`` (as for find_columns).
     """
     lines = text.splitlines()
-    first = next((line for line in lines if line.strip() and not _is_comment(line)), "")
+    first = next((line for line in lines if line.strip() and line.lstrip()[:1] != "#"), "")
     delimiter = next((mark for mark in "\t,;" if mark in first), "\t")
     is_begun = False
     for i, line in enumerate(lines) if "#" in text else ():
-        if _is_comment(line):
+        if line.lstrip().startswith("#"):
             heading = line.lstrip().lstrip("#")
             is_heading = not is_begun and len(find_columns(heading.split(delimiter), known)) > 1
             lines[i] = line = heading if is_heading else ""
@@ -65,10 +65,6 @@ def read_rows(path: str | Path, text: str, known: Mapping[str, Sequence[str]]) -
             remedy = f"give every line the same number of columns, separated by {delimiter!r}"
             raise InputError(path, f"line {number}", f"{what}: {remedy}")
     return rows
-
-
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
 
 
 def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:

@@ -87,7 +87,7 @@ class PairRows(RowWriter):
         rows = np.empty(pair.size, self.dtype)
         begins = [position_of_key(key) for key in (proper.one, proper.two)]
         ends = [begin + batch.length[pair] for begin, batch in zip(begins, mates[:2], strict=True)]
-        rows["pair"] = mates.origins[0].number - 1 + pair
+        rows["pair"] = mates.origins[0][1] - 1 + pair
         rows["contig"], (rows["position1"], rows["position2"]) = contig_of(proper.one), begins
         rows["reverse1"], rows["reverse2"] = is_reverse(proper.one), is_reverse(proper.two)
         rows["insert"] = np.maximum(*ends) - np.minimum(*begins)

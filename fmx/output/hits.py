@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..input.reads import ReadBatch, with_comments
+from ..input.reads import ReadBatch
 from .records import (
     ALL,
     COMMENTS,
@@ -125,8 +125,8 @@ class HitWriter(BatchWriter):
         batches = tuple(batches)
         work = partial(self._work, hits=hits, start=start, first=first, last=last)
         sized = batches
-        if self.comments:
-            sized = tuple(map(with_comments, batches))
+        if self.comments:  # names up to the sequences, so that there is room for what follows them
+            sized = tuple(batch._replace(name_length=batch.start - batch.name_start) for batch in batches)
         out = self.buffers.take(_room(work(sized), self.widest))
         return self.encoded(out[: _write(self.form, work(batches), out)])
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import n_of
-from ..input import chunks, reads
+from ..input import reads
+from ..input.chunks import CHUNK_SIZE, FEW
 from ..input.reads import WHOLE, Trim
 from .hits import Near, SelectionPolicy
 
@@ -95,7 +96,7 @@ class MapOptions:
     sizes: RunSizes = field(default_factory=RunSizes)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
+        object.__setattr__(self, "chunk_size", self.chunk_size or CHUNK_SIZE << (self.n_threads > FEW))
 
     def cannot_occur(self) -> str:
         """Return which reads are not searched, as words for a message."""

@@ -69,5 +69,5 @@ def use(monkeypatch):
     monkeypatch.setattr(cluster, "Cluster", Nearby)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
-    monkeypatch.setattr(input_shards, "CUT_SIZES", input_shards.CutSizes(1000))
+    monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

@@ -56,7 +56,7 @@ def _set_chunk_size(size) -> None:
     from fmx.input import shards, spans
 
     for place, name, small in (
-        (shards, "CUT_SIZES", lambda sizes: sizes._replace(apart=size)),
+        (shards, "APART", lambda _: size),
         (
             spans.RecordFile,
             "spans",

@@ -4,6 +4,7 @@ import gzip
 import lzma
 import re
 from itertools import chain, pairwise, permutations
+from unittest import mock
 
 import hypothesis.strategies as st
 import pytest
@@ -16,16 +17,20 @@ from output_of import bgzf
 from fmx.errors import InputError, StalledError
 from fmx.input import InputRange, PairedFiles, mates, shards
 from fmx.input.reads import parse
-from fmx.input.shards import CutSizes, Shard, ShardPlan
+from fmx.input.shards import Shard, ShardPlan
 from fmx.input.spans import read_chunks
 from fmx.machines.pipeline import run_ordered
 
 SIZES = [1, 3, 7, 40]
 
 
-def plan_of(number, n, paths, size, sizes=None) -> ShardPlan:
-    """Shard ``number`` of n, cut at spans of ``size`` unless ``sizes`` say otherwise."""
-    return ShardPlan(Shard(number, n), InputRange(paths, size), cut_sizes=sizes or CutSizes(size))
+def plan_of(number, n, paths, size) -> ShardPlan:
+    return ShardPlan(Shard(number, n), InputRange(paths, size))
+
+
+def cut_at(apart) -> mock._patch:
+    """A context in which files are cut every so many bytes."""
+    return mock.patch.object(shards, "APART", apart)
 
 
 def records(part) -> list:
@@ -44,7 +49,8 @@ def by_shards(paths, n, size):
 
 def check(paths, n, size):
     expected = outcome(read_chunks(paths, 1 << 23))
-    parts = list(by_shards(paths, n, size))
+    with cut_at(size):
+        parts = list(by_shards(paths, n, size))
     faults = [fault for (_, fault), _, _ in parts if fault]
     is_joined = all(end == after for (_, _, end), (_, after, _) in pairwise(parts))
     if expected[1]:
@@ -92,7 +98,9 @@ def test_a_shard_reads_little_beyond_its_part(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
     monkeypatch.setattr(shards, "count_records", None)  # what precedes it is never read
-    plans = [plan_of(i, 8, [path], 1000, CutSizes(1000, (2000,))) for i in range(1, 9)]
+    monkeypatch.setattr(shards, "APART", 1000)
+    monkeypatch.setattr(shards, "GUESS", (2000,))
+    plans = [plan_of(i, 8, [path], 1000) for i in range(1, 9)]
     parts = [outcome(span.read() for span in plan.spans()) for plan in plans]
     assert list(chain(*map(records, parts))) == records(outcome(read_chunks([path])))
     assert min(len(part) for part, _ in parts) > 400
@@ -100,7 +108,8 @@ def test_a_shard_reads_little_beyond_its_part(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["plain", "bgzf"])
-def test_a_fault_has_the_number_of_its_record(kind, tmp_path):
+def test_a_fault_has_the_number_of_its_record(kind, tmp_path, cut_sizes):
+    cut_sizes(1000)
     path = tmp_path / "reads.fq"
     text = many(3000).replace(b"@r2600\nACGT", b"@r2600\nAC!T")
     path.write_bytes(text if kind == "plain" else bgzf(text))
@@ -116,11 +125,12 @@ def test_a_fault_has_the_number_of_its_record(kind, tmp_path):
     assert faults == [expected]
 
 
-def test_damage_where_two_shards_meet_is_noticed(tmp_path):
+def test_damage_where_two_shards_meet_is_noticed(tmp_path, cut_sizes):
     """A line too many there: each shard by itself has whole records."""
     path = tmp_path / "reads.fq"
     half = b"@r\nACGTACGTAC\n+\nIIIIIIIIII\n" * 50
     path.write_bytes(half + b"x\n" + half[2:])
+    cut_sizes(len(half))
     (_, _, end), (_, begin, _) = by_shards([path], 2, len(half))
     assert end != begin
 
@@ -135,11 +145,12 @@ def test_gzip_goes_whole_to_one_shard(count, tmp_path):
     assert all(size % 100 == 0 for size in sizes)
 
 
-def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path):
+def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path, cut_sizes):
     """One with a GPU takes longer ones."""
+    cut_sizes(1 << 16)
     path = tmp_path / "reads.fq"
     path.write_bytes(many(8000))
-    plans = [plan_of(i, 2, [path], size, CutSizes(1 << 16)) for i, size in ((1, 1 << 16), (2, 3 << 14))]
+    plans = [plan_of(i, 2, [path], size) for i, size in ((1, 1 << 16), (2, 3 << 14))]
     parts = [outcome(span.read() for span in plan.spans()) for plan in plans]
     assert min(len(part) for part, _ in parts) > 2000
     assert plans[0].end == plans[1].begin
@@ -197,11 +208,11 @@ def written(folder, texts) -> PairedFiles:
     return PairedFiles(*(tuple(map(str, side)) for side in zip(*paths, strict=True)))
 
 
-def pairs_by_shards(files, n, size, n_threads=1, sizes=None) -> list:
+def pairs_by_shards(files, n, size, n_threads=1) -> list:
     """(pairs, begin, end) of each of n shards that is not empty."""
     parts = []
     for number in range(1, n + 1):
-        plan = ShardPlan(Shard(number, n), InputRange(files, size, n_threads), n_threads, cut_sizes=sizes)
+        plan = ShardPlan(Shard(number, n), InputRange(files, size, n_threads), n_threads)
         pairs = []
         for runs in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
             for run in runs:
@@ -225,7 +236,8 @@ def check_pairs(files, *how) -> list:
     apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]),
 )  # fmt: skip
 def test_shards_have_the_pairs_of_one_run(texts, n, size, apart, n_threads, tmp_path_factory):
-    check_pairs(written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads, CutSizes(apart))
+    with cut_at(apart):
+        check_pairs(written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads)
 
 
 RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
@@ -233,18 +245,20 @@ RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
 
 @pytest.mark.parametrize("kinds", [("plain", "plain"), ("BGZF", "plain"), ("BGZF", "BGZF")], ids="-".join)
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
-def test_each_shard_has_its_part(kinds, n, tmp_path):
+def test_each_shard_has_its_part(kinds, n, tmp_path, cut_sizes):
     """Where mates 2 that are left out first are more than a span holds, and their records longer."""
     texts = ["".join(f"@{name}/{i}\n{x * i}\n+\n{'I' * len(x * i)}\n" for name, x in RECORDS) for i in (1, 2)]
     packed = [PACKED[kind](text.encode()) for kind, text in zip(kinds, texts, strict=True)]
+    cut_sizes(1000)
     for size in (300, 1500):
-        parts = check_pairs(written(tmp_path, [packed]), n, size, 1, CutSizes(1000))
+        parts = check_pairs(written(tmp_path, [packed]), n, size)
         assert len(parts) == n
         assert min(parts) > 800 // n // 2
 
 
-def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path):
+def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path, cut_sizes):
     """Of mates 1 or 2; also with a file that is empty."""
+    cut_sizes(10)
     texts = [b"".join(b"@r\nACGT\n+\nIIII\n" for _ in range(n)) for n in (60, 11, 0)]
     for one, two in permutations(texts, 2):
         files = written(tmp_path, [[one, two]])
@@ -252,7 +266,7 @@ def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path):
             pairs_of(files)
         for n in (1, 2, 5):
             with pytest.raises(InputError, match=re.escape(str(expected.value))):
-                pairs_by_shards(files, n, 30, 1, CutSizes(10))
+                pairs_by_shards(files, n, 30)
 
 
 def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):
