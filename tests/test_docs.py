@@ -9,7 +9,7 @@ import tomllib
 import click
 import pytest
 from conftest import ROOT
-from test_rooms import PACKAGES, imports_of, package
+from test_rooms import PACKAGES, imports_of, name_of, package
 
 from fmx.cli.main import fmx
 
@@ -21,24 +21,11 @@ SOURCES = [
 ]
 NAMES = {path.relative_to(ROOT).as_posix() for path in [*SOURCES, *PAGES, ROOT / "Makefile"]}
 FOLDERS = {f"{parent.as_posix()}/" for name in NAMES for parent in (ROOT / name).relative_to(ROOT).parents}
+# Modules and variables before a dot that are not files of fmx.
 NOT_OURS = {
-    "np",
-    "cuda",
-    "out",
-    "hits",
-    "contig",
-    "meta",
-    "nvidia",
-    "machine",
-    "pyarrow",
-    "polars",
-    "pandas",
+    "np", "cuda", "out", "hits", "contig", "meta", "nvidia", "machine", "pyarrow", "polars", "pandas",
     "duckdb",
-}  # modules and variables before a dot that are not files of fmx
-
-
-def name_of(path) -> str:
-    return path.relative_to(ROOT).as_posix()
+}  # fmt: skip
 
 
 def code_of(text) -> list:
@@ -99,13 +86,7 @@ def test_every_command_parses(path, monkeypatch):
 
 def test_wrong_commands_are_noticed():
     assert words_of("taskset -c 1,2 fmx search -t 2 > x  # why") == ["search", "-t", "2"]
-    lines = (
-        "fmx serch",
-        "fmx search --engin cpu",
-        "fmx search -k many r.fa",
-        "fmx inspect --tune a",
-    )
-    for line in lines:
+    for line in ("fmx serch", "fmx search --engin cpu", "fmx search -k many r.fa", "fmx inspect --tune a"):
         assert wrong_with(words_of(line), whole=False)
     assert wrong_with(["search"], whole=True)
 
@@ -117,9 +98,7 @@ def test_every_file_and_name_is_there(path):
             continue
         if re.fullmatch(r"[\w./-]+\.(py|md|sh)|(fmx|tests|docs|[a-z]+)/[\w./]*", quoted):
             places = [prefix + quoted for prefix in ("", "fmx/", "tests/", "docs/")]
-            assert any(name.endswith(f"/{quoted}") or name in places for name in NAMES | FOLDERS), (
-                f"no file {quoted}"
-            )
+            assert any(name.endswith(f"/{quoted}") or name in places for name in NAMES | FOLDERS), quoted
         elif found := re.fullmatch(r"([a-z_]+)\.([A-Za-z_]+)(\(.*\))?", quoted):
             module, name = found[1], found[2]
             if module in NOT_OURS or name in ("fmx", "npy", "lock", "entries"):
@@ -158,16 +137,10 @@ def test_a_page_begins_with_what_it_is_for(path):
 def test_a_page_has_its_place_in_the_site():
     text = (ROOT / "docs" / "site" / "mkdocs.yml").read_text()
     placed = re.findall(r"^ +- (?:\w+: )?([\w-]+\.md)$", text, re.MULTILINE)
-    made = {
-        "index.md",
-        "contributing.md",
-        "changelog.md",
-        "commands.md",
-        "library.md",
-        "tour.md",
-        *(f"command-{name}.md" for name in fmx.list_commands(None)),
-    }  # by docs/site/hooks.py
-    assert sorted(placed) == sorted(made | {path.name for path in PAGES if path.parent == ROOT / "docs"})
+    made = ["index", "contributing", "changelog", "commands", "library", "tour"]  # by docs/site/hooks.py
+    made += [f"command-{name}" for name in fmx.list_commands(None)]
+    made += [path.stem for path in PAGES if path.parent == ROOT / "docs"]
+    assert sorted(placed) == sorted(f"{name}.md" for name in made)
 
 
 def glossary() -> list:
@@ -185,9 +158,8 @@ def test_a_term_is_used():
 
 
 def test_the_readme_tells_the_speeds_of_the_tables():
-    rows = re.findall(
-        r"^\| .*? \| (.*) \| \[\w+\]\((.*)\) \|$", (ROOT / "README.md").read_text(), re.MULTILINE
-    )
+    readme = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| .*? \| (.*) \| \[\w+\]\((.*)\) \|$", readme, re.MULTILINE)
     assert len(rows) >= 5
     for cells, link in rows:
         said = re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?=;|$)", cells)
@@ -226,9 +198,7 @@ def test_a_call_goes_to_a_lower_package_that_the_caller_imports(caller, called, 
         name = re.match(r"given as (\w+):", said)
         assert name
         assert re.search(rf"^class {name[1]}\b", called.read_text(), re.MULTILINE)
-    module = (
-        called.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    )
+    module = name_of(called).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     names = imports_of(caller)
     known = any(name == module or name.startswith(f"{module}.") for name in names)
     assert known or said.startswith(("given", "contract", "by name")), sorted(names)

@@ -105,7 +105,7 @@ def test_no_case_of_odd_arguments_compiles_all_of_fmx(session):
     assert [line for line in found if "--unheard-of" not in line] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [nightly(kind) if kind == "code" else kind for kind in KINDS])
 def test_a_case_is_the_same_for_the_same_seed_and_can_be_kept(kind, session, tmp_path):
     make = session.module(kind).make
     one, same, other = (

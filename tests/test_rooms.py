@@ -1,6 +1,7 @@
 """Structure of the code: imports follow the table in docs/architecture.md, functions are typed."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -24,11 +25,17 @@ def table() -> list:
 PACKAGES = table()
 
 
+@functools.cache
+def tree_of(path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def imports_of(path) -> set:
     """Full names of everything that a file of fmx imports, inside functions and by import_module too."""
     package = path.relative_to(ROOT).parts[:-1]
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -97,7 +104,7 @@ def test_layouts_engines_and_queries_do_not_import_each_other():
 def test_no_two_classes_have_the_same_name():
     where: dict = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 where.setdefault(node.name, []).append(name_of(path))
     assert {name: files for name, files in where.items() if files[1:]} == {}
@@ -127,32 +134,15 @@ BARE = {
     "said",
 }  # fmt: skip
 VAGUE = {
-    "road",
-    "desk",
-    "taker",
-    "aside",
-    "watch",
-    "watcher",
-    "flood",
-    "untold",
-    "lie",
-    "lies",
-    "at_hand",
-    "goes",
-}
+    "road", "desk", "taker", "aside", "watch", "watcher", "flood", "untold", "lie", "lies", "at_hand", "goes",
+}  # fmt: skip
 
 
 def identifiers(path) -> list:
     """Names of variables, attributes, arguments, functions and classes in a file, less outer underscores."""
-    nodes = ast.walk(ast.parse(path.read_text()))
-    fields = {
-        ast.Name: "id",
-        ast.Attribute: "attr",
-        ast.arg: "arg",
-        ast.FunctionDef: "name",
-        ast.ClassDef: "name",
-    }
-    return [getattr(node, fields[type(node)]).strip("_") for node in nodes if type(node) in fields]
+    fields = {"Name": "id", "Attribute": "attr", "arg": "arg", "FunctionDef": "name", "ClassDef": "name"}
+    found = [(node, fields.get(type(node).__name__)) for node in ast.walk(tree_of(path))]
+    return [getattr(node, field).strip("_") for node, field in found if field]
 
 
 def test_names_say_what_they_are():
@@ -167,7 +157,7 @@ def test_a_function_has_at_most_seven_parameters():
     """Group more into a class.  Keyword arguments of the library are options, and do not count."""
     found = []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef):
                 options = [] if package(path) == "library" else node.args.kwonlyargs
                 names = [x.arg for x in (*node.args.posonlyargs, *node.args.args, *options)]
@@ -178,7 +168,7 @@ def test_a_function_has_at_most_seven_parameters():
 
 def test_every_module_has_a_docstring():
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), path
+        assert ast.get_docstring(tree_of(path)), path
 
 
 @pytest.mark.parametrize(
@@ -190,23 +180,18 @@ def test_help_needs_neither_compiler_nor_formats(arguments):
         "slow = {'numba', 'pysam', 'numpy', 'llvmlite', 'pydivsufsort', 'isal'} & set(sys.modules);"
         "assert not slow, slow; sys.exit(code)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, cwd=ROOT, check=False
-    )
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-def tracked() -> list:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-    return [ROOT / name for name in listed.decode().split("\0") if name]
 
 
 def test_no_path_of_a_machine_is_written_down():
     home = re.compile(rb"/(?:home|Users|root|work)/\w")
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone: nothing tells which files belong to the project")
-    found = [name_of(path) for path in tracked() if path.is_file() and home.search(path.read_bytes())]
-    assert found == []
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    paths = [ROOT / name for name in listed.decode().split("\0") if name]
+    assert [path for path in paths if path.is_file() and home.search(path.read_bytes())] == []
 
 
 def test_no_two_files_of_tests_have_one_name():

@@ -39,10 +39,11 @@ def test_a_command_imports_only_what_it_needs(name, index_of, folder):
     (folder / "guides.csv").write_text(f"id,sequence,gene\na,{letters[30:50]},g\nb,{letters[60:80]},g\n")
     words = [word.format(index_of(CONTIGS)) for word in words]
     for _ in range(2):  # the first one may compile, for which it imports more
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=True
-        )
-    code, *modules = done.stderr.splitlines()[-1].split()
+        program = [sys.executable, "-c", PROGRAM, *words]
+        done = subprocess.run(program, capture_output=True, text=True, check=True)
+        code, *modules = done.stderr.splitlines()[-1].split()
+        if len(modules) <= most:
+            break
     assert code == "0", done.stderr
     assert set(others) & set(modules) == set()
     assert len(modules) <= most
