@@ -183,8 +183,7 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
         done = command(*words, "-q", *places)
         assert done.code == 0, done.err
 
-    seen: list = []
-    run_job = dispatch.run
+    seen, run_job = [], dispatch.run
     with monkeypatch.context() as patched:
         patched.setattr(dispatch, "run", lambda job, *rest: seen.append(job) or run_job(job, *rest))
         run(tmp_path / "alone", *arguments, "-t", "2")
@@ -192,8 +191,12 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     assert len(expected) >= bool(output) + len(beside) + ("--sort" in arguments)
     for path in (tmp_path / "alone").iterdir():
         path.unlink()
-    for job in pickle.loads(pickle.dumps(seen)):  # by a Python program
-        run_job(job, Resources(3), Progress(quiet=True))
+    for job, copied in zip(seen, pickle.loads(pickle.dumps(seen)), strict=True):  # by a Python program
+        run_job(copied, Resources(3), Progress(quiet=True))
+        assert copied == job
+        for field in job.__dataclass_fields__:
+            with pytest.raises(AttributeError):
+                setattr(job, field, None)
     assert written(tmp_path / "alone") == expected
     kind = [] if not output or "--format" in arguments else kind_of(arguments, output)
     for i in (1, 2, 3):
