@@ -268,8 +268,21 @@ def skip_blank(data, i):
 
 @compiled
 def count(data, n, is_fastq):
-    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA)."""
-    return _n_borders(data, n, is_fastq)
+    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA).
+
+    They are counted 128 bytes at a time: 8-bit sums fill vector registers.
+    """
+    n_borders, stop = 0, min(n, data.size if is_fastq else data.size - 1)
+    for start in range(0, stop, 128):
+        few, end = np.uint8(0), min(start + 128, stop)
+        if is_fastq:
+            for i in range(start, end):
+                few = np.uint8(few + (at(data, i) == NEWLINE))
+        else:
+            for i in range(start, end):
+                few = np.uint8(few + np.uint8((at(data, i) == NEWLINE) & (at(data, i + 1) == ord(">"))))
+        n_borders += np.int64(few)
+    return n_borders
 
 
 @compiled
@@ -284,35 +297,9 @@ def read_counted(pread, descriptor, offset, data, size, is_fastq):
         if more <= 0:
             break
         n += more
-        n_newlines += _n_borders(data[start:n], max(min(size, n) - start, 0), is_fastq)
+        n_newlines += count(data[start:n], max(min(size, n) - start, 0), is_fastq)
         start = n if is_fastq else n - 1  # what follows a newline at the end is not known yet
     return n, n_newlines
-
-
-@inlined
-def _n_borders(data, n, is_fastq):
-    """Return ``count``."""
-    if is_fastq:
-        return _n_lines(data[:n])
-    n_borders = 0
-    for start in range(0, min(n, data.size - 1), 128):
-        few = np.uint8(0)
-        for i in range(start, min(start + 128, min(n, data.size - 1))):
-            few = np.uint8(few + np.uint8((at(data, i) == NEWLINE) & (at(data, i + 1) == ord(">"))))
-        n_borders += np.int64(few)
-    return n_borders
-
-
-@inlined
-def _n_lines(data):
-    """Return the number of newlines, counted 128 bytes at a time: 8-bit sums fill vector registers."""
-    n_lines = 0
-    for start in range(0, data.size, 128):
-        few = np.uint8(0)
-        for i in range(start, min(start + 128, data.size)):
-            few = np.uint8(few + (at(data, i) == NEWLINE))
-        n_lines += np.int64(few)
-    return n_lines
 
 
 @inlined
@@ -326,7 +313,7 @@ def find_border(data, i, left, is_fastq):
     """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, number left)."""
     stop = data.size if is_fastq else data.size - 1
     while left > 4 and i + _BLOCK < data.size:
-        n_borders = _n_borders(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
+        n_borders = count(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
         if n_borders >= left:
             break
         i, left = i + _BLOCK, left - n_borders
@@ -356,7 +343,7 @@ def find_blank(data, size, total):
     end = size
     while end > 0 and _is_blank(data[end - 1]):
         end -= 1
-    n_lines = total - _n_lines(data[end:size])
+    n_lines = total - count(data[end:size], size - end, True)
     for i in range(end, size):
         if data[i] == NEWLINE:
             if n_lines % 4 == 0:
