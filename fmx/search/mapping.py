@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import n_of
-from ..input import reads
-from ..input.chunks import CHUNK_SIZE, FEW
+from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
 from .hits import Near, SelectionPolicy
 
@@ -96,7 +95,8 @@ class MapOptions:
     sizes: RunSizes = field(default_factory=RunSizes)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chunk_size", self.chunk_size or CHUNK_SIZE << (self.n_threads > FEW))
+        usual = chunks.CHUNK_SIZE << (self.n_threads > chunks.FEW)
+        object.__setattr__(self, "chunk_size", self.chunk_size or usual)
 
     def cannot_occur(self) -> str:
         """Return which reads are not searched, as words for a message."""
