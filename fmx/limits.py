@@ -8,6 +8,7 @@ SEED = 0, 2**62
 LENGTH = 1, 2**31  # of a match, or a product
 INSERT = 0, 2**31 - 1
 MISMATCHES = 0, 2
+SITE_MISMATCHES, PAM = (0, 4), (1, 64)  # of guides; bases of a PAM
 STRETCH, USUAL_STRETCH = (16, 2**20), 31  # bases of --min-match
 SA_RATE = 1, 4096
 PREFIX_LENGTH = 4, 15

@@ -123,6 +123,8 @@ OTHERS = [
     "count -l library.csv --mismatches 1 reads.fq",
     "count -l library.csv --anywhere --min-quality 5 reads.fq",
     "count -l library.csv -1 reads.fq -2 mates.fq",
+    "offtargets -l library.csv lambda.fa",
+    "offtargets -l library.csv l.fmx",
     "inspect l.fmx --verify",
     "inspect rate.fmx --verify",
     "index twice.fa -o twice.fmx",

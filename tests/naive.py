@@ -203,3 +203,28 @@ def md(read: str, letters: str) -> str:
     for i, base in changes(read, letters):
         found, done = found + f"{i - done}{base}", i + 1
     return found + str(len(read) - done)
+
+
+def sites(contigs, guides, pams, most, is_5prime=False) -> list:
+    """All (guide, mismatches, contig, start, end, strand, letters) of sites of guides, in this order.
+
+    A site is a protospacer and, beside it, the first of ``pams`` that fits; only A, C, G and T match.
+    """
+    found = []
+    for (number, (_, sequence)), n, strand in itertools.product(
+        enumerate(contigs), {len(guide) for guide in guides}, (FORWARD, REVERSE)
+    ):
+        letters = reverse_complement(sequence) if strand else plain(sequence)
+        for i in range(len(letters)):
+            spacer = letters[i : i + n]
+            ends = [(i - len(pam), i + n) if is_5prime else (i, i + n + len(pam)) for pam in pams]
+            for pam, (start, stop) in zip(pams, ends, strict=True):
+                beside = letters[max(start, 0) : i] if is_5prime else letters[i + n : stop]
+                fits = len(spacer + beside) == stop - start and is_searchable(spacer + beside)
+                if fits and not changes(pam, beside, iupac=True):
+                    place = (len(letters) - stop, len(letters) - start) if strand else (start, stop)
+                    for guide, bases in enumerate(guides):
+                        if len(bases) == n and (k := len(changes(bases, spacer))) <= most:
+                            found.append((guide, k, number, *place, strand, letters[start:stop]))
+                    break
+    return sorted(found)

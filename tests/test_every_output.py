@@ -26,6 +26,7 @@ from fmx.report import kind_of as kind_of_report
 X = ["-x", "all.fmx"]
 SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]
 GUIDES = ["-l", "guides.csv", "--anywhere"]
+SITES = ["-l", "guides.csv", "--pam", "NNG"]
 TOLD = {"--counts": "c.tsv", "--screen": "s.tsv", "--al": "al.gz", "--un": "un.txt"}
 REPORTS, COUNTS = {"--report": "r.json"}, {"--counts": "c.tsv"}
 STATS, JSON, HTML = {"--report": "t.tsv"}, {"--report": "t.json"}, {"--report": "t.html"}
@@ -89,6 +90,10 @@ CASES = {
     "count mates": (["count", *GUIDES, *MATES], "out.tsv", STATS),
     "count pairs of guides": (
         ["count", *GUIDES, "-l", "guides2.csv", *MATES], "out.tsv", JSON),
+    "sites": (["offtargets", *SITES, "all.fa", "--pam", "A"], "out.tsv",
+              {"--summary": "s.tsv", **REPORTS}),
+    "sites bed": (["offtargets", *SITES, "all.fmx", "-m", "2"], "out.bed", {"--summary": "s.tsv", **HTML}),
+    "sites parquet": (["offtargets", *SITES, "all.fa", "--mismatches", "1"], "out.parquet", {}),
     "pairwise": (["pairwise", "genes.fa", "--id", "0.3", "--cigar"], "out.tsv", {}),
     "pairwise paf": (["pairwise", "genes.fa", "few.fa"], "out.paf", {}),
     "scores": (["pairwise", "genes.fa", "--matrix", "score"], "out.npz", {}),
@@ -213,12 +218,12 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     assert written(tmp_path / "cluster") == expected
 
 
-@pytest.mark.parametrize("name", ["search", "locate", "mem", "count", "pairwise"])
+@pytest.mark.parametrize("name", ["search", "locate", "mem", "count", "offtargets", "pairwise"])
 def test_every_output_of_a_command_is_among_the_cases(name):
     runs = [case for case in CASES.values() if case[0][0] == name]
     options = {param.opts[0]: param for param in fmx.get_command(None, name).params}
     outputs = {option for _, _, others in runs for option in others}
-    assert outputs == {"--counts", "--screen", "--al", "--un", "--report"} & options.keys()
+    assert outputs == {"--counts", "--screen", "--summary", "--al", "--un", "--report"} & options.keys()
     reports = {
         kind_of_report(path) for *_, others in runs for path in with_general(others.get("--report", ""))
     }

@@ -50,3 +50,10 @@ def test_occ_columns():
 def test_kmers_are_in_the_order_of_their_codes():
     assert naive.kmers(1) == ["A", "C", "G", "T"]
     assert naive.kmers(2)[:5] == ["AA", "AC", "AG", "AT", "CA"]
+
+
+def test_sites_of_guides():
+    contigs = [("x", "ACGTTTGAACCGNACGTGG")]
+    sites = [(0, 0, 0, 0, 6, 0, "ACGTTT"), (0, 0, 0, 13, 19, 0, "ACGTGG"), (1, 0, 0, 3, 9, 1, "TTCAAA")]
+    assert naive.sites(contigs, ["ACGT", "TTCA"], ["NG", "TT", "AA", "GG"], 0) == sites
+    assert naive.sites(contigs, ["GTTA"], ["AC"], 1, is_5prime=True) == [(0, 1, 0, 0, 6, 0, "ACGTTT")]

@@ -25,7 +25,7 @@ _ELSEWHERE = {  # names of commands in other programs
 
 
 _GROUPS = {
-    "Find and count": ("search", "index", "locate", "count", "mem", "pairwise"),
+    "Find and count": ("search", "index", "locate", "count", "offtargets", "mem", "pairwise"),
     "Shards and indexes": ("merge", "inspect"),
     "Installation": ("compile",),
 }

@@ -322,6 +322,10 @@ def summary_of(command: str, numbers: dict) -> RunCounts:
         from ..guides.pipeline import CountSummary, PairCountSummary
 
         return (PairCountSummary if "pairs" in numbers else CountSummary)(**numbers)
+    if command == "offtargets":
+        from ..offtargets.search import SiteSummary
+
+        return SiteSummary(**numbers)
     if command == "products":
         from ..search.products import ProductSummary
 

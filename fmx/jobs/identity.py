@@ -77,8 +77,12 @@ def _digest_of_ends(path: str) -> str:
 
 def n_of_files(paths: Iterable[str], engine: str) -> int:
     """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
+    return n_of_bytes(sum(map(os.path.getsize, paths)), engine)
+
+
+def n_of_bytes(n_bytes: int, engine: str) -> int:
+    """Return the number of shards for files of so many bytes."""
     several, least, most = SIZES[is_gpu(engine)]
-    n_bytes = sum(map(os.path.getsize, paths))
     return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
 
 
@@ -104,11 +108,12 @@ def _without_places(value: Any) -> dict:
 # OUT.d/0003-of-0064/output           its part of the main output
 # OUT.d/0003-of-0064/counts.tsv       its table of reads and hits per contig, with --counts
 # OUT.d/0003-of-0064/screen.tsv       its reads by the groups that they occur in, with --screen
+# OUT.d/0003-of-0064/summary.tsv      its sites of each guide, with --summary
 # OUT.d/0003-of-0064/report.json      its report, with --report
 # OUT.d/0003-of-0064/al, un ...       its mapped and unmapped reads, unchanged, with --al and --un
 
 MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
-TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv"}
+TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
 FORMAT = 4  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
@@ -176,7 +181,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 _OF_PLACES = {  # options that do not change what a shard contains, or that the identity names
     "-o", "-x", "-t", "-q", "--shard", "--scheduler", "--scheduler-file", "--engine", "--device", "--gpus",
     "--gpu-memory", "--max-memory", "--layout", "--method", "--verify", "--reference", "--counts", "--screen",
-    "--al", "--un", "--report",
+    "--al", "--un", "--report", "--summary",
 }  # fmt: skip
 
 

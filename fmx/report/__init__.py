@@ -188,7 +188,7 @@ SUFFIXES = {  # the first match wins
 }  # fmt: skip
 KINDS = {  # by command
     "search": ("JSON", "HTML", "MULTIQC", "GENERAL"), "mem": ("JSON", "HTML"),
-    "count": ("JSON", "HTML", "TSV", "MULTIQC", "GENERAL"),
+    "count": ("JSON", "HTML", "TSV", "MULTIQC", "GENERAL"), "offtargets": ("JSON", "HTML"),
 }  # fmt: skip
 
 

@@ -63,6 +63,8 @@ def html(facts: dict[str, Any]) -> bytes:
     of_pairs = "pairs" if "pairs" in counts else "reads"
     if facts.get("mismatches"):
         where = f"Mismatches in the best {'proper pair' if of_pairs == 'pairs' else 'hit'}"
+        if "sites" in counts:
+            where = "Mismatches in sites"
         numbers = {n_of(n, "mismatch", "mismatches"): reads for n, _, reads in facts["mismatches"]}
         parts += [f"<h2>{where}</h2>", shares(numbers)]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"

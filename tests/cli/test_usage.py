@@ -99,13 +99,13 @@ def test_the_manual_page_has_every_option_and_the_examples(name):
 NAMES = {"-x": "--index", "-o": "--output", "-t": "--threads", "-q": "--quiet"}
 TYPES = {"--device": "n", "--gpus": "n", "--gpu-memory": "size", "--max-memory": "size", "--threads": "n"}
 WITH = {
-    "-t": {"compile", "count", "index", "inspect", "locate", "mem", "pairwise", "search"},
+    "-t": {"compile", "count", "index", "inspect", "locate", "mem", "offtargets", "pairwise", "search"},
     "-x": {"inspect", "locate", "mem", "search"},
-    "-o": {"count", "index", "locate", "mem", "merge", "pairwise", "search"},
+    "-o": {"count", "index", "locate", "mem", "merge", "offtargets", "pairwise", "search"},
     "--engine": {"index", "locate", "mem", "pairwise", "search"},
     "--device": {"index", "locate", "mem", "pairwise", "search"},
     "--gpus": {"pairwise"},
-    "--shard": {"count", "locate", "mem", "pairwise", "search"},
+    "--shard": {"count", "locate", "mem", "offtargets", "pairwise", "search"},
 }
 
 
@@ -203,7 +203,7 @@ MESSAGES = [
     ("map r.fq", "no command map: did you mean search?"),
     ("help", "no command help: did you mean --help?"),
     ("xyzzy", "no command xyzzy; the commands are compile, count, index, inspect, locate, mem, merge, "
-     "pairwise, search"),
+     "offtargets, pairwise, search"),
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx': use --version"),
     ("index -p x r.fa", "no option -p in 'fmx index': use -o to name the index, or -t for threads"),

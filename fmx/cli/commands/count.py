@@ -73,6 +73,12 @@ class Offsets(click.ParamType):
         return "/".join(",".join(map(str, each)) for each in value)
 
 
+library_columns = click.option(
+    "--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
+    help="Columns of the library, by name or number from 1.  [default: by usual names, or by content]",
+)  # fmt: skip
+
+
 @options.command
 @click.argument("reads", nargs=-1)
 @options.group(
@@ -81,9 +87,7 @@ class Offsets(click.ParamType):
                  metavar="FILE",
                  help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2, pairs of "
                  "guides (sequence1, sequence2), or two libraries."),
-    click.option("--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
-                 help="Columns of the library, by name or number from 1.  [default: by usual names, or by "
-                 "content]"),
+    library_columns,
 )  # fmt: skip
 @options.group(
     "Samples",

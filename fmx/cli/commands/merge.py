@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OF = {  # options, and the commands whose shards they work with
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
+    "--summary": ["offtargets"],
     "--report": list(KINDS),
 }  # fmt: skip
 CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
@@ -32,6 +33,7 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
     click.option("--counts", type=options.TABLE, help="Also write a table of reads and hits per contig."),
     click.option("--screen", type=options.TABLE,
                  help="Also write the table of reads per combination of groups or indexes."),
+    click.option("--summary", type=options.TABLE, help="Also write the table of guides and their sites."),
     click.option("--al", type=options.READS, help="Also write the mapped reads, unchanged."),
     click.option("--un", type=options.READS, help="Also write the unmapped reads, unchanged."),
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
@@ -40,9 +42,10 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
 def command(args: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
-    FOLDER is what was given as -o to fmx search, locate, mem, pairwise or count with --shard. It must contain
-    all shards of the run. The output equals that of a run without --shard, in the same format. By the suffix
-    of -o, SAM and BAM are converted into each other, and the shards of fmx count into any of its formats.
+    FOLDER is what was given as -o to fmx search, locate, mem, pairwise, count or offtargets with --shard. It
+    must contain all shards of the run. The output equals that of a run without --shard, in the same format.
+    By the suffix of -o, SAM and BAM are converted into each other, and the shards of fmx count into any of
+    its formats.
 
     Examples:
     fmx merge hits.d -o hits.bam
@@ -52,6 +55,7 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs import say_shards
     from ...jobs.count import add_up
     from ...jobs.merge import check_additional, manifests, merge
+    from ...jobs.offtargets import SiteOutput, merge_sites
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
@@ -71,18 +75,20 @@ def command(args: SimpleNamespace) -> None:
         "--counts": args.counts, "--screen": args.screen, "--report": args.reports, "--al": args.al,
         "--un": args.un,
     }  # fmt: skip
-    for option, path in additional.items():
+    for option, path in (additional | {"--summary": args.summary}).items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in args.reports:
         if message := wrong_kind(path, KINDS[command], command):
             raise click.UsageError(f"--report {path}: {message}")
-    whole: SearchOutput | CountOutput
+    whole: SearchOutput | CountOutput | SiteOutput
     kinds = [kind, *TABLES] if command == "count" else [kind]
     _check_suffix(args, command, options.format_names(kinds))
     if command == "count":
         kind = options.format_of(None, args.output, kinds, kind)
         whole = CountOutput(args.output, kind, report_of(args.reports))
+    elif command == "offtargets":
+        whole = SiteOutput(args.output, kind, args.summary, report_of(args.reports))
     else:
         whole = _search_output(args, run)
     check_clashes([], whole.places.items())
@@ -96,6 +102,8 @@ def command(args: SimpleNamespace) -> None:
     check_additional(args.folder, run, additional)
     if isinstance(whole, CountOutput):
         add_up(whole, progress, args.folder, shards)
+    elif isinstance(whole, SiteOutput):
+        merge_sites(whole, progress, args.folder, shards)
     else:
         merge(args.folder, shards, whole)
     say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")

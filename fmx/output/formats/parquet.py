@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ...errors import OutputError, installed
-from .. import Container, Opening, SamHeader
+from .. import PLAIN, Container, Opening, SamHeader
 from ..hits import HitWriter
 from ..records import contigs_of
 from .tsv import HITS, NEAR, BinaryHits, columns_of, renumbered
@@ -31,7 +31,7 @@ with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
 ROWS = 1 << 20  # per row group
 _STRANDS = pyarrow.array(["+", "-"])
 _TYPES = {  # others are int64
-    "pattern": pyarrow.large_string(),
+    **dict.fromkeys(("pattern", "guide", "site", "positions"), pyarrow.large_string()),
     "contig": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
     "strand": pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
 }
@@ -85,32 +85,66 @@ class ParquetTable(Container):
     columns: Sequence[str]
 
     @property
-    def part(self) -> "ParquetTable":
+    def part(self) -> Container:
         return self
+
+    @property
+    def schema(self) -> Any:
+        """The types of the columns."""
+        return _schema(self.columns)
 
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[_Rows]":
         """Write pieces as row groups."""
-        schema, counted = _schema(self.columns), _Counted(file.file)
-        with pq.ParquetWriter(counted, schema, compression="zstd", store_schema=False) as writer:
+        counted = _Counted(file.file)
+        with pq.ParquetWriter(counted, self.schema, compression="zstd", store_schema=False) as writer:
             rows = _Rows(writer)
             yield rows
             rows.end()
 
     def pieces(self, path: str) -> Iterator[bytes]:
-        schema = _schema(self.columns)
         with pq.ParquetFile(path, read_dictionary=["contig"]) as file:
             for i in range(file.num_row_groups):
                 rows = file.read_row_group(i)
                 is_minus = rows["strand"].to_numpy() == "-"
                 strand = pyarrow.DictionaryArray.from_arrays(is_minus.astype(np.int8), _STRANDS)
                 rows = rows.set_column(rows.column_names.index("strand"), "strand", strand)
-                yield _stream(rows.cast(schema))
+                yield _stream(rows.cast(self.schema))
 
 
 def container(reference: "Reference", output: "RecordOutput") -> ParquetTable:
     """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
+
+
+@dataclass(frozen=True)
+class SiteTable(ParquetTable):
+    """A table with these columns from lines of TSV, which shards store."""
+
+    @property
+    def part(self) -> Container:
+        return PLAIN
+
+    @property
+    def schema(self) -> Any:
+        schema = super().schema  # with strands as a dictionary, whose order depends on the pieces
+        return schema.set(self.columns.index("strand"), pyarrow.field("strand", pyarrow.string()))
+
+    @contextmanager
+    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[Any]":
+        from pyarrow import csv
+
+        read = csv.ReadOptions(column_names=list(self.columns), use_threads=False)
+        parse = csv.ParseOptions(delimiter="\t", quote_char=False)
+        convert = csv.ConvertOptions(column_types=self.schema, null_values=["*"], strings_can_be_null=True)
+
+        class Lines:
+            def write(self, lines: bytes) -> None:
+                if len(lines):
+                    rows.write(_stream(csv.read_csv(pyarrow.py_buffer(lines), read, parse, convert)))
+
+        with super().opened(file, n_threads) as rows:
+            yield Lines()
 
 
 class _Rows:

@@ -1,0 +1,1 @@
+"""``fmx offtargets``: sites of guides in a genome, without an index: a PAM beside a few mismatches."""

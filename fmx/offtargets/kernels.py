@@ -1,0 +1,263 @@
+"""Sites with a PAM in a packed text, and the guides that match them.
+
+A site is a protospacer, of as many bases as a guide, and the PAM beside it, inside one block of the text:
+
+    strand +   | protospacer | PAM |        strand -   | PAM' | protospacer' |        ' reverse complement
+
+PAMs are compared with 32 places of the text at a time.  The protospacer of each site is looked up in two
+tables of half guides.  Of the at most K mismatches of a guide, its left half has at most K // 2, or its right
+half at most (K - 1) // 2.  So a table holds every word into which so many mismatches change a half of a
+guide, and a site is compared with the guides under its own two words:
+
+    starts    | word 0 | word 1 | ...        the entries of a word: starts[word] to starts[word + 1]
+    entries   | other half of a guide << 32 | its number | ...
+"""
+
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, leading_zeros, low_bits, popcount, prefetch
+from ..index.reference import find_block
+from ..input.dna import SETS, WORD, reverse_complement, symbols
+
+_ONES = np.uint64(0x5555555555555555)  # the lower bit of each base
+
+
+class PamPatterns(NamedTuple):
+    """PAMs on both strands beside protospacers of ``n`` bases; the first that fits a protospacer counts.
+
+    Pattern p begins ``offset[p]`` bases after the protospacer's first, has ``length[p]`` bases and is that of
+    the strand - if ``reverse[p]``, all int64.  Its letters other than N are tests ``first[p]`` to
+    ``first[p + 1]``: test t is about the base ``place[t]`` bases after the protospacer's first, which must be
+    one of ``repeated[bases[t]]`` to ``repeated[bases[t + 1]]``, uint64, each a base 32 times.
+    """
+
+    n: int
+    offset: np.ndarray
+    length: np.ndarray
+    reverse: np.ndarray
+    first: np.ndarray
+    place: np.ndarray
+    bases: np.ndarray
+    repeated: np.ndarray
+
+
+def make_patterns(n: int, pams: Sequence[str], is_5prime: bool) -> PamPatterns:
+    """Return the PamPatterns of ``pams``, IUPAC codes, beside n bases; ``is_5prime``: the PAM comes first."""
+    ends: list[tuple[int, int, int]] = []
+    first, place, bases = [0], [], [0]  # type: tuple[list, list, list]
+    repeated: list[int] = []
+    for pam in pams:
+        sets = [["ACGT".index(base) for base in SETS[code]] for code in pam]
+        for reverse in (0, 1):
+            offset = -len(pam) if is_5prime != bool(reverse) else n
+            for i, of_letter in enumerate(reversed(sets) if reverse else sets):
+                if len(of_letter) < 4:
+                    place.append(offset + i)
+                    repeated += [int(_ONES) * (3 - base if reverse else base) for base in of_letter]
+                    bases.append(len(repeated))
+            ends.append((offset, len(pam), reverse))
+            first.append(len(place))
+    columns = [np.array(column, np.int64) for column in (*zip(*ends, strict=True), first, place, bases)]
+    return PamPatterns._make([n, *columns, np.array(repeated, np.uint64)])
+
+
+class Sites(NamedTuple):
+    """Sites: ``word`` uint64, the protospacer on the strand of the site; ``key`` int64, the place."""
+
+    word: np.ndarray
+    key: np.ndarray
+
+
+LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 | reverse, in order of places
+
+
+@inlined
+def start_of(key):
+    return key >> (LENGTH_BITS + 1)
+
+
+@inlined
+def length_of(key):
+    return (key >> 1) & ((1 << LENGTH_BITS) - 1)
+
+
+@compiled
+def find_sites(words, blocks, begin_of_part, patterns, start, stop, sites):
+    """Write the sites whose protospacer begins at ``start`` to ``stop`` in a packed part of the text.
+
+    Return (number of sites, position to go on from): it stops early if ``sites`` have too little room.
+    """
+    n, n_sites, i = np.int64(patterns.n), np.int64(0), start
+    block = find_block(blocks, start)
+    while i < stop and block < blocks.text_start.size:
+        begin, end = blocks.text_start[block], blocks.text_start[block] + blocks.length[block]
+        i, last = max(i, begin), min(stop, end - n + 1)
+        while i < last:
+            if n_sites + 2 * WORD > sites.key.size:
+                return n_sites, i
+            k = min(last - i, WORD)
+            seen = np.uint64(0)  # places with a site: on the strand + the lower bit of a base, on - the upper
+            for p in range(patterns.offset.size):
+                offset, length, reverse = patterns.offset[p], patterns.length[p], patterns.reverse[p]
+                low, high = max(begin - offset - i, 0), min(end - length - offset - i + 1, k)
+                if low >= high:
+                    continue
+                fits = low_bits(64 - 2 * low) & ~low_bits(64 - 2 * high) & ~(seen >> np.uint64(reverse))
+                for t in range(patterns.first[p], patterns.first[p + 1]):
+                    place = (
+                        i + patterns.place[t]
+                    )  # may be before the text, but then the first bases do not fit
+                    ours = symbols(words, 0, max(place, 0), WORD) >> np.uint64(2 * max(-place, 0))
+                    equal = np.uint64(0)
+                    for b in range(patterns.bases[t], patterns.bases[t + 1]):
+                        different = ours ^ at(patterns.repeated, b)
+                        equal |= ~(different | different >> np.uint64(1))
+                    fits &= equal
+                fits &= _ONES
+                seen |= fits << np.uint64(reverse)
+                while fits:
+                    j = leading_zeros(fits) >> 1
+                    fits ^= np.uint64(1) << np.uint64(62 - 2 * j)
+                    word = symbols(words, 0, i + j, n)
+                    first = (begin_of_part + i + j + min(offset, 0)) << (LENGTH_BITS + 1)
+                    sites.word[n_sites] = reverse_complement(word, n) if reverse else word
+                    sites.key[n_sites] = first | (n + length) << 1 | reverse
+                    n_sites += 1
+            i += WORD
+        block += 1
+    return n_sites, stop
+
+
+class HalfTable(NamedTuple):
+    """The words of halves, the ``k`` bases from bit ``shift`` of a guide on; ``other``: the bit of the other.
+
+    ``starts`` uint32[4^k + 2], ``entries`` uint64.
+    """
+
+    starts: np.ndarray
+    entries: np.ndarray
+    shift: int
+    k: int
+    other: int
+
+
+class Tables(NamedTuple):
+    """Guides, ``words`` uint64, by their ``halves``: left and right.
+
+    At most ``most`` mismatches, ``most_left`` in the left half for the table of these, more for the other.
+    """
+
+    words: np.ndarray
+    halves: tuple[HalfTable, HalfTable]
+    most: int
+    most_left: int
+
+
+LONGEST = 11  # bases of a word in a table: the starts of longer ones fit in no cache
+
+
+def words_of_halves(n: int, most: int) -> list[tuple[int, np.ndarray]]:
+    """Return, for the left and the right half of guides of n bases, the bases of a word, and what to XOR it
+    with to change as many of them as the half may have mismatches, uint64."""
+    left = n // 2 + (most % 2 == 0)  # it may have more of them
+    halves = []
+    for k, n_most in ((min(left, LONGEST), most // 2), (min(n - left, LONGEST), (most - 1) // 2)):
+        changes = [
+            sum(by << 2 * i for by, i in zip(each, places, strict=True))
+            for n_changed in range(n_most + 1)
+            for places in combinations(range(k), n_changed)
+            for each in product((1, 2, 3), repeat=n_changed)
+        ]
+        halves.append((k, np.array(changes, np.uint64)))
+    return halves
+
+
+def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tables:
+    """Return the Tables of the guides ``which`` (int64) of ``words``, which have n bases."""
+    right, tables = 2 * (n - n // 2 - (most % 2 == 0)), []
+    for shift, other, (k, changes) in zip((right, 0), (0, right), words_of_halves(n, most), strict=True):
+        starts, entries = np.zeros(4**k + 2, np.uint32), np.empty(changes.size * which.size, np.uint64)
+        tables.append(HalfTable(starts, entries, shift, k, other))
+        _fill(tables[-1], words, which, changes)
+    return Tables(words, (tables[0], tables[1]), most, most // 2)
+
+
+@inlined
+def word_in(table, word):
+    """Return the word of a half in a guide or a protospacer, as an index."""
+    return word >> np.uint64(table.shift) & low_bits(2 * table.k)
+
+
+@inlined
+def other_of(table, word):
+    """Return the other half, of at most 16 bases."""
+    return word >> np.uint64(table.other) & low_bits(WORD if table.other else table.shift)
+
+
+@compiled
+def _fill(table, words, which, changes):
+    for g in which:
+        for change in changes:
+            table.starts[np.int64(word_in(table, words[g]) ^ change) + 2] += 1
+    for w in range(1, table.starts.size):
+        table.starts[w] += table.starts[w - 1]
+    for g in which:
+        entry = other_of(table, words[g]) << np.uint64(32) | np.uint64(g)
+        for change in changes:
+            end = np.int64(word_in(table, words[g]) ^ change) + 1
+            table.entries[table.starts[end]] = entry
+            table.starts[end] += 1
+
+
+@inlined
+def n_different(x, y):
+    """Return in how many bases two words differ."""
+    x ^= y
+    return popcount((x | x >> np.uint64(1)) & _ONES)
+
+
+class Matched(NamedTuple):
+    """Sites that guides match: ``rank`` int64, number of the guide << 3 | mismatches; ``key`` int64."""
+
+    rank: np.ndarray
+    key: np.ndarray
+
+
+_FAR, _NEAR = 32, 16  # sites ahead, for which starts and entries are prefetched
+
+
+@compiled
+def match_sites(tables, sites, first, n_sites, matched):
+    """Write which guides match the sites from ``first`` on; return (number of matches, site to go on from).
+
+    It stops early if ``matched``, which has room for all guides at one site, has too little room.
+    """
+    most, left = tables.most, np.uint64(tables.halves[0].shift)
+    n = np.int64(0)
+    for s in range(first, n_sites):
+        word, n_before = at(sites.word, s), n
+        for table in tables.halves:
+            if s + _FAR < n_sites:
+                prefetch(table.starts, np.int64(word_in(table, at(sites.word, s + _FAR))))
+            if s + _NEAR < n_sites:
+                w = word_in(table, at(sites.word, s + _NEAR))
+                prefetch(table.entries, np.int64(at(table.starts, w)))
+            w, other = word_in(table, word), other_of(table, word)
+            for e in range(at(table.starts, w), at(table.starts, w + np.uint64(1))):
+                entry = at(table.entries, e)
+                if n_different(entry >> np.uint64(32), other) > most:
+                    continue
+                number = entry & np.uint64(0xFFFFFFFF)
+                guide = at(tables.words, number)
+                total, in_left = n_different(guide, word), n_different(guide >> left, word >> left)
+                if total <= most and (in_left <= tables.most_left) == (table.other == 0):
+                    if n == matched.key.size:
+                        return n_before, s
+                    matched.rank[n], matched.key[n] = np.int64(number) << 3 | total, at(sites.key, s)
+                    n += 1
+    return n, n_sites

@@ -1,0 +1,287 @@
+"""``fmx offtargets``: from guides and a genome to sites, by several threads, in batches of guides."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, n_of, shown
+from ..index.disk import part_arrays, part_sizes, part_span, read_checked, read_meta
+from ..index.fasta import read_fasta
+from ..index.fm_index import load_reference
+from ..index.reference import Blocks, Reference, part_of
+from ..input.dna import pack_text
+from ..machines.jobs import Cores
+from ..machines.pipeline import run_ordered
+from ..machines.progress import Measurement, Progress, RunCounts
+from ..output import PLAIN, Container
+from ..output.run import Run
+from ..report import JobOutput, Report
+from ..system import PLACE
+from .kernels import Matched, Sites, find_sites, make_patterns, make_tables, match_sites, words_of_halves
+from .lines import HEAD, lines_of, make_form
+
+if TYPE_CHECKING:
+    from ..guides.library import Library
+
+SHORTEST, LONGEST = 16, 28  # bases of a guide
+_CODES = str.maketrans("ACGT", "0123")
+_PIECE = 1 << 20  # bases of the text that a thread takes at a time
+_AT_ONCE = 1 << 14  # sites, and lines, that are made at a time
+_OF_SITE = 64  # bytes, while sites are sorted
+_NOTHING = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class SiteOptions:
+    """``pams``, IUPAC codes, after or (``is_5prime``) before protospacers; ``mismatches``, 0 to 4; ``most``
+    sites to list of each guide, or None; ``max_memory``, bytes of tables and sites."""
+
+    pams: tuple[str, ...] = ("NGG",)
+    is_5prime: bool = False
+    mismatches: int = 4
+    most: int | None = None
+    max_memory: int = field(default=1 << 30, metadata=PLACE)
+    n_threads: int = field(default=1, metadata=PLACE)
+
+
+@dataclass(frozen=True)
+class SiteOutput(JobOutput):
+    """Sites in the format ``kind``: tsv, bed or parquet; ``summary``: a table with a line for each guide."""
+
+    path: str = field(default="-", metadata=PLACE)
+    kind: str = "tsv"
+    summary: str | None = field(default=None, metadata=PLACE)
+    report: Report | None = field(default=None, metadata=PLACE)
+
+    @property
+    def tables(self) -> dict[str, str]:
+        return {"--summary": self.summary} if self.summary else {}
+
+    @property
+    def head(self) -> bytes:
+        """Bytes before the first line."""
+        return HEAD if self.kind == "tsv" else b""
+
+    @property
+    def container(self) -> Container:
+        """How lines become a file."""
+        if self.kind != "parquet":
+            return PLAIN
+        from ..output.formats.parquet import SiteTable  # needs pyarrow
+
+        return SiteTable(tuple(HEAD.decode().split()))
+
+
+@dataclass(frozen=True)
+class SiteSummary(RunCounts):
+    """Bases that were searched, and sites of guides in them."""
+
+    bases: int
+    sites: int
+
+    things = "bases"
+
+    def facts(self) -> dict[str, int]:
+        """Return the numbers for a report."""
+        return {"bases": self.bases, "sites": self.sites}
+
+    def sentence(self, _: object = None) -> str:
+        """Return one line that describes the run."""
+        return f"{n_of(self.sites, 'site')} in {n_of(self.bases, 'base')}"
+
+
+class Part(NamedTuple):
+    """A part of a text: packed ``words``, its ``blocks``, and where it begins in the text."""
+
+    words: np.ndarray
+    blocks: Blocks
+    begin: int
+
+
+def read_genome(path: Any, n_threads: int, progress: Progress) -> tuple[Reference, list[Part]]:
+    """Read an index, or FASTA (a path, or bytes).  Raises InputError, IndexFileError."""
+    with progress.wall.spending("reading"), progress.stage("reading the reference") as done:
+        if isinstance(path, bytes) or not os.path.isdir(path):
+            reference, text = read_fasta(path, n_threads, done=done, warn=progress.warn)
+            words, spans = [pack_text(text, Cores(n_threads))], [(0, reference.n_text)]
+        else:
+            meta = read_meta(path)
+            reference, numbers = load_reference(path, meta, n_threads), range(len(part_sizes(meta)))
+            names = [part_arrays(meta, number)["text_words"] for number in numbers]
+            words = [*read_checked(path, meta, names, n_threads).values()]
+            spans = [part_span(meta, number) for number in numbers]
+    parts = zip(words, spans, strict=True)
+    return reference, [Part(each, part_of(reference, *span).blocks, span[0]) for each, span in parts]
+
+
+def check_library(library: "Library") -> None:
+    """Raise InputError unless the guides can be searched for."""
+    if library.seconds:
+        what = "this is a library of pairs of guides: name one of its sequences, as in --columns sequence=2"
+        raise InputError(library.path, "", what)
+    for name, sequence in zip(library.ids, library.sequences, strict=True):
+        if other := sequence.strip("ACGT"):
+            what = f"its sequence contains {other[0]}; only A, C, G and T can be searched for"
+            raise InputError(library.path, f"guide {shown(name)}", what)
+        if not SHORTEST <= len(sequence) <= LONGEST:
+            size, limit = n_of(len(sequence), "base"), f"{SHORTEST} to {LONGEST}, without the PAM"
+            raise InputError(library.path, f"guide {shown(name)}", f"its sequence has {size}; needs {limit}")
+
+
+class SiteSearch:
+    """Searches a genome, a reference and the parts of its text, for the sites of guides."""
+
+    def __init__(
+        self, genome: tuple[Reference, list[Part]], library: "Library", options: SiteOptions
+    ) -> None:
+        (self.reference, self.parts), self.library, self.options = genome, library, options
+        self._lengths = np.array([len(sequence) for sequence in library.sequences], np.int64)
+        codes = [int(sequence.translate(_CODES), 4) for sequence in library.sequences]
+        self._words = np.array(codes, np.uint64)
+
+    def batches(self, start: int, stop: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (rank, key, counts) for batches of guides, of sites in ``start`` to ``stop`` of the text.
+
+        ``rank`` int64: number of the guide << 3 | mismatches, and ``key`` int64: place (kernels.py), of the
+        sites to list, in order; ``counts`` int64[guides, mismatches + 1] of all sites.  A batch whose sites
+        take too much memory is searched again in two halves.
+        """
+        room, n = self.options.max_memory // 2, len(self.library)
+        halves = [words_of_halves(each, self.options.mismatches) for each in set(self._lengths.tolist())]
+        n_entries = max(sum(changes.size for _, changes in each) for each in halves)
+        size = max(1, room // (8 * n_entries))
+        waiting = [(first, min(first + size, n)) for first in range(0, n, size)][::-1]
+        while waiting:
+            first, last = waiting.pop()
+            if batch := self._batch(first, last, (start, stop), room // _OF_SITE):
+                yield batch
+            else:
+                middle = (first + last) // 2
+                waiting += [(middle, last), (first, middle)]
+
+    def _batch(self, first: int, last: int, span: tuple[int, int], limit: int) -> Any:
+        """Return what ``batches`` yields for guides first to last; None if there are over ``limit`` sites."""
+        options, words, lengths = self.options, self._words[first:last], self._lengths[first:last]
+        searched = [
+            (
+                make_patterns(n, options.pams, options.is_5prime),
+                make_tables(words, np.flatnonzero(lengths == n), n, options.mismatches),
+            )
+            for n in np.unique(lengths).tolist()
+        ]
+
+        def worker() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+            sites = Sites(np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64))
+            matched = Matched(*np.empty((2, max(_AT_ONCE, words.size)), np.int64))
+
+            def work(emit: object, item: tuple[Part, int, int]) -> tuple[np.ndarray, np.ndarray]:
+                part, start, stop = item
+                ranks, keys = [_NOTHING], [_NOTHING]
+                for patterns, tables in searched:
+                    i = start
+                    while i < stop:
+                        n_sites, i = find_sites(*part, patterns, i, stop, sites)
+                        s = 0
+                        while s < n_sites:
+                            n, s = match_sites(tables, sites, s, n_sites, matched)
+                            ranks.append(matched.rank[:n].copy())
+                            keys.append(matched.key[:n].copy())
+                return np.concatenate(ranks), np.concatenate(keys)
+
+            return work
+
+        counts, kept, n_kept = np.zeros((words.size, 8), np.int64), [(_NOTHING, _NOTHING)], 0
+        workers = [worker() for _ in range(options.n_threads)]
+        with closing(run_ordered(self._pieces(*span), workers, None)) as results:
+            for rank, key in results:
+                counts += np.bincount(rank, minlength=counts.size).reshape(counts.shape)
+                kept.append((rank, key))
+                n_kept += rank.size
+                if n_kept > limit:
+                    kept = [first_of_guides(kept, options.most)]
+                    n_kept = kept[0][0].size
+                    if 2 * n_kept > limit and words.size > 1:
+                        return None
+                    limit = max(limit, 2 * n_kept)
+        rank, key = first_of_guides(kept, options.most)
+        return rank + (first << 3), key, counts[:, : options.mismatches + 1]
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[Part, int, int]]:
+        """Yield (part, start, stop in it) of the stretches that threads take."""
+        for part in self.parts:
+            last = min(stop - part.begin, int(part.blocks.text_start[-1] + part.blocks.length[-1]))
+            for i in range(max(start - part.begin, 0), last, _PIECE):
+                yield part, i, min(i + _PIECE, last)
+
+
+def first_of_guides(several: Sequence[tuple], most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rank, key) of sites, sorted; with ``most`` only the first of each guide."""
+    rank, key = (np.concatenate(column) for column in zip(*several, strict=True))
+    order = np.lexsort((key, rank))
+    rank, key = rank[order], key[order]
+    if most is None:
+        return rank, key
+    is_listed = np.arange(rank.size) - np.searchsorted(rank, rank >> 3 << 3) < most
+    return rank[is_listed], key[is_listed]
+
+
+def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -> SiteSummary:
+    """Write the sites of guides in the contigs of a ``run``."""
+    measurement, options = Measurement(output.report or Report((), {})), search.options
+    measurement.begin(progress.wall)
+    reference, blocks = search.reference, search.reference.blocks
+    begins = np.append(blocks.text_start[np.diff(blocks.contig, prepend=-1) > 0], reference.n_text)
+    start, stop = (int(begins[np.searchsorted(begins, at)]) for at in run.share_of(int(begins[-1])))
+    n_bases = int(blocks.length[(blocks.text_start >= start) & (blocks.text_start < stop)].sum())
+    form, counts = make_form(search.library, reference, options.is_5prime, output.kind), []
+    with run.opened(output, output.head, container=output.container) as outputs:
+        with progress.wall.spending("searching"):
+            for rank, key, of_batch in search.batches(start, stop):
+                counts.append(of_batch)
+                with progress.wall.spending("writing"):
+                    for i in range(0, key.size, _AT_ONCE):
+                        some = slice(i, i + _AT_ONCE)
+                        outputs.write(lines_of(form, search.parts, rank[some], key[some]))
+        of_guides = np.concatenate(counts)
+        summary, names = SiteSummary(n_bases, int(of_guides.sum())), search.library.ids
+        tables = {"--summary": summary_table(names, of_guides, options.most)} if output.summary else {}
+        sums = {} if run.is_whole else {"guides": names, "sites": of_guides.tolist()}
+
+        def facts() -> dict[str, Any]:
+            by_mismatches = [[n, n, total] for n, total in enumerate(of_guides.sum(axis=0).tolist())]
+            more = {"library": {"guides": len(names)}, "mismatches": by_mismatches}
+            return measurement.facts(["the CPU"], summary, more)
+
+        outputs.finish(summary, tables, facts if output.report else None, sums)
+    if run.is_whole:
+        say_cap(of_guides, options.most, progress)
+    return summary
+
+
+def listed(counts: np.ndarray, most: int | None) -> np.ndarray:
+    """Return how many of the sites ``counts`` int64[..., guides, mismatches + 1] are listed."""
+    ends = np.cumsum(counts, axis=-1)
+    return np.diff(ends if most is None else np.minimum(ends, most), prepend=0)
+
+
+def summary_table(names: Sequence[str], counts: np.ndarray, most: int | None) -> bytes:
+    """Return the table of --summary: sites of each guide by mismatches; those that are listed; uniqueness."""
+    columns = "\t".join(f"mismatches_{n}" for n in range(counts.shape[1]))
+    lines = [f"guide\t{columns}\tsites\tlisted\tunique\n"]
+    n_listed = listed(counts, most).sum(axis=1).tolist()
+    for name, row, n in zip(names, counts.tolist(), n_listed, strict=True):
+        numbers = "\t".join(map(str, [*row, sum(row), n]))
+        lines.append(f"{name}\t{numbers}\t{'yes' if row[0] == 1 else 'no'}\n")
+    return "".join(lines).encode()
+
+
+def say_cap(counts: np.ndarray, most: int | None, progress: Progress) -> None:
+    """Report how many guides have more sites than are listed."""
+    if most is not None and (n := int((counts.sum(axis=1) > most).sum())):
+        n_left = int(counts.sum() - listed(counts, most).sum())
+        have = n_of(n, "guide has", "guides have")
+        progress.say(f"{have} more than {n_of(most, 'site')} (-m): {n_left:,} sites are not listed")
