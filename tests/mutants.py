@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TABLE = "tests/output/test_table.py::test_patterns_of_the_command_line_are_their_own_names"
+TABLE = "tests/output/test_records.py::test_patterns_of_the_command_line_are_their_own_names"
 OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
 QUERIES = "tests/search/test_engines.py"
 SAM = (
-    "tests/output/test_writer_protocol.py tests/output/test_tags.py tests/output/test_sam.py "
+    "tests/output/test_writer_protocol.py tests/output/test_tags.py tests/output/test_records.py "
     "tests/search/test_pairs.py tests/mem/test_mem_command.py "
     "-k 'gaps or tags or palindromes or fasta or documents or rule1 or all.sam'"
 )
