@@ -4,6 +4,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import time
 
 MAIN = [sys.executable, "-m", "fmx"]
 
@@ -29,3 +30,10 @@ def feed_until(process, data, done) -> None:
     """Write ``data`` to a command's standard input, again and again, until done() is true."""
     while not done():
         process.stdin.write(data)  # which fails once the command has ended
+
+
+def wait_until(happens, *processes) -> None:
+    """Wait, however long, for what processes do that run until then."""
+    while not happens():
+        assert all(process.poll() is None for process in processes) or happens()
+        time.sleep(0.01)
