@@ -116,25 +116,6 @@ def test_a_name_over_254_is_refused_for_sam_and_bam_only(folder, index_of, comma
             (folder / arguments[2]).unlink()
 
 
-def test_reads_without_a_name(folder, index_of, command, peer):
-    (folder / "in").write_text(f">\n{LETTERS}\n> \n{LETTERS[:40].lower()}\n>\t \n{LETTERS[:41]}\n")
-    index = index_of(GENOME)
-    for output in ("out.sam", "out.bam"):
-        assert command("search", "-q", "-x", index, "in", "-o", output).code == 0
-        read = [peer("samtools"), "view", folder / output]
-        done = subprocess.run(read, capture_output=True, text=True, check=True)
-        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["*", "*", "*"]
-    named = [LETTERS, LETTERS[:40].lower(), LETTERS[:41]]  # a pattern is its own name
-    lines = command("locate", "-q", "-x", index, "in").out.decode().splitlines()[1:]
-    assert [line.split("\t")[0] for line in lines] == named
-    lines = command("locate", "-q", "-x", index, "in", "--format", "bed").out.decode().splitlines()
-    assert [line.split("\t")[3] for line in lines] == named
-    for kind, column in (("paf", 0), ("tsv", 0), ("bed", 3), ("sam", 0)):
-        lines = command("mem", "-q", "-x", index, "in", "--format", kind).out.decode().splitlines()
-        lines = [line for line in lines if not line.startswith(("query\t", "@"))]
-        assert [line.split("\t")[column] for line in lines] == ["*", "*", "*"]
-
-
 def test_blanks_before_a_name_are_skipped_by_every_command(folder, index_of, command):
     """Contigs, guides and mates too."""
     (folder / "ref.fa").write_text(f"> a b\n{GENOME[0][1]}\n>\t c\n{GENOME[1][1]}\n")
@@ -177,18 +158,6 @@ def test_contig_names_outside_the_specification_are_refused(name, folder, comman
     assert not name.isprintable() or f"its name {name} " in line
     assert "SAM" in line
     assert "rename it" in line
-
-
-def test_digests_are_those_of_samtools(folder, command, peer):
-    (folder / "r.fa").write_text(">a\nACGT..acgtNNRYryKM.\n>b\n.....A\n>c\nuUtT\n")
-    dictionary = subprocess.run(
-        [peer("samtools"), "dict", "r.fa"], capture_output=True, text=True, check=True, cwd=folder
-    ).stdout
-    assert command("index", "-q", "r.fa").code == 0
-    (folder / "r.fq").write_bytes(cases.fastq([("r", "ACGT")]))
-    header = command("search", "-q", "r.fq").out.decode().splitlines()
-    found = [line.split("\t")[1:4] for line in header if line.startswith("@SQ")]
-    assert found == [line.split("\t")[1:4] for line in dictionary.splitlines() if line.startswith("@SQ")]
 
 
 def test_a_sequence_that_a_cigar_cannot_hold_is_refused_as_long_names_are():

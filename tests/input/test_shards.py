@@ -135,16 +135,6 @@ def test_damage_where_two_shards_meet_is_noticed(tmp_path, cut_sizes):
     assert end != begin
 
 
-@pytest.mark.parametrize("count", [1, 2, 9])
-def test_gzip_goes_whole_to_one_shard(count, tmp_path):
-    paths = [tmp_path / f"{i}.fq.gz" for i in range(3)]
-    for path in paths:
-        path.write_bytes(gzip.compress(many(100)))
-    sizes = [len(part) for (part, _), _, _ in by_shards(paths, count, 100)]
-    assert sum(sizes) == 300
-    assert all(size % 100 == 0 for size in sizes)
-
-
 def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path, cut_sizes):
     """One with a GPU takes longer ones."""
     cut_sizes(1 << 16)

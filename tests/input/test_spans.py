@@ -17,7 +17,7 @@ from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
 from fmx.errors import InputError
-from fmx.input import chunks, reads, spans
+from fmx.input import chosen_records, chunks, reads, spans
 from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import run_ordered
@@ -142,6 +142,25 @@ def test_any_file_cut_anyhow_is_the_file(data, size, n_threads, place):
     assert are_same(by_threads(place, size, n_threads), expected)
     found, problem = outcome(read_chunks([data], size))  # a stream
     assert are_same((found, problem.replace("given sequences", str(place))), expected)
+
+
+@examples(100)
+@given(
+    texts=st.lists(st.one_of(fastq(spoiled=False), fasta(spoiled=False)), min_size=1, max_size=3),
+    forms=st.lists(st.sampled_from([bytes, gzip.compress, lambda data: bgzf(data, 23)]), min_size=3),
+    size=st.sampled_from(SIZES), skip=st.integers(0, 12), n=st.integers(1, 12) | st.none(),
+)  # fmt: skip
+def test_a_range_is_these_records_of_all_files(texts, forms, size, skip, n, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("range")
+    for i, (text, form) in enumerate(zip(texts, forms, strict=False)):
+        (folder / f"{i}").write_bytes(form(text))
+    paths = sorted(folder.iterdir())
+    stop = None if n is None else skip + n
+    expected = outcome(read_chunks(paths))[0][skip:stop]
+    records = chosen_records(skip, n)
+    for n_threads in (1, 4):
+        spans_of_range = plan(paths, size, n_threads, records)
+        assert outcome(span.read() for span in spans_of_range) == (expected, "")
 
 
 @examples(150)

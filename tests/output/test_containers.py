@@ -159,24 +159,28 @@ def test_a_package_that_is_missing_is_named(package, to_install, search, folder,
 
 @pytest.mark.usefixtures("search")  # which writes r.fq
 @pytest.mark.parametrize("reads", ["r.fq", "r.fq --mismatches 2", "-1 r.fq -2 mates.fq"])
-def test_parquet_holds_the_table_of_tsv(reads, folder, index_of, command):
+def test_parquet_holds_the_table_of_tsv(reads, folder, index_of, command, chunks_of, monkeypatch):
+    """Whatever chunks are; row groups end within them, and their contigs have other numbers."""
     parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("fmx.output.formats.parquet.ROWS", 7)
     (folder / "mates.fq").write_bytes((folder / "r.fq").read_bytes())
-
-    def search(*arguments):
-        return command("search", "-q", "-x", index_of(GENOME), "-a", *reads.split(), *arguments)
-
-    assert search("-o", "t.tsv").code == 0
+    run = ["search", "-q", "-x", index_of(GENOME), "-a", *reads.split()]
+    assert command(*run, "-o", "t.tsv").code == 0
     header, *rows = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()]
     assert len(rows) > 50
-    found = []
-    for threads in (1, 3):
-        assert search("-o", "t.parquet", "-t", threads).code == 0
-        found.append((folder / "t.parquet").read_bytes())
-        table = parquet.read_table("t.parquet")
-        assert table.column_names == header
-        assert [[str(value) for value in row.values()] for row in table.to_pylist()] == rows
-    assert found[0] == found[1]
+    found = set()
+    for threads, size in ((1, 100_000), (3, 200), (1, 1000)):
+        chunks_of(size)
+        assert command(*run, "-o", "t.parquet", "-t", threads).code == 0
+        found.add((folder / "t.parquet").read_bytes())
+    assert len(found) == 1
+    table, schema = parquet.read_table("t.parquet"), parquet.read_schema("t.parquet")
+    assert table.column_names == header
+    assert [[str(value) for value in row.values()] for row in table.to_pylist()] == rows
+    assert parquet.read_metadata("t.parquet").row_group(0).num_rows == 7
+    kinds = {name: str(schema.field(name).type) for name in header}
+    texts = ["pattern", "contig", "strand"]
+    assert kinds == {name: "string" if name in texts else "int64" for name in header}
 
 
 @pytest.mark.usefixtures("search")
@@ -186,30 +190,6 @@ def test_located_parquet_goes_through_a_pipe(folder, index_of, command):
     (folder / "piped").write_bytes(located.out)
     rows = command("locate", "-q", "-x", index_of(GENOME), "r.fq").out.splitlines()[1:]
     assert parquet.read_table("piped").num_rows == len(rows) > 50
-
-
-def test_parquet_does_not_depend_on_chunks(search, folder, chunks_of, monkeypatch):
-    """Row groups end within chunks, whose contigs have other numbers."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    from fmx.output.formats import parquet as written
-
-    monkeypatch.setattr(written, "ROWS", 7)
-    found = set()
-    for size in (200, 1000, 100000):
-        chunks_of(size)
-        assert search("-o", "t.parquet").code == 0
-        found.add((folder / "t.parquet").read_bytes())
-    assert len(found) == 1
-    assert parquet.read_metadata("t.parquet").row_group(0).num_rows == 7
-    schema = parquet.read_schema("t.parquet")
-    assert [str(schema.field(name).type) for name in schema.names] == ["string"] * 2 + ["int64"] * 2 + [
-        "string", "int64",
-    ]  # fmt: skip
-    assert search("-o", "t.tsv").code == 0
-    rows = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()[1:]]
-    assert [
-        [str(value) for value in row.values()] for row in parquet.read_table("t.parquet").to_pylist()
-    ] == rows
 
 
 REFUSED = {
