@@ -5,9 +5,11 @@ import os
 
 import numpy as np
 import pytest
-from output_of import bgzf, without_program
+from input.test_spans import outcome
+from output_of import bgzf
 from texts import numbered, random_letters
 
+from fmx.input.spans import plan, read_chunks
 from fmx.input.streams import is_wrapped
 
 GENOME = numbered([random_letters(900, "wrapped"), random_letters(400, "lines")])
@@ -31,38 +33,32 @@ def fastq(width=10**6, end="\n", reads=READS) -> bytes:
 
 
 FORMS = {
-    "plain": lambda data: data,
+    "plain": bytes,
     "gzip": gzip.compress,
     "BGZF": lambda data: bgzf(data, 300),
     "blank lines around": lambda data: b"\n\n" + data + b"\n \n",
     "no last line end": lambda data: data.removesuffix(b"\n"),
 }
-COMMANDS = {
-    "search": ["search", "-a"],
-    "locate": ["locate"],
-    "mem": ["mem", "-l", "15"],
-    "count": ["count", "-l", "guides", "--offset", "0"],
-    "range": ["search", "--skip", "30", "--first", "90"],
-}
 
 
-@pytest.mark.parametrize("command_name", COMMANDS)
+@pytest.mark.parametrize("size", [70, 1 << 20])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_output_is_that_of_four_lines(form, command_name, folder, index_of, command):
-    (folder / "guides").write_text(f"g\t{GENOME[0][1][300:320]}\nh\t{GENOME[0][1][330:350]}\n")
-    (folder / "ref.fmx").symlink_to(index_of(GENOME))
-    arguments = [*COMMANDS[command_name], "-q"]
+def test_the_records_are_those_of_four_lines(form, size, folder):
     for width, end in ((1, "\n"), (60, "\n"), (40, "\r\n")):
-        (folder / "in.fq").write_bytes(fastq(end=end))
-        expected = command(*arguments, "in.fq")
-        assert expected.code == 0
-        wrapped = FORMS[form](fastq(width, end))
-        (folder / "in.fq").write_bytes(wrapped)
-        result = command(*arguments, "in.fq")
-        assert (result.code, result.err) == (0, "")
-        assert without_program(result.out) == without_program(expected.out)
-        if command_name == "search":
-            assert command(*arguments, "-", stdin=wrapped).records == expected.records
+        (folder / "in.fq").write_bytes(FORMS[form](fastq(width, end)))
+        expected = outcome(read_chunks([fastq(end=end)]))
+        assert (len(expected[0]), expected[1]) == (len(READS), "")
+        assert outcome(read_chunks([folder / "in.fq"], size)) == expected
+        of_range = plan([folder / "in.fq"], size, 3, range(30, 120))
+        assert outcome(span.read() for span in of_range) == (expected[0][30:120], "")
+
+
+def test_a_file_and_standard_input_are_read(folder, index_of, command):
+    run = ["search", "-q", "-a", "-x", index_of(GENOME)]
+    (folder / "in.fq").write_bytes(fastq())
+    expected = command(*run, "in.fq").records
+    (folder / "in.fq").write_bytes(fastq(60))
+    assert command(*run, "in.fq").records == command(*run, "-", stdin=fastq(60)).records == expected
 
 
 def test_pairs_and_shards_of_pairs(folder, index_of, command):
