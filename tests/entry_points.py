@@ -90,6 +90,7 @@ OTHERS = [
     "search -x l.fmx reads.fq --counts counts.tsv --report run.json -o out.sam",
     "search -x l.fmx -x repeats.fmx reads.fq --counts counts.tsv -o out.sam",
     "search -x l.fmx -x plain.fmx reads.fq",
+    "search -x l.fmx -x plain.fmx reads.fq --al {target}.fq",
     *(
         f"search -x l.fmx reads.fq --mismatches {n} -o out.{kind}"
         for n in (1, 2) for kind in KINDS
@@ -106,6 +107,7 @@ OTHERS = [
     "locate -x l.fmx -p GATNACA --iupac",
     "index lambda.fa repeats.fa -o two.fmx",
     "search -x two.fmx reads.fq --counts counts.tsv --counts-by group -o out.sam",
+    "search -x two.fmx reads.fq --al {target}.fq -o out.sam",
     "locate -x two.fmx -p GATTACA --matrix counts",
     "locate -x l.fmx --pairs primers.tsv --format fasta",
     "locate -x l.fmx --pairs primers.tsv",

@@ -10,7 +10,7 @@ import click
 
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
-from ..jobs import Cache, Job, Resources
+from ..jobs import Cache, Context, Job, Resources
 from ..jobs.run import run
 from ..machines.progress import Progress
 from .options import plain
@@ -48,7 +48,11 @@ def run_jobs(
     for path in others:
         look_at(path, None)
     progress, cache = Progress(quiet, warns=True), Cache()
-    for job in jobs:
+    with_targets = [job.with_targets(Context(resources, progress, cache)) for job in jobs]
+    if with_targets != [*jobs] and not shard:
+        written = [item for job in with_targets for item in job.output.places.items()]
+        check_clashes([*inputs, *others], written, jobs[0].index_paths)
+    for job in with_targets:
         if (why := job.why_alone()) and any(sharing):
             raise click.UsageError(why)
         folder = folder_of_shards(job.output.places.values())

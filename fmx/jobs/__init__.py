@@ -121,6 +121,10 @@ class Job:
     def open(self, context: Context) -> Any:
         """Open what identifies the run: the index."""
 
+    def with_targets(self, context: Context) -> Self:
+        """Return the job with the names of targets, if each has a file of reads.  Raises OutputError."""
+        return self
+
     def identity(self, opened: Any) -> dict:
         """Return what all parts of a run have in common (identity.py).  Raises InputError."""
         from .identity import as_json, identity  # only for runs in parts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from .._version import __version__
 from ..compiler import object_cache
-from ..index.reference import Reference
+from ..index.reference import Reference, groups_of
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles, ReadPath, chosen_records, paths_of
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
@@ -107,6 +107,11 @@ def prepare(
     object_cache.on_first_compile(progress)
     reference, tally, screen = fm_index.reference, None, None
     measurement = Measurement(output.report) if output.report else None
+    demultiplexer = None
+    if output.reads.targets:
+        from ..search.counts import Demultiplexer, owners_of
+
+        demultiplexer = Demultiplexer(owners_of(fm_index, output.reads.by_group), output.reads.to_each)
     if output.tables or measurement:
         from ..index.fm_index import join
         from ..search.counts import Screen, Tally, owners_of
@@ -119,7 +124,8 @@ def prepare(
     files = paths_of(paths)
     writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
     is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
-    observers = Observers(tally, screen, measurement.clock if measurement else None, progress.say)
+    clock = measurement.clock if measurement else None
+    observers = Observers(tally, screen, clock, progress.say, demultiplexer)
     mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
     compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals:
@@ -230,10 +236,16 @@ class SearchJob(IndexedJob):
             index = index.of_any_length()
         opened = index.open(context, near is not None, self._remedy())
         if matrix:
-            from ..index.reference import groups_of
-
             groups_of(opened.fm_index)
         return opened
+
+    def with_targets(self, context: Context) -> "SearchJob":
+        reads = self.output.reads
+        if not reads.is_by_target:
+            return self
+        index = self.open(context).fm_index
+        names = groups_of(index).names if reads.by_group else index.reference.names
+        return replace(self, output=replace(self.output, reads=reads.of_targets(names)))
 
     def _remedy(self) -> str:
         """Return what to do if several indexes have contigs of the same name, "" if no names are written."""

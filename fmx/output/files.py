@@ -4,16 +4,18 @@ And which files unchanged reads are written to.
 """
 
 import os
+import re
+import resource
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ..codecs import BGZF_END
-from ..errors import cannot_write
+from ..errors import OutputError, cannot_write, shown
 from ..input.streams import STANDARD
 from ..system import PLACE, DraftFile, widen
 
@@ -142,28 +144,72 @@ def of_mates(path: str | Path) -> tuple:
     return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
 
 
+TARGET = "{target}"  # in the name of an output: replaced by the name of a target
+AMBIGUOUS = "ambiguous"  # instead, for reads of several targets
+_OTHERS, _SHARDS = 64, 8  # other files that are open; shards at a time in a process
+
+
 @dataclass(frozen=True)
 class ReadsOutput:
     """Paths for unchanged reads with a reported hit (``mapped``) and without, or None; ``has_mates``: mates
     go to two files.
 
-    The first have destination 0, the others 1.
+    The first have destination 0, the others 1.  With TARGET in ``mapped``, ``targets`` replace it, each of
+    which is a destination: contigs, ``by_group`` groups, or guides; then AMBIGUOUS, for reads of several
+    targets, unless these go ``to_each``.
     """
 
     mapped: str | None = field(default=None, metadata=PLACE)
     unmapped: str | None = field(default=None, metadata=PLACE)
     has_mates: bool = False
+    by_group: bool = False
+    to_each: bool = False
+    targets: tuple[str, ...] = ()
+
+    @property
+    def is_by_target(self) -> bool:
+        """Whether each target has a file."""
+        return TARGET in (self.mapped or "")
+
+    def of_targets(self, names: Iterable[str]) -> "ReadsOutput":
+        """Return the output for targets with these names, made fit for file names.
+
+        Raises OutputError if two become one, or if there are more than files can be open.
+        """
+        targets: dict[str, str] = {}
+        for name in [*names, *([] if self.to_each else [AMBIGUOUS])]:
+            target = re.sub(r"^$|^\.|[/\0-\x1f\x7f]", "_", name)
+            if target in targets:
+                both = f"{shown(targets[target])} and {shown(name)}"
+                if name == AMBIGUOUS:
+                    both = f"{shown(targets[target])} and the reads of several targets"
+                raise OutputError(
+                    f"--al {self.mapped}: {both} would be written to the same file, with the name "
+                    f"{shown(target)}: rename one of them"
+                )
+            targets[target] = name
+        output = replace(self, targets=tuple(targets))
+        check_number(n := len(output.files))
+        if n < (len(targets) + bool(self.unmapped)) * (1 + self.has_mates):
+            raise OutputError(
+                f"--un {self.unmapped} is a file of --al {self.mapped}, too: choose another name"
+            )
+        return output
 
     @property
     def files(self) -> dict[str, ReadsFile]:
         """The files by path."""
         files = {}
-        for number, name, path in ((0, "al", self.mapped), (1, "un", self.unmapped)):
+        of_targets = [(i, f"al.{i}", target, self.mapped) for i, target in enumerate(self.targets)]
+        mapped = of_targets or [(0, "al", "", self.mapped)]
+        for number, name, target, path in [*mapped, (len(mapped), "un", "", self.unmapped)]:
             paths = of_mates(path) if path and self.has_mates else filter(None, [path])
             for mate, each in enumerate(paths, int(self.has_mates)):
-                which = f"_{mate}" if mate else ""
-                option = f"--{name}{('', ' (first mates)', ' (second mates)')[mate]}"
-                files[each] = ReadsFile(number, is_gzip(each), mate, f"{name}{which}", option)
+                which = ", ".join(filter(None, [target, ("", "first mates", "second mates")[mate]]))
+                option = f"--{name[:2]} ({which})" if which else f"--{name[:2]}"
+                unique = f"{name}_{mate}" if mate else name
+                file = ReadsFile(number, is_gzip(each), mate, unique, option)
+                files[each.replace(TARGET, target) if target else each] = file
         return files
 
     @property
@@ -171,3 +217,19 @@ class ReadsOutput:
         """How the reads of each option are stored."""
         paths = {"--al": self.mapped, "--un": self.unmapped}
         return {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in paths.items()}
+
+
+def check_number(n: int) -> None:
+    """Let this process have n files of reads open, for several shards.  Raises OutputError if it cannot."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if n * _SHARDS + _OTHERS <= soft or soft == resource.RLIM_INFINITY:
+        return
+    most = n * _SHARDS + _OTHERS if hard == resource.RLIM_INFINITY else hard
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if n + _OTHERS > soft:
+        raise OutputError(
+            f"--al: {n:,} files of reads are too many: this process may have {soft:,} files open; use fewer "
+            "targets, such as groups of contigs, or raise the limit with 'ulimit -n'"
+        )

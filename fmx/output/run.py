@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..input import InputRange, spans
 from . import PLAIN, Container, ReadsPiece
-from .files import OutputFile, named_output
+from .files import OutputFile, check_number, named_output
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -110,6 +110,7 @@ class Run:
 
             reports = {path: open_file(path) for path in output.reports}
             tables = {option: open_file(path) for option, path in output.tables.items()}
+            check_number(len(output.reads_files))
             reads, pool = [open_file(path) for path in output.reads_files], None
             if reads:
                 from concurrent.futures import ThreadPoolExecutor  # not needed without files of reads

@@ -1,5 +1,7 @@
 """Counts of reads by the contigs or groups (owners) that they occur in: a Tally, or a Screen of combinations.
 
+A Demultiplexer tells for each read which these are.
+
 A read with NH occurrences, n of them in a contig, counts n / NH there, in millionths: whole numbers, whose
 sum does not depend on the order of addition. Counting takes time proportional to the occurrences.
 
@@ -130,11 +132,11 @@ def placed_matches(matches: "Candidates", n: np.ndarray) -> Placed:
 
 
 def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
-    """Return (distinct intervals, number of reads that have each, and of their occurrences).
+    """Return (distinct intervals, number of reads that have each, of their occurrences, that of each read).
 
-    These are (lo, hi) int64[n_parts, 2 * n], int64[n] and int64[n]. ``intervals``: Intervals
-    [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences; ``weight`` int64[n_reads]:
-    number of copies of each read.
+    These are (lo, hi) int64[n_parts, 2 * n], int64[n], int64[n], and int64[n_reads], or -1 for none.
+    ``intervals``: Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences;
+    ``weight`` int64[n_reads]: number of copies of each read.
     """
     few, many = np.flatnonzero((eligible > 0) & (eligible < _MANY)), np.flatnonzero(eligible >= _MANY)
     rows = [row.reshape(-1, 2) for array in intervals for row in array]
@@ -144,7 +146,9 @@ def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -
     weights = np.concatenate((weight[few], np.zeros(first.size, np.int64)))
     np.add.at(weights[few.size :], which.ravel(), weight[many])
     bounds = np.array([row[reads].ravel() for row in rows], np.int64).reshape(2, len(rows) // 2, -1)
-    return (bounds[0], bounds[1]), weights, eligible[reads]
+    number = np.full(eligible.size, -1)
+    number[few], number[many] = np.arange(few.size), few.size + which.ravel()
+    return (bounds[0], bounds[1]), weights, eligible[reads], number
 
 
 class OwnersCounter:
@@ -156,11 +160,21 @@ class OwnersCounter:
     def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
         """Count the reads of a ReadRun, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
-            bounds, weight, total = distinct(run.intervals, eligible, run.weight)
+            bounds, weight, total, _ = distinct(run.intervals, eligible, run.weight)
             self._count(placed(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
             n = eligible * (np.diff(run.matches.first) > 0)
             self._count([placed_matches(run.matches, n)], run.weight, n)
+
+    def places_of_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Placed]:
+        """Yield the places of pairs: a pair occurs wherever a mate with ``eligible`` occurrences does."""
+        for run, n in zip(mates, eligible, strict=True):
+            if run.matches is not None:
+                yield placed_matches(run.matches, n)
+            elif run.intervals is not None:
+                lo, hi = (array.astype(np.int64) for array in run.intervals)
+                bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
+                yield from placed(self.owners, run.locators, bounds, self._n_located)
 
     def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
         """Count reads by the places of their occurrences; int64[n]: copies of each read, and occurrences."""
@@ -251,6 +265,25 @@ def _add_to_masks(masks, owner, of_read, n):
     masks.masks[of_read[0]] |= np.int64(1) << owner
 
 
+class OwnersOfReads(NamedTuple):
+    """The owners of reads as keys: number of the read * ``n_owners`` + number of the owner.
+
+    ``keys`` int64[...]: the first ``n`` int64[1] are in use.
+    """
+
+    keys: np.ndarray
+    n: np.ndarray
+    n_owners: int
+
+
+@note.register(OwnersOfReads)
+def _add_key(owners, owner, of_read, n):
+    key, last = of_read[0] * owners.n_owners + owner, owners.n[0] - 1
+    if last < 0 or owners.keys[last] != key:
+        owners.keys[last + 1] = key
+        owners.n[0] += 1
+
+
 @compiled
 def _walk(places, weight, total, blocks, counts):
     """Note the owners of reads by their Placed occurrences."""
@@ -294,17 +327,9 @@ class Screen(OwnersCounter):
         self._reads.clear()
 
     def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
-        """Count the pairs of two Runs; a pair occurs wherever a mate with ``eligible`` occurrences does."""
-        places: list[Iterable[Placed]] = []
-        for run, n in zip(mates, eligible, strict=True):
-            if run.matches is not None:
-                places.append([placed_matches(run.matches, n)])
-            elif run.intervals is not None:
-                lo, hi = (array.astype(np.int64) for array in run.intervals)
-                bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
-                places.append(placed(self.owners, run.locators, bounds, self._n_located))
+        """Count the pairs of two Runs."""
         ones = np.ones(eligible[0].size, np.int64)
-        self._count((each for of_mates in places for each in of_mates), ones, ones)
+        self._count(self.places_of_pairs(mates, eligible), ones, ones)
 
     def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
         masks = np.zeros(weight.size, np.int64)
@@ -326,3 +351,64 @@ class Screen(OwnersCounter):
 
 def _members(mask: int) -> list:
     return [i for i in range(MOST) if mask >> i & 1]
+
+
+# One file of reads per owner.
+
+
+class Demultiplexer(OwnersCounter):
+    """Tells the destinations of reads and pairs: the owner that they occur in, with ``to_each`` all owners.
+
+    Destinations are the numbers of owners, then one for reads with several owners, unless ``to_each``, and
+    one for reads without any.
+    """
+
+    def __init__(self, owners: "Owners", to_each: bool, n_located: int = N_LOCATED) -> None:
+        super().__init__(owners, n_located)
+        self._to_each, self._n = to_each, len(owners.names)
+
+    def of_reads(self, run: "ReadRun", eligible: np.ndarray, start: int) -> np.ndarray:
+        """Return the keys of OwnersOfReads of a ReadRun, whose first read has number ``start``.
+
+        ``eligible`` int64[n]: number of occurrences of each read.
+        """
+        keys = _NOWHERE
+        if run.intervals is not None:
+            bounds, _, total, number = distinct(run.intervals, eligible, run.weight)
+            of_distinct = self._keys(placed(self.owners, run.locators, bounds, self._n_located), total.size)
+            first, end = np.searchsorted(of_distinct, [number * self._n, (number + 1) * self._n])
+            n = end - first
+            which = np.repeat(first - np.cumsum(n) + n, n) + np.arange(n.sum())
+            keys = np.repeat((np.arange(n.size) - number) * self._n, n) + of_distinct[which]
+        if run.matches is not None:
+            n = eligible * (np.diff(run.matches.first) > 0)
+            keys = np.append(keys, self._keys([placed_matches(run.matches, n)], n.size))
+        return keys + start * self._n
+
+    def of_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray], start: int) -> np.ndarray:
+        """Return the keys of OwnersOfReads of the pairs of two Runs; the first has number ``start``."""
+        return self._keys(self.places_of_pairs(mates, eligible), eligible[0].size) + start * self._n
+
+    def _keys(self, places: Iterable[Placed], n_reads: int) -> np.ndarray:
+        parts, ones = [_NOWHERE], np.ones(n_reads, np.int64)
+        for each in places:
+            keys = np.empty(each.positions.size + each.size.size, np.int64)
+            owners = OwnersOfReads(keys, np.zeros(1, np.int64), self._n)
+            _walk(each, ones, ones, self.owners.blocks, owners)
+            parts.append(keys[: owners.n[0]])
+        return np.unique(np.concatenate(parts))
+
+    def destinations(self, keys: Sequence[np.ndarray], n_reads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return (read, its destination), int64[n] both; in order of the reads for each destination.
+
+        ``keys``: of all reads, in parts.
+        """
+        read, number = np.divmod(np.sort(np.concatenate([_NOWHERE, *keys])), self._n)
+        n = np.bincount(read, minlength=n_reads)
+        if not self._to_each:
+            number[n[read] > 1] = self._n
+            read, first = np.unique(read, return_index=True)
+            number = number[first]
+        nowhere = np.flatnonzero(n == 0)
+        last = np.full(nowhere.size, self._n + (not self._to_each))
+        return np.append(read, nowhere), np.append(number, last)

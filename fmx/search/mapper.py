@@ -9,6 +9,7 @@ A tally, a screen, the files of mapped and unmapped reads and the summary use th
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -53,6 +54,7 @@ class Mapper:
             assert reference is not None
             self.pairs = PairChooser(finder, reference)
         self.tally, self.screen, self.timed = observers.tally, observers.screen, finder.timed
+        self.demultiplexer = observers.demultiplexer
 
     def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary | PairSummary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
@@ -77,13 +79,13 @@ class Mapper:
             reads.check_sam(chunk, searched.batch)
         if writer.comments:
             reads.check_comments(chunk, searched.batch)
-        size = self.options.sizes.hits
-        for start, hits in self.hits_of(searched):
+        size, owners = self.options.sizes.hits, []  # type: tuple[int, list]
+        for start, hits in self.hits_of(searched, owners):
             for first in range(0, max(1, hits.position.size), size):
                 with self.timed("format"):
                     piece = writer.format(searched.batch, hits, start, first, first + size)
                 emit(piece)
-        self.split((untrimmed,), self.options.policy.eligible(searched.total) > 0, writer, emit)
+        self.split((untrimmed,), self.options.policy.eligible(searched.total) > 0, writer, emit, owners)
         with self.timed("summarize"):
             return Summary.of(searched, self.options)
 
@@ -95,10 +97,11 @@ class Mapper:
         cut, size = mates._replace(one=one.batch, two=two.batch), self.options.sizes.hits
         total, fewest = np.zeros((2, one.total.size), np.int64)
         inserts = no_lengths() if self.options.counts_lengths else None
+        owners: list = []
         for run in self.pairs.runs(both):
             stop = run.start + run.total.size
             total[run.start : stop], fewest[run.start : stop] = run.total, run.fewest
-            self.pairs.count(cut, run, self.tally, self.screen)
+            owners += self.pairs.count(cut, run, self.tally, self.screen, self.demultiplexer)
             for start, hits, first in self.pairs.hits_of(cut, run):
                 with self.timed("format"):
                     piece = writer.format(cut, hits, start, first, first + size)
@@ -107,15 +110,22 @@ class Mapper:
                     count_inserts(cut.one.length[start:], cut.two.length[start:], hits.proper, inserts)
         eligible = self.options.policy.eligible
         alone = (eligible(one.total) > 0) | (eligible(two.total) > 0)
-        self.split(mates[:2], np.where(total > 0, eligible(total) > 0, alone), writer, emit)
+        self.split(mates[:2], np.where(total > 0, eligible(total) > 0, alone), writer, emit, owners)
         return PairSummary.of(both, self.options, total, fewest, inserts)
 
     def split(
-        self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: Any, emit: Callable[..., Any]
-    ) -> None:
-        """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit."""
+        self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: Any, emit: Callable[..., Any],
+        owners: Sequence[np.ndarray] = (),
+    ) -> None:  # fmt: skip
+        """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit.
+
+        ``owners``: keys of a demultiplexer.
+        """
         if writer.reads_files:
-            for piece in writer.split(batches, np.arange(are_hits.size), np.where(are_hits, 0, 1)):
+            read, number = np.arange(are_hits.size), np.where(are_hits, 0, 1)
+            if self.demultiplexer:
+                read, number = self.demultiplexer.destinations(owners, are_hits.size)
+            for piece in writer.split(batches, read, number):
                 emit(piece)
 
     def _search(self, batch: "ReadBatch") -> "SearchedReads":
@@ -127,23 +137,28 @@ class Mapper:
             batch = reads.parse(chunk)
         return self._search(batch)
 
-    def hits_of(self, searched: "SearchedReads") -> "Iterator[tuple[int, Hits]]":
-        """Yield (start, Hits) for runs of single reads, and count them."""
+    def hits_of(self, searched: "SearchedReads", owners: list | None = None) -> "Iterator[tuple[int, Hits]]":
+        """Yield (start, Hits) for runs of single reads, and count them; ``owners`` receives their owners."""
+        owners = [] if owners is None else owners
         policy, near = self.options.policy, self.options.near
         if searched.intervals is not None or searched.matches:  # of all, as equal reads are located once
-            self._count(searched.run(0, searched.total.size))
+            self._count(searched.run(0, searched.total.size), 0, owners)
         if policy.limit == 0 and not near:
             return
         for start, (run,) in self.finder.runs((searched,)):
             with self.timed("locate"):
                 hits = self.finder.choose(run, searched.batch, start, run.total, False)
             if near:
-                self._count(run._replace(intervals=None))
+                self._count(run._replace(intervals=None), start, owners)
             yield start, hits
 
-    def _count(self, run: Any) -> None:
-        """Count the reads of a ReadRun in the tally and the screen."""
-        for counter in (self.tally, self.screen):
-            if counter:
-                with self.timed("tally"):
+    def _count(self, run: Any, start: int, owners: list) -> None:
+        """Count the reads of a ReadRun from ``start`` on in the tally and the screen; add their owners."""
+        with self.timed("tally") if self.tally or self.screen or self.demultiplexer else nullcontext():
+            for counter in (self.tally, self.screen):
+                if counter:
                     counter.add(run, self.options.policy.eligible(run.total))
+            if self.demultiplexer:
+                owners.append(
+                    self.demultiplexer.of_reads(run, self.options.policy.eligible(run.total), start)
+                )

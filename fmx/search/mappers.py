@@ -104,6 +104,7 @@ def no_gpu_search(
         "an index in parts": index.parts[1:],
         "--counts or --report of pairs": options.pairing and observers.tally,
         "--screen": observers.screen,
+        "{target} in --al": observers.demultiplexer,
         "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
         options.cpu_only: options.cpu_only,

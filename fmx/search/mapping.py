@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..machines.progress import Clock
-    from .counts import Screen, Tally
+    from .counts import Demultiplexer, Screen, Tally
 
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
@@ -116,13 +116,15 @@ class MapOptions:
 class Observers(NamedTuple):
     """What observes a run.
 
-    ``tally`` and ``screen`` count, a ``clock`` measures stages, ``say`` prints warnings.
+    ``tally`` and ``screen`` count, a ``clock`` measures stages, ``say`` prints warnings, a ``demultiplexer``
+    sorts reads.
     """
 
     tally: "Tally | None" = None
     screen: "Screen | None" = None
     clock: "Clock | None" = None
     say: "Callable[[str], object] | None" = None
+    demultiplexer: "Demultiplexer | None" = None
 
 
 UNOBSERVED = Observers()

@@ -33,7 +33,7 @@ from ..index.reference import (
 )
 from ..input.reads import class_of
 from ..machines.jobs import runs
-from .counts import MATES, Screen, Tally, note
+from .counts import MATES, Demultiplexer, Screen, Tally, note
 from .hits import (
     KEY_BITS,
     Candidates,
@@ -470,8 +470,11 @@ class PairChooser:
                 run = PairRun(start, lists, strata, *totals(strata, self.best_only), (one, two))
             yield run
 
-    def count(self, mates: "Mates", run: PairRun, tally: Tally | None, screen: Screen | None) -> None:
-        """Count the pairs of a run."""
+    def count(
+        self, mates: "Mates", run: PairRun, tally: Tally | None, screen: Screen | None,
+        demultiplexer: Demultiplexer | None,
+    ) -> list[np.ndarray]:  # fmt: skip
+        """Count the pairs of a run; return the keys of their owners from a demultiplexer."""
         with self.timed("tally"):
             if tally:
                 eligible = self._policy.eligible(run.total)
@@ -482,12 +485,16 @@ class PairChooser:
                     _walk_pairs(lengths, run.lists, self.rule, which, self.n_strata, contigs, counts)
                 for mate in run.mates:
                     tally.add(mate, self._policy.eligible(mate.total) * (run.total == 0))
+            if not (screen or demultiplexer):
+                return []
+            has_hit = self._policy.eligible(run.total) > 0  # of those with proper pairs
+            of_mates = [
+                np.where(run.total > 0, mate.total * has_hit, self._policy.eligible(mate.total))
+                for mate in run.mates
+            ]
             if screen:
-                has_hit = self._policy.eligible(run.total) > 0  # of those with proper pairs
-                screen.add_pairs(run.mates, [
-                    np.where(run.total > 0, mate.total * has_hit, self._policy.eligible(mate.total))
-                    for mate in run.mates
-                ])  # fmt: skip
+                screen.add_pairs(run.mates, of_mates)
+            return [demultiplexer.of_pairs(run.mates, of_mates, run.start)] if demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.mates import Mates
     from ..input.reads import Patterns
-    from .counts import Screen, Tally
+    from .counts import Demultiplexer, Screen, Tally
     from .mapping import MapOptions, Observers
     from .queries.sparse import Sparse
     from .queries.verify import Verify
@@ -244,14 +244,16 @@ class StretchPairs:
         yield PairsOfReads(0, np.diff(matches.first), np.zeros(n, np.int64), matches)
 
     def count(
-        self, mates: "Mates", run: PairsOfReads, tally: "Tally | None", screen: "Screen | None"
-    ) -> None:
-        """Count the pairs of a run, with both mates in the tally."""
+        self, mates: "Mates", run: PairsOfReads, tally: "Tally | None", screen: "Screen | None",
+        demultiplexer: "Demultiplexer | None",
+    ) -> list[np.ndarray]:  # fmt: skip
+        """Count the pairs of a run, with both mates in the tally; return the keys of their owners."""
         with self._finder.timed("tally"):
+            pairs = ReadRun(None, (), run.matches, run.total, None, np.ones(run.total.size, np.int64))
             for counter, weight in ((tally, MATES), (screen, 1)):
                 if counter:
-                    each = ReadRun(None, (), run.matches, run.total, None, np.full(run.total.size, weight))
-                    counter.add(each, run.total)
+                    counter.add(pairs._replace(weight=weight * pairs.weight), run.total)
+            return [demultiplexer.of_reads(pairs, run.total, run.start)] if demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairsOfReads) -> tuple:
         """Return no hits: no records are written."""
@@ -262,8 +264,8 @@ def make_stretch_finder(
     index: "FMIndex | JoinedIndex", options: "MapOptions", observers: "Observers"
 ) -> StretchFinder:
     """Return what finds stretches in an FMIndex or a JoinedIndex. Raises UnsupportedError."""
-    tally, screen = observers.tally, observers.screen
-    by_contig = bool(tally or (screen and (screen.owners.of_part < 0).any()))
+    counters = [each for each in (observers.screen, observers.demultiplexer) if each]
+    by_contig = bool(observers.tally or any((each.owners.of_part < 0).any() for each in counters))
     parts: list[TextPart] = []
     for number, part in enumerate(index.parts):
         start, blocks = part_span(index.meta, number)[0], part.reference.blocks

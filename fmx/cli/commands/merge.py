@@ -34,7 +34,8 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
     click.option("--screen", type=options.TABLE,
                  help="Also write the table of reads per combination of groups or indexes."),
     click.option("--summary", type=options.TABLE, help="Also write the table of guides and their sites."),
-    click.option("--al", type=options.READS, help="Also write the mapped reads, unchanged."),
+    click.option("--al", type=options.READS,
+                 help="Also write the mapped reads, unchanged; with {target} in the name if shards have it."),
     click.option("--un", type=options.READS, help="Also write the unmapped reads, unchanged."),
     reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
 )  # fmt: skip
@@ -126,19 +127,23 @@ def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
 
 def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
-    from ...output.files import ReadsOutput, is_gzip
+    from ...output.files import TARGET, ReadsOutput, is_gzip
     from ...output.search_output import RecordOutput, SearchOutput
 
+    reads = ReadsOutput(args.al, args.un, **run["options"]["output"].get("reads", {}))
+    if args.al and reads.is_by_target != bool(reads.targets):
+        how = "add it to" if reads.targets else "remove it from"
+        there = "are" if reads.targets else "are not"
+        raise click.UsageError(f"--al {args.al}: the shards {there} divided by {TARGET}: {how} the name")
     for option, path in (("--al", args.al), ("--un", args.un)):
         if path and (form := run.get(option)) and is_gzip(path) != (form == "gzip"):
             how = "add .gz to the name" if form == "gzip" else "remove .gz from the name"
             raise click.UsageError(f"{option} {path}: the shards hold these reads as {form}: {how}")
     check_reads(args.al, args.un, bool(run["options"].get("mapping", {}).get("collapse")))
-    has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
     return SearchOutput(
         RecordOutput(args.output),
         counts=args.counts,
         screen=args.screen,
-        reads=ReadsOutput(args.al, args.un, has_mates),
+        reads=reads,
         report=report_of(args.reports),
     )

@@ -183,7 +183,14 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
                  "that they occur in, and write the table to FILE as TSV. Hits are then written only with "
                  "-o or --format.  [default with several -x and no -o: standard output]"),
     click.option("--al", type=options.READS,
-                 help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz."),
+                 help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz. With "
+                 "{target} in the name, each contig has a file (with several -x: each index; --counts-by "
+                 "group: each group)."),
+    options.rare(
+        click.option("--shared", type=click.Choice(["ambiguous", "each"]), default="ambiguous",
+                     help="With {target} in --al: write reads of several targets to a file called ambiguous, "
+                     "or to the file of each."),
+    ),
     click.option("--un", type=options.READS,
                  help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz."),
     reporting(KINDS["search"]),
@@ -203,8 +210,13 @@ def command(args: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x host.fmx --min-match 31 reads.fq.gz --un clean.fq.gz
     """
-    for path in filter(None, (args.output, args.counts, args.screen, args.al, args.un, *args.reports)):
+    from ...output.files import TARGET
+
+    al = (args.al or "").replace(TARGET, "")
+    for path in filter(None, (args.output, args.counts, args.screen, al, args.un, *args.reports)):
         if field := re.search(r"\{\w*\}", path):
+            if field[0] == TARGET:
+                raise click.UsageError(f"{path}: {TARGET} can only be in the name of --al")
             if not args.samples:
                 raise click.UsageError(f"{path}: {field[0]} in the name of an output needs --samples")
             if field[0] != PLACE:
@@ -244,7 +256,7 @@ def _job_of(
     pairing = _pairing_of(args, bool(second))
     from ...input.reads import WHOLE, Trim
     from ...jobs.search import ReadInput, SearchJob
-    from ...output.files import ReadsOutput
+    from ...output.files import TARGET, ReadsOutput
     from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
@@ -257,8 +269,11 @@ def _job_of(
     if args.comments and (args.collapse or kind not in ("sam", "bam", "cram")):
         raise click.UsageError("-C needs SAM, BAM or CRAM output, without --collapse")
     by_group = args.counts_by == "group"
-    if by_group and not args.counts:
-        raise click.UsageError("--counts-by group needs --counts FILE")
+    is_by_target = TARGET in (args.al or "")
+    if by_group and not (args.counts or is_by_target):
+        raise click.UsageError(f"--counts-by group needs --counts FILE, or {TARGET} in the name of --al")
+    if args.shared == "each" and not is_by_target:
+        raise click.UsageError(f"--shared each needs {TARGET} in the name of --al")
     check_reads(args.al, args.un, args.collapse)
     tags = _tags(args.tags, args.nh, args.comments)
     output = SearchOutput(
@@ -268,7 +283,9 @@ def _job_of(
         args.counts,
         by_group or bool(screen and not args.counts),
         screen,
-        ReadsOutput(args.al, args.un, bool(second)),
+        ReadsOutput(
+            args.al, args.un, bool(second), by_group or len(args.index_paths) > 1, args.shared == "each"
+        ),
         report_of(args.reports, (*first, *second)),
     )
     limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed

@@ -1,0 +1,189 @@
+"""One file of reads per contig, group or index, by {target} in the name of --al: as a naive scan tells."""
+
+import re
+import resource
+
+import cases
+import hypothesis
+import naive
+import naive_pairs
+import pytest
+import workflow
+from hypothesis import strategies as st
+from texts import random_letters, reads_of
+
+from fmx.errors import OutputError
+from fmx.output import files
+from fmx.output.files import ReadsOutput
+
+UNIT = random_letters(60, "target")
+REFERENCES = {
+    "host": [("h/1", UNIT + random_letters(90, 1)), (".h2", random_letters(90, 2) + "N" + UNIT[20:])],
+    "phage": [("p:1", UNIT[10:] + random_letters(80, 3) + "AC" * 20)],
+    "adapter": [("a", random_letters(83, 4) + UNIT[:32] + "AC" * 20)],
+}
+CONTIGS = [contig for contigs in REFERENCES.values() for contig in contigs]
+GROUPS = [name for name, contigs in REFERENCES.items() for _ in contigs]
+NAMES = {"contig": ["h_1", "_h2", "p:1", "a"], "group": list(REFERENCES), "index": list(REFERENCES)}
+READS = [
+    (f"r{i}", read)
+    for i, read in enumerate([*reads_of(CONTIGS, n=40), UNIT[:25], UNIT[42:58], UNIT[2:50], "AC" * 12, ""])
+]
+MATES = [
+    [(f"p{i}", read) for i, (_, read) in enumerate(READS[mate : len(READS) & ~1 : 2])] for mate in (0, 1)
+]
+LEAST = 20  # of a stretch
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with an index of each reference, unlike each other, one of all, and reads."""
+    folder, fastas = tmp_path_factory.mktemp("targets"), []
+    kinds = ({"part_size": 210}, {"sa_rate": 1}, {})
+    for (name, contigs), how in zip(REFERENCES.items(), kinds, strict=True):
+        fastas.append(folder / f"{name}.fa")
+        fastas[-1].write_bytes(cases.fasta(contigs))
+        workflow.build_index(fastas[-1], folder / f"{name}.fmx", workflow.IndexOptions(**how))
+    workflow.build_index(fastas, folder / "all.fmx")
+    (folder / "r.fq").write_bytes(cases.fastq(READS))
+    for mate, records in enumerate(MATES, 1):
+        (folder / f"{mate}.fq").write_bytes(cases.fastq(records))
+    return folder
+
+
+def contigs_of(read, way) -> set:
+    """Numbers of the contigs that a read occurs in, by the options of ``way``."""
+    if "--min-match" in way:
+        return naive.contigs_of_stretches(CONTIGS, read, LEAST)
+    places = naive_pairs.occurrences(CONTIGS, read, int("--mismatches" in way), "--strata" in way)
+    return {contig for contig, *_ in places} if "-m" not in way or len(places) <= 3 else set()
+
+
+def contigs_of_pair(one, two, way) -> set:
+    """Those of a pair, as a screen counts them."""
+    if "--min-match" in way:
+        return contigs_of(one, way) | contigs_of(two, way)
+    near = int("--mismatches" in way), "--strata" in way
+    n = len(naive_pairs.proper_pairs(CONTIGS, one, two, "fr", 0, 500, *near))
+    contigs: set = set()
+    for read in (one, two):
+        places = naive_pairs.occurrences(CONTIGS, read, *near)
+        if "-m" not in way or (n or len(places)) <= 3:
+            contigs |= {contig for contig, *_ in places}
+    return contigs
+
+
+def expected(records, contigs, by, shared) -> dict:
+    """{file: its records}, of records that occur in these ``contigs``."""
+    names = [*NAMES[by], *(["ambiguous"] if shared == "ambiguous" else []), "un"]
+    texts: dict = {name: [] for name in names}
+    for record, numbers in zip(records, contigs, strict=True):
+        of = {NAMES[by][i] if by == "contig" else GROUPS[i] for i in numbers} or {"un"}
+        for name in of if shared == "each" or len(of) == 1 else {"ambiguous"}:
+            texts[name].append(record)
+    return {f"{name}.fq": cases.fastq(some) if some else b"" for name, some in texts.items()}
+
+
+def written(folder) -> dict:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+WAYS = {
+    "exact": [], "at most": ["-m", "3"], "near": ["--mismatches", "1"],
+    "near, best": ["--mismatches", "1", "--strata"], "stretches": ["--min-match", str(LEAST)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("by", NAMES)
+@pytest.mark.parametrize("way", WAYS)
+def test_reads_are_in_the_files_of_what_they_occur_in(way, by, home, command, chunks_of, tmp_path):
+    chunks_of(900)
+    indexes = [f"{name}.fmx" for name in REFERENCES] if by == "index" else ["all.fmx"]
+    words = ["search", "-q", *(word for index in indexes for word in ("-x", home / index)), *WAYS[way]]
+    words += [] if way == "stretches" else ["-o", "/dev/null"]
+    words += ["--counts-by", "group"] if by == "group" else []
+    for threads, shared in ((1, "ambiguous"), (3, "each")):
+        (folder := tmp_path / shared).mkdir()
+        told = ["-t", threads, "--shared", shared, "--al", folder / "{target}.fq", "--un", folder / "un.fq"]
+        result = command(*words, home / "r.fq", *told)
+        assert (result.code, result.err) == (0, "")
+        contigs = [contigs_of(read, WAYS[way]) for _, read in READS]
+        wanted = expected(READS, contigs, by, shared)
+        assert written(folder) == wanted
+        assert sum(map(bool, wanted.values())) >= 4
+        (folder := tmp_path / f"pairs {shared}").mkdir()
+        told = ["-t", threads, "--shared", shared, "--al", folder / "{target}.fq", "--un", folder / "un.fq"]
+        result = command(*words, "-1", home / "1.fq", "-2", home / "2.fq", *told)
+        assert (result.code, result.err) == (0, "")
+        contigs = [contigs_of_pair(one, two, WAYS[way]) for (_, one), (_, two) in zip(*MATES, strict=True)]
+        wanted = {}
+        for mate in (0, 1):
+            of_mate = expected(MATES[mate], contigs, by, shared)
+            wanted |= {name.replace(".fq", f"_{mate + 1}.fq"): text for name, text in of_mate.items()}
+        assert written(folder) == wanted
+
+
+@hypothesis.given(st.lists(st.text(), unique=True, min_size=1, max_size=8), st.booleans())
+def test_names_of_targets_are_fit_for_files_and_differ(names, to_each):
+    fit = [re.sub(r"^(?=\.|$)\.?|[/\x00-\x1f\x7f]", "_", name) for name in names]
+    fit += [] if to_each else ["ambiguous"]
+    output = ReadsOutput("{target}.fq", to_each=to_each)
+    if len(set(fit)) == len(fit):
+        assert [*output.of_targets(names).files] == [f"{name}.fq" for name in fit]
+    else:
+        with pytest.raises(OutputError, match="would be written to the same file, with the name"):
+            output.of_targets(names)
+
+
+REFUSED = {
+    "--al {target}.fq --un {target}.fq": "{target}.fq: {target} can only be in the name of --al",
+    "--al {other}.fq": "{other}.fq: {other} in the name of an output needs --samples",
+    "--un x.fq --shared each": "--shared each needs {target} in the name of --al",
+    "--counts-by group --al x.fq": "--counts-by group needs --counts FILE, or {target} in the name of --al",
+    "--al {target}.sam": "the output can only be FASTA or FASTQ, not .sam",
+    "--al {target}.fq": "--al (a) a.fq is the same file as the input a.fq; choose another name",
+    "--al {target}.fa --un b.fa": "--un b.fa is a file of --al {target}.fa, too: choose another name",
+    "--al {target}.fq -x same.fmx": "--al {target}.fq: c/1 and c_1 would be written to the same file, with",
+    "--al {target}.fq -x taken.fmx": "ambiguous and the reads of several targets would be written to the",
+    "--al none/{target}.fa": "none/a.fa: cannot write: the folder 'none' does not exist",
+    "--al {target}.fa -x long.fmx": "cannot write: File name too long",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_cannot_be_is_refused_before_any_work(options, folder, command):
+    (folder / "a.fq").write_bytes(cases.fastq(READS))
+    for name, contigs in (
+        ("x", "ab"),
+        ("same", ["c/1", "c_1"]),
+        ("taken", ["ambiguous"]),
+        ("long", ["c" * 260]),
+    ):
+        cases.build(folder / f"{name}.fmx", [(contig, UNIT) for contig in contigs])
+    before = sorted(path.name for path in folder.iterdir())
+    words = options.split()
+    result = command("search", *([] if "-x" in words else ["-x", "x.fmx"]), "a.fq", "-o", "out.sam", *words)
+    assert result.code in (1, 2)
+    assert REFUSED[options] in result.err, result.err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_too_many_targets_are_refused_before_any_work(folder, command, monkeypatch):
+    cases.build(folder / "x.fmx", [(f"c{i}", UNIT) for i in range(300)])
+    (folder / "r.fq").write_bytes(cases.fastq(READS))
+    limits = [100, 200]
+
+    def set_limit(_, values):
+        limits[:] = values
+
+    monkeypatch.setattr(files.resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(files.resource, "setrlimit", set_limit)
+    words = ["search", "-x", "x.fmx", "r.fq", "-o", "out.sam", "--al", "{target}.fq"]
+    result = command(*words)
+    assert (result.code, sorted(path.name for path in folder.iterdir())) == (1, ["r.fq", "x.fmx"])
+    assert "--al: 301 files of reads are too many: this process may have 200 files open" in result.err
+    limits[:] = 100, 400  # the lower limit is raised to the higher one
+    assert (done := command(*words)).code == 0, done.err
+    assert (limits, len(list(folder.glob("*.fq")))) == ([400, 400], 302)
+    limits[:] = 100, resource.RLIM_INFINITY
+    assert (done := command(*words)).code == 0, done.err
