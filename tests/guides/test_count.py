@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import shlex
 import shutil
 
@@ -93,56 +94,163 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     )
 
 
-def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\nb,ACGTACGA\nc,GGGGTTTT\nd,acgtacgt\n")
-    (folder / "r.fa").write_text(">1\nACGTACGT\n>2\nACGTACGC\n>3\nGGGGTTTA\n>4\nGGNGTTTT\n")
-    done = command("count", "-l", "l.csv", "r.fa", "--mismatches", 1, "--offset", "0", "-t", 1)
-    assert rows(done.out)[1:] == [["a", "a", "1"], ["b", "b", "0"], ["c", "c", "2"]]
-    told = done.err.splitlines()
-    assert told[:3] == [
-        "fmx: l.csv: 1 guide has the same sequence as an earlier guide: left out (d, same as a)",
-        "fmx: l.csv: 2 guides differ from another guide in only one base (such as a and b); reads "
-        "that match both are ambiguous",
-        "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; "
-        "guides start after 0 bases (100 %)",
-    ]
+def fasta(*reads) -> str:
+    """FASTA of reads, each given as often as a number says."""
+    return "".join(n * f">r\n{letters}\n" for n, letters in reads)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["r.fq", "--offset", "x"], 2, "'x' is not a number of bases, nor a comma-separated list"),
-        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only --offset, or only --anywhere, or --after"),
-        (["r.fq", "--after", "AZ"], 2, "'AZ' contains 'Z', which is not an IUPAC base"),
-        ([], 2, "no reads: give READS, or -1 and -2, or --samples"),
-        (["r.fq", "r.fq"], 2, "two samples are named r: give all names with --names"),
-        (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
-        (["r.fq", "-o", "x.sam"], 2, "the output can only be TSV or Parquet, not .sam"),
-        (["no.fq"], 1, "no.fq: No such file"),
-        (["r.fq", "-l", "no.csv"], 1, "no.csv: No such file"),
-        (["cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
-        (["cut.fq"], 1, "cut.fq: record 2: the file ends within this record"),
-        (["r.fq", "cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
-    ],
+FILES = {  # of all cases below
+    "l.csv": "a,ACGTACGT\n", "l.tsv": "a,ACGTACGT\n", "l2.csv": "a,ACGTACGT\nb,GGATTACA\n",
+    "p.csv": "id,sequence1,sequence2\na,ACGTACGT,GGGGTTTT\n",
+    "iupac.csv": "g1,ACGTNACGTACGTACGTACG,A\ng2,ACGTACGT,B\n", "iupac1.csv": "g1,ACGTNACGTACGTACGTACG,A\n",
+    "near.csv": "a,ACGTACGT\nb,ACGTACGA\nc,GGGGTTTT\nd,acgtacgt\n",
+    "twice.csv": "a,ACGTACGA,A\nb,CCGTACGA,B\nc,ACGTACGA,C\nd,CCGTACGA,B\n"
+    + "".join(f"e{i},ACGTACGA,{'AD'[i % 2]}\n" for i in range(9)),
+    "turned.fa": ">a\nAACCGGAC\n>b\nGTCCGGTT\n>c\nCCNTACGA\n>d\nTCGTAAGG\n>e\nACGTACGT\n>f\nGTTTTTTT\n",
+    "r.fq": "@1\nACGTACGT\n+\nIIIIIIII\n", "cut.fq": "@1\nACGTACGT\n+\nIIIIIIII\n@2\nACGT\n", "none.fq": "",
+    "low1.fq": "@r\nACGTACGT\n+\nIIIIIIII\n@r\nACGTACGT\n+\n########\n" + 6 * "@r\nCCCCCCCC\n+\nIIIIIIII\n",
+    "low3.fq": "@r\nACGTACGT\n+\nIIIIIIII\n" + 3 * "@r\nACGTACGT\n+\n########\n"
+    + 6 * "@r\nCCCCCCCC\n+\nIIIIIIII\n",
+    "r.fa": fasta((1, "ACGTACGT")), "one.fa": fasta((1, "CCCC")), "other.fa": fasta((1, "CC")),
+    "two.fa": fasta((1, "A"), (1, "C")), "few.fa": fasta((1, "ACGTACGT"), (9, "CCCCCCCC")),
+    "half.fa": fasta((5, "ACGTACGT"), (5, "CCCCCCCC")),
+    "four.fa": fasta((1, "ACGTACGT"), (1, "ACGTACGC"), (1, "GGGGTTTA"), (1, "GGNGTTTT")),
+    "several.fa": fasta((9, "ACGTACGTGGATTACA"), (1, "CCCCCCCCCCCCCCCC")),
+    "mates1.fa": fasta((3, "ACGTACGT")), "mates2.fa": fasta((3, "GGATTACA")),
+    "i.fa": fasta((1, "ACGTTACGTACGTACGTACG"), (1, "ACGTACGTTT")), "A.fa": fasta((1, "ACGTACGA")),
+    "turns.fa": fasta((1, "GTCCGGTTACGTCC"), (1, "CCTTACGAAACCCC"), (1, "ACGTACGTCCCCCC"),
+                      (1, "GTTTTTTTCCCCCC")),
+    **{f"A{n}.fa": fasta((int(n[:3]), "ACGTACGA")) for n in ("11", "199", "199b", "200")},
+    "two.csv": "a,ACGTACGA\nb,CCGTACGA\n", "x.xlsx": "PK\x03\x04", "notes.txt": "what,ever\n",
+}  # fmt: skip
+FEW = "fmx: hint: few reads of sample few contain a guide"
+TURNED = (
+    "fmx: warning: turned.fa: 4 guides are reverse complements of other guides (such as a and b): reads with "
+    "them are ambiguous if both strands are searched; give --forward-only or --reverse-only\n"
 )
-def test_errors_are_one_line(arguments, code, said, folder, command):
-    for name in ("l.csv", "l.tsv"):
-        (folder / name).write_text("a,ACGTACGT\n")
-    (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
-    (folder / "cut.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n@2\nACGT\n")
-    done = command("count", *([] if "-l" in arguments else ["-l", "l.csv"]), *arguments)
-    assert (done.code, done.out) == (code, b"")
-    assert said in done.err
+THIN = (
+    "warning: samples A199, A11: 99.5, 5.5 reads per guide on average; below 100, counts vary much by chance"
+)
+NO_READS = "fmx: error: {}: this is a library of guides, not reads: give it with -l\n"
+CUT = "cut.fq: record 2: the file ends within this record"
+IS_RIGHT = "is it the right library?"
+MESSAGES = [  # arguments, exit code, counts if there is a table, what is said, and what is not
+    ("-l near.csv four.fa --mismatches 1 --offset 0 -t 1", 0, "1 0 2", [
+        "fmx: near.csv: 1 guide has the same sequence as an earlier guide: left out (d, same as a)\n"
+        "fmx: near.csv: 2 guides differ from another guide in only one base (such as a and b); reads that "
+        "match both are ambiguous\n"
+        "fmx: four: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; "
+        "guides start after 0 bases (100 %)\n"], []),
+    ("-l l.csv r.fq --offset x", 2, "", ["'x' is not a number of bases, nor a comma-separated list"], []),
+    ("-l l.csv r.fq --offset 1 --anywhere", 2, "",
+     ["give only --offset, or only --anywhere, or --after"], []),
+    ("-l l.csv r.fq --after AZ", 2, "", ["'AZ' contains 'Z', which is not an IUPAC base"], []),
+    ("-l l.csv", 2, "", ["no reads: give READS, or -1 and -2, or --samples"], []),
+    ("-l l.csv r.fq r.fq", 2, "", ["two samples are named r: give all names with --names"], []),
+    ("-l l.tsv r.fq -o l.tsv", 2, "", ["the same file as the input"], []),
+    ("-l l.csv r.fq -o x.sam", 2, "", ["the output can only be TSV or Parquet, not .sam"], []),
+    ("-l l.csv no.fq", 1, "", ["no.fq: No such file"], []),
+    ("-l no.csv r.fq", 1, "", ["no.csv: No such file"], []),
+    ("-l l.csv cut.fq --offset 0", 1, "", [CUT], []),
+    ("-l l.csv cut.fq", 1, "", [CUT], []),
+    ("-l l.csv r.fq cut.fq --offset 0", 1, "", [CUT], []),
+    ("-l l.csv r.fq --shard 1/2", 2, "", ["--shard needs -o FOLDER"], []),
+    ("-l l.csv - --shard 1/2 -o d", 1, "", ["cannot be split into shards"], []),
+    # Guides of one length may all hold sets of letters.
+    ("-l iupac.csv i.fa", 0, "1 1", [], []),
+    ("-l iupac1.csv i.fa --mismatches 1", 0, "1", [], []),
+    # Few reads that count, several guides in a read, low qualities.
+    ("-l l.csv few.fa", 0, "1", [f"{FEW}: {IS_RIGHT} Try --anywhere and --mismatches 1; --report lists"], []),
+    ("-l l.csv few.fa --anywhere", 0, "1", [f"{FEW}: {IS_RIGHT} Try --mismatches 1; --report"], []),
+    ("-l l.csv few.fa --mismatches 1", 0, "1", [f"{FEW}: {IS_RIGHT} Try --anywhere; --report"], []),
+    ("-l l.csv few.fa --mismatches 1 --anywhere", 0, "1", [f"{FEW}: {IS_RIGHT} --report lists"], []),
+    ("-l l.csv few.fa --offset 1", 0, "0",
+     [f"{FEW} there: check --offset, or leave it out to find offsets in the reads"], []),
+    ("-l l.csv few.fa --after AC --before G", 0, "0",
+     [f"{FEW} there: check --after and --before, or leave them out to find offsets in the reads"], []),
+    ("-l l.csv half.fa", 0, "5", [], ["hint"]),
+    ("-l l2.csv several.fa", 1, "",
+     ["cannot choose between the several guides in the first 10 reads: say which one to count "], []),
+    ("-l l2.csv several.fa --anywhere", 0, "0 0",
+     ["hint: most reads of sample several are ambiguous; they contain several guides: say which one "],
+     ["few reads"]),
+    ("-l l2.csv several.fa --offset 8", 0, "0 9", [], []),
+    ("-l l2.csv -1 mates1.fa -2 mates2.fa", 0, "0 0", ["hint: most pairs of sample mates1 are ambiguous; "
+     "their mates contain different guides, or one mate contains several: check that -1 and -2 belong"], []),
+    ("-l l.csv low1.fq --min-quality 20", 0, "1", ["fmx: hint: sample low1: of 2 reads with a guide, 1 has "
+     "a base below --min-quality 20 in the guide\n"], [IS_RIGHT]),
+    ("-l l.csv low3.fq --min-quality 20", 0, "1", ["fmx: hint: sample low3: of 4 reads with a guide, 3 have "
+     "a base below --min-quality 20 in the guide\n"], [IS_RIGHT]),
+    # Guides that are reverse complements of others.
+    *((f"-l turned.fa turns.fa {where}", 0, counts, [TURNED], [])
+      for where, counts in (("--offset 0", "0 0 0 0 1 1"), ("--anywhere", "0 0 0 0 1 1"), ("", None))),
+    *((f"-l turned.fa turns.fa --forward-only {where}", 0, "0 1 1 0 1 1", [], ["reverse complements"])
+      for where in ("--offset 0", "--anywhere", "")),
+    ("-l turned.fa turns.fa --before ACG", 0, None, [], ["reverse complements"]),
+    # No reads, few reads per guide, guides that repeat, genes that vanish, a library in the place of reads.
+    ("-l l.csv none.fq", 0, "0",
+     ["fmx: warning: no reads in none.fq\nfmx: none: 0 reads: 0 assigned (0.00 %)"], []),
+    ("-l l.csv -", 0, "0", ["fmx: warning: no reads in standard input\n"], []),
+    ("-l l.csv r.fa", 0, "1", [], ["warning: no reads"]),
+    ("-l l.csv r.fa none.fq", 0, "1", ["fmx: warning: no reads in none.fq\n"], []),
+    ("-l two.csv A199.fa A200.fa A11.fa --offset 0", 0, "199 0", [THIN], []),
+    ("-l two.csv -l two.csv -1 A199.fa -2 A199b.fa --offset 0", 0, "199", [], ["per guide"]),
+    ("-l twice.csv A.fa --offset 0", 0, "1 0", ["twice.csv: 11 guides have the same sequence as an earlier "
+     "guide: left out (c, same as a, d, same as b, " + "".join(f"e{i}, same as a, " for i in range(8))[:-2]
+     + " and 1 more)\n", "fmx: warning: twice.csv: 2 genes have no guide left: C, D\n"], []),
+    ("-l two.csv A.fa --offset 0", 0, "1 0", [], ["gene"]),
+    ("-l x.xlsx r.fq", 1, "", ["(.xlsx) as CSV\n"], []),
+    ("-l l.csv x.xlsx", 1, "", ["(.xlsx) as CSV\n"], []),
+    ("-l r.fq r.fq", 1, "",
+     ["fmx: error: r.fq: this is FASTQ, not a library of guides: give -l a table or FASTA\n"], []),
+    ("-l l.csv r.fq l2.csv", 1, "", [NO_READS.format("l2.csv")], []),
+    ("-l l.csv r.fq l.csv.gz", 1, "", [NO_READS.format("l.csv.gz")], []),
+    ("-l r.fq r.fq l2.csv", 1, "", [NO_READS.format("l2.csv")], []),
+    ("-l l.csv notes.txt", 1, "", ["fmx: error: notes.txt: record 1: expected '@' (FASTQ) or '>' (FASTA) at "
+     "its start, found 'w' (is this a file of reads?)\n"], []),
+    # Mates.
+    ("-l p.csv r.fa", 1, "",
+     ["p.csv: this is a library of pairs: give the files of both mates with -1 and -2"], []),
+    ("-l l.csv -l l.csv r.fa", 1, "", ["l.csv: a second library is for mates, with -1 "], []),
+    ("-l l.csv -l p.csv -1 r.fa -2 one.fa", 1, "", ["give one library of pairs, or two"], []),
+    ("-l l.csv -1 r.fa", 2, "", ["give -1 and -2 the same number of times"], []),
+    ("-l l.csv -1 r.fa -2 one.fa r.fa", 2, "",
+     ["READS, -1 with -2, and --samples cannot be combined"], []),
+    ("-l l.csv -1 r.fa,r.fa -2 one.fa", 2, "",
+     ["give one file with second mates for each file with first mates"], []),
+    ("-l l.csv -1 r.fa -2 ./r.fa", 2, "", ["-1 r.fa and -2 ./r.fa are the same file\n"], []),
+    ("-l l.csv -1 one.fa,r.fa -2 two.fa,r.fa", 2, "", ["-1 r.fa and -2 r.fa are the same file\n"], []),
+    ("-l l.csv r.fa --offset 1/2", 2, "", ["give the files with -1 and -2"], []),
+    ("-l l.csv -1 r.fa -2 one.fa --after A/C/G", 2, "", ["give values for mates with one slash each"], []),
+    ("-l l.csv -1 r.fa -2 two.fa", 1, "", ["both files must have the same number of reads"], []),
+    ("-l p.csv -1 r.fa -2 one.fa", 1, "", [f"{IS_RIGHT[:-1]}, and are -1 and -2 in the right order? If "
+     "guides are rare here, say where"], []),
+    ("-l l.csv -1 one.fa -2 other.fa", 1, "",
+     [f"one.fa: no guide found in the first read: {IS_RIGHT} If"], []),
+]  # fmt: skip
 
 
-def test_guides_of_one_length_may_all_hold_sets_of_letters(folder, command):
-    (folder / "l.csv").write_text("g1,ACGTNACGTACGTACGTACG,A\ng2,ACGTACGT,B\n")
-    (folder / "r.fa").write_text(">1\nACGTTACGTACGTACGTACG\n>2\nACGTACGTTT\n")
-    done = command("count", "-l", "l.csv", "r.fa")
-    assert (done.code, rows(done.out)[1:]) == (0, [["g1", "A", "1"], ["g2", "B", "1"]]), done.err
-    (folder / "l.csv").write_text("g1,ACGTNACGTACGTACGTACG,A\n")
-    done = command("count", "-l", "l.csv", "r.fa", "--mismatches", 1)
-    assert (done.code, rows(done.out)[1:]) == (0, [["g1", "A", "1"]]), done.err
+@pytest.mark.parametrize(("line", "code", "counts", "said", "unsaid"), MESSAGES, ids=[x[0] for x in MESSAGES])
+def test_what_a_count_says(line, code, counts, said, unsaid, folder, command):
+    """The same in one run and of a shard that is merged."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    (folder / "l.csv.gz").write_bytes(gzip.compress(FILES["l.csv"].encode()))
+    done = command("count", *line.split())
+    assert done.code == code, done.err
+    if counts is not None:
+        assert [row[2] for row in rows(done.out)[1:]] == counts.split()
+    assert [words for words in said if words not in done.err] == [], done.err
+    assert [words for words in unsaid if words in done.err] == [], done.err
+    if code == 0 and not line.endswith(" -"):
+        assert command("count", *line.split(), "--shard", "1/1", "-o", "out.d").code == 0
+        merged = command("merge", "out.d")
+        assert merged.out == done.out
+        assert [words for words in unsaid if words in merged.err] == [], merged.err
+        of_samples = [
+            words for words in said if re.match("fmx: (warning: no|hint)|hint|warning: samples", words)
+        ]
+        assert [words for words in of_samples if words not in merged.err] == [], merged.err
 
 
 def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
@@ -167,104 +275,6 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
         command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
     differs = "with --columns gene=3 in shard 2; with --columns gene=2 in shard 1"
     assert f"from another run than shard 1 ({differs}): delete" in command("merge", "out.d").err
-
-
-def test_few_reads_that_count_are_told(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\n")
-    (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
-    told = command("count", "-l", "l.csv", "r.fa").err
-    right = "fmx: hint: few reads of sample r contain a guide: is it the right library? Try --"
-    assert f"{right}anywhere and --mismatches 1; --report lists" in told
-    assert f"{right}mismatches 1; --report" in command("count", "-l", "l.csv", "r.fa", "--anywhere").err
-    assert f"{right}anywhere; --report" in command("count", "-l", "l.csv", "r.fa", "--mismatches", 1).err
-    done = command("count", "-l", "l.csv", "r.fa", "--anywhere", "--mismatches", 1)
-    assert "is it the right library? --report lists" in done.err
-    for options, what in ((("--offset", "1"), "--offset, or leave it"), (("--after", "AC", "--before", "G"),
-                           "--after and --before, or leave them")):  # fmt: skip
-        told = command("count", "-l", "l.csv", "r.fa", *options).err
-        assert (
-            f"few reads of sample r contain a guide there: check {what} out to find offsets in the reads"
-            in told
-        )
-    (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
-    assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
-
-
-def test_reads_with_several_guides_are_told_as_such(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\nb,GGATTACA\n")
-    (folder / "r.fa").write_text(9 * ">1\nACGTACGTGGATTACA\n" + ">2\nCCCCCCCCCCCCCCCC\n")
-    done = command("count", "-l", "l.csv", "r.fa")
-    assert done.code == 1
-    assert (
-        "cannot choose between the several guides in the first 10 reads: say which one to count " in done.err
-    )
-    told = command("count", "-l", "l.csv", "r.fa", "--anywhere").err
-    assert "hint: most reads of sample r are ambiguous; they contain several guides: say which one " in told
-    assert "few reads" not in told
-    assert command("count", "-l", "l.csv", "r.fa", "--offset", "8").code == 0
-    (folder / "1.fa").write_text(3 * ">1\nACGTACGT\n")
-    (folder / "2.fa").write_text(3 * ">1\nGGATTACA\n")
-    told = command("count", "-l", "l.csv", "-1", "1.fa", "-2", "2.fa").err
-    assert (
-        "hint: most pairs of sample 1 are ambiguous; their mates contain different guides, or one mate "
-        in told
-    )
-
-
-def test_guides_of_low_quality_are_told_as_such(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\n")
-    for n_low, said in ((1, "sample r: of 2 reads with a guide, 1 has"),
-                        (3, "sample r: of 4 reads with a guide, 3 have")):  # fmt: skip
-        reads = [("ACGTACGT", "I"), *n_low * [("ACGTACGT", "#")], *6 * [("CCCCCCCC", "I")]]
-        (folder / "r.fq").write_text("".join(f"@r\n{read}\n+\n{8 * quality}\n" for read, quality in reads))
-        given = ["count", "-l", "l.csv", "r.fq", "--min-quality", 20]
-        assert command(*given, "--shard", "1/1", "-o", f"{n_low}.d").code == 0
-        for done in (command(*given), command("merge", f"{n_low}.d")):
-            assert f"fmx: hint: {said} a base below --min-quality 20 in the guide\n" in done.err
-            assert "right library" not in done.err
-
-
-@pytest.mark.parametrize("where", [("--offset", 0), ("--anywhere",), ()])
-def test_guides_that_are_reverse_complements_of_others_are_warned_of(where, folder, command):
-    letters = {
-        "a": "AACCGGAC",
-        "b": "GTCCGGTT",
-        "c": "CCNTACGA",
-        "d": "TCGTAAGG",
-        "e": "ACGTACGT",
-        "f": "GTTTTTTT",
-    }
-    (folder / "l.fa").write_text("".join(f">{name}\n{x}\n" for name, x in letters.items()))
-    (folder / "r.fa").write_text(
-        ">1\nGTCCGGTTACGTCC\n>2\nCCTTACGAAACCCC\n>3\nACGTACGTCCCCCC\n>4\nGTTTTTTTCCCCCC\n"
-    )
-    said = (
-        "fmx: warning: l.fa: 4 guides are reverse complements of other guides (such as a and b): reads with "
-        "them are ambiguous if both strands are searched; give --forward-only or --reverse-only\n"
-    )
-    done = command("count", "-l", "l.fa", "r.fa", *where)
-    assert said in done.err
-    if where:
-        assert [row[2] for row in rows(done.out)[1:]] == ["0", "0", "0", "0", "1", "1"]
-    done = command("count", "-l", "l.fa", "r.fa", *where, "--forward-only")
-    assert [row[2] for row in rows(done.out)[1:]] == ["0", "1", "1", "0", "1", "1"]
-    assert "reverse complements" not in done.err
-    told = command("count", "-l", "l.fa", "r.fa", "--before", "ACG").err
-    assert "reverse complements" not in told
-
-
-def test_no_reads_are_no_error(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\n")
-    (folder / "r.fq").touch()
-    done = command("count", "-l", "l.csv", "r.fq")
-    assert (done.code, rows(done.out)) == (0, [["sgRNA", "Gene", "r"], ["a", "a", "0"]])
-    assert "fmx: warning: no reads in r.fq\nfmx: r: 0 reads: 0 assigned (0.00 %)" in done.err
-    done = command("count", "-l", "l.csv", "-", stdin=b"")
-    assert "fmx: warning: no reads in standard input\n" in done.err
-    (folder / "a.fa").write_text(">1\nACGTACGT\n")
-    assert "warning: no reads" not in command("count", "-l", "l.csv", "a.fa").err
-    assert command("count", "-l", "l.csv", "a.fa", "r.fq", "--shard", "1/1", "-o", "out.d").code == 0
-    assert "fmx: warning: no reads in r.fq\n" in command("merge", "out.d").err
 
 
 def test_a_file_without_guides_is_a_column_of_zeros(folder, command):
@@ -294,57 +304,6 @@ def test_a_file_without_guides_is_a_column_of_zeros(folder, command):
         done = command("count", "-l", "l.csv", *given)
         assert (done.code, done.out) == (1, b"")
         assert ".fa: no guide found in the first 5 reads" in done.err
-
-
-def test_guides_that_repeat_and_genes_that_vanish_are_named(folder, command):
-    (folder / "l.csv").write_text(
-        "a,ACGTACGA,A\nb,CCGTACGA,B\nc,ACGTACGA,C\nd,CCGTACGA,B\n"
-        + "".join(f"e{i},ACGTACGA,{'AD'[i % 2]}\n" for i in range(9))
-    )
-    (folder / "r.fa").write_text(">1\nACGTACGA\n")
-    told = command("count", "-l", "l.csv", "r.fa", "--offset", 0).err
-    named = ", ".join(f"{x}, same as {y}" for x, y in zip("cd", "ab", strict=True))
-    named += "".join(f", e{i}, same as a" for i in range(8)) + " and 1 more"
-    assert f"l.csv: 11 guides have the same sequence as an earlier guide: left out ({named})\n" in told
-    assert "fmx: warning: l.csv: 2 genes have no guide left: C, D\n" in told
-    (folder / "l.csv").write_text("a,ACGTACGA\nb,ACGTACGA\n")
-    assert "gene" not in command("count", "-l", "l.csv", "r.fa", "--offset", 0).err
-
-
-def test_few_reads_per_guide_are_warned_of(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGA\nb,CCGTACGA\n")
-    for name, n in (("r.fa", 199), ("s.fa", 200), ("t.fa", 11)):
-        (folder / name).write_text(n * ">1\nACGTACGA\n")
-    given = ["count", "-l", "l.csv", "r.fa", "s.fa", "t.fa", "--offset", 0]
-    assert command(*given, "--shard", "1/1", "-o", "out.d").code == 0
-    said = (
-        "warning: samples r, t: 99.5, 5.5 reads per guide on average; below 100, counts vary much by chance"
-    )
-    for done in (command(*given), command("merge", "out.d")):
-        assert said in done.err
-    pairs = ["-1", "r.fa", "-2", "r.fa", "-l", "l.csv", "-l", "l.csv"]
-    assert "per guide" not in command("count", *pairs, "--offset", 0).err
-
-
-def test_a_library_in_the_place_of_reads_is_named(folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT,G\n")
-    (folder / "l.csv.gz").write_bytes(gzip.compress(b"a,ACGTACGT,G\n"))
-    (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
-    (folder / "notes.txt").write_text("what,ever\n")
-    (folder / "l.xlsx").write_bytes(b"PK\x03\x04")
-    for given in (("l.xlsx", "r.fq"), ("l.csv", "l.xlsx")):
-        done = command("count", "-l", *given)
-        assert (done.code, "(.xlsx) as CSV\n" in done.err) == (1, True)
-    done = command("count", "-l", "r.fq", "r.fq")
-    said = "fmx: error: r.fq: this is FASTQ, not a library of guides: give -l a table or FASTA\n"
-    assert (done.code, done.err) == (1, said)
-    for library, name in (("l.csv", "l.csv"), ("l.csv", "l.csv.gz"), ("r.fq", "l.csv")):
-        done = command("count", "-l", library, "r.fq", name)
-        said = f"fmx: error: {name}: this is a library of guides, not reads: give it with -l\n"
-        assert (done.code, done.err) == (1, said)
-    done = command("count", "-l", "l.csv", "notes.txt")
-    said = "record 1: expected '@' (FASTQ) or '>' (FASTA) at its start, found 'w' (is this a file of reads?)"
-    assert (done.code, done.err) == (1, f"fmx: error: notes.txt: {said}\n")
 
 
 def test_the_page_tells_the_truth(folder, command):

@@ -79,39 +79,3 @@ def test_a_guide_in_one_of_the_mates(folder, command):
     assert "r0: 6 pairs: 4 assigned (66.67 %), 1 ambiguous, 1 unassigned; " in done.err
     assert re.search(r"fmx: 6 pairs: 4 assigned \(66.67 %\); .*, [0-9,]+ pairs/s\n", done.err)
     assert not re.search("[0-9] reads?", done.err)
-
-
-CASES = {  # exit code and words of the error
-    "-l p.csv r.fa": (1, "p.csv: this is a library of pairs: give the files of both mates with -1 and -2"),
-    "-l l.csv -l l.csv r.fa": (1, "l.csv: a second library is for mates, with -1 "),
-    "-l l.csv -l p.csv -1 r.fa -2 s.fa": (1, "give one library of pairs, or two"),
-    "-l l.csv -1 r.fa": (2, "give -1 and -2 the same number of times"),
-    "-l l.csv -1 r.fa -2 s.fa r.fa": (2, "READS, -1 with -2, and --samples cannot be combined"),
-    "-l l.csv -1 r.fa,r.fa -2 s.fa": (2, "give one file with second mates for each file with first mates"),
-    "-l l.csv -1 r.fa -2 ./r.fa": (2, "-1 r.fa and -2 ./r.fa are the same file\n"),
-    "-l l.csv -1 s.fa,r.fa -2 t.fa,r.fa": (2, "-1 r.fa and -2 r.fa are the same file\n"),
-    "-l l.csv r.fa --offset 1/2": (2, "give the files with -1 and -2"),
-    "-l l.csv -1 r.fa -2 s.fa --after A/C/G": (2, "give values for mates with one slash each"),
-    "-l l.csv -1 r.fa -2 t.fa": (1, "both files must have the same number of reads"),
-    "-l p.csv -1 r.fa -2 s.fa": (
-        1, "is it the right library, and are -1 and -2 in the right order? If guides are rare here, say where"
-    ),
-    "-l l.csv -1 s.fa -2 s2.fa": (1, "s.fa: no guide found in the first read: is it the right library? If"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("arguments", CASES)
-def test_errors_are_one_line(arguments, folder, command):
-    (folder / "l.csv").write_text("a,ACGTACGT\n")
-    (folder / "p.csv").write_text("id,sequence1,sequence2\na,ACGTACGT,GGGGTTTT\n")
-    for name, reads in (
-        ("r", ">1\nACGTACGT\n"),
-        ("s", ">1\nCCCC\n"),
-        ("s2", ">1\nCC\n"),
-        ("t", ">1\nA\n>2\nC\n"),
-    ):
-        (folder / f"{name}.fa").write_text(reads)
-    code, said = CASES[arguments]
-    done = command("count", *arguments.split())
-    assert (done.code, done.out) == (code, b"")
-    assert said in done.err

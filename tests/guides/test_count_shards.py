@@ -116,19 +116,6 @@ def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, comma
     assert (folder / "m.tsv").read_bytes() == (folder / "w.tsv").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["c.fq.gz", "--shard", "1/2"], 2, "--shard needs -o FOLDER"),
-        (["-", "--shard", "1/2", "-o", "d"], 1, "cannot be split into shards"),
-    ],
-)
-def test_errors_are_one_line(arguments, code, said, screen, command):
-    done = command("count", "-l", "l.csv", *arguments)
-    assert (done.code, done.out) == (code, b"")
-    assert said in done.err
-
-
 # Whatever gives a Counter its spans gives each read of each file of each sample once, in order.
 
 FILES = {"a1.fq": 70, "a2.fq.gz": 40, "b.fq": 1, "empty.fq": 0}

@@ -12,7 +12,6 @@ import hypothesis.strategies as st
 import naive
 import pytest
 from conftest import ROOT, missing
-from cover import nightly
 from hypothesis import given
 from PIL import Image
 from texts import numbered, random_letters
@@ -52,6 +51,11 @@ def run(folder, command):
     return run
 
 
+def table_of(numbers) -> list:
+    """Rows [n, n, how often]."""
+    return [[n, n, times] for n, times in sorted(Counter(numbers).items())]
+
+
 @given(st.integers(0, 2**31 - 1))
 def test_a_class_of_lengths_is_narrow_and_holds_its_lengths(length):
     counts = no_lengths()
@@ -72,10 +76,8 @@ def test_counts_lengths_and_contigs_are_those_of_the_oracle(run, command):
         "cannot_occur": 2, "occurrences": sum(known),
     }  # fmt: skip
     assert facts["counts"]["suppressed"] > 0
-    assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
-    assert facts["multiplicity"] == [
-        [n, n, times] for n, times in sorted(Counter(filter(None, known)).items())
-    ]
+    assert facts["lengths"] == table_of(map(len, READS))
+    assert facts["multiplicity"] == table_of(filter(None, known))
     assert len(facts["multiplicity"]) > 2
     strands = Counter(place[2] for read, n in zip(READS, known, strict=True) if n
                       for place in naive.locate(CONTIGS, read))  # fmt: skip
@@ -108,10 +110,10 @@ def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, r
         fewest[name] = min(n, fewest.get(name, n))
         strands["reverse" if int(flag) & 16 else "forward"] += 1
         times[name] += 1
-    assert facts["mismatches"] == [[n, n, reads] for n, reads in sorted(Counter(fewest.values()).items())]
+    assert facts["mismatches"] == table_of(fewest.values())
     assert len(facts["mismatches"]) > 1
     assert facts["strands"] == strands
-    assert facts["multiplicity"] == [[n, n, k] for n, k in sorted(Counter(times.values()).items())]
+    assert facts["multiplicity"] == table_of(times.values())
 
 
 def test_a_page_shows_most_of_what_is_much(run):
@@ -156,7 +158,7 @@ def test_inserts_are_those_that_sam_tells(v, run):
     facts, sam = run("-x", "ref.fmx", *PAIRS, "-a", "--mismatches", v)
     records = [line.split("\t") for line in sam.splitlines() if not line.startswith("@")]
     first = [abs(int(row[8])) for row in records if int(row[1]) & 0x142 == 0x42]
-    assert facts["inserts"] == [[n, n, times] for n, times in sorted(Counter(first).items())]
+    assert facts["inserts"] == table_of(first)
     assert facts["counts"]["proper"] == len(first) > 15
     assert sum(n for *_, n in facts["lengths"]) == facts["counts"]["reads"] == 2 * len(MATES)
     assert sum(n for *_, n in facts["multiplicity"]) == facts["counts"]["proper"]
@@ -165,7 +167,7 @@ def test_inserts_are_those_that_sam_tells(v, run):
     for row in records:
         if int(row[1]) & 0x102 == 2:
             best[row[0]] = best.get(row[0], 0) + int(row[13][5:])
-    rows = [[n, n, times] for n, times in sorted(Counter(best.values()).items())]
+    rows = table_of(best.values())
     assert facts.get("mismatches") == (rows if v else None)
     assert len(rows) == (3 if v else 1)
 
@@ -215,9 +217,9 @@ def test_matches_are_counted_by_their_lengths(run, command):
     facts = json.loads(Path("m.json").read_text())
     rows = [line.split("\t") for line in Path("m.tsv").read_text().splitlines()[1:]]
     found = [int(row[7]) for row in rows]
-    assert facts["match_lengths"] == [[n, n, times] for n, times in sorted(Counter(found).items())]
+    assert facts["match_lengths"] == table_of(found)
     assert facts["counts"] == {"queries": len(READS), "bases": sum(map(len, READS)), "matches": len(found)}
-    assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
+    assert facts["lengths"] == table_of(map(len, READS))
     signs = Counter(row[3] for row in rows)
     assert facts["strands"] == {"forward": signs["+"], "reverse": signs["-"]}
     assert min(facts["strands"].values()) > 0
@@ -271,37 +273,34 @@ def test_a_run_that_fails_leaves_no_report(run, command):
     assert (done.code, Path("b.json").exists(), list(Path().glob(".*partial"))) == (1, False, [])
 
 
-@pytest.mark.parametrize(
-    ("pairs", "most"), [(False, ["-m", 9]), (True, []), nightly(False, []), nightly(True, ["-m", 9])]
-)
-def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
+def test_multiqc_shows_fmx_with_a_bar_for_each_sample(run):
     program = ROOT / ".venv" / "multiqc" / "bin" / "multiqc"
     if not program.exists():
         missing("multiqc is not installed; tests/install_peers.sh does that")
-    reads = PAIRS if pairs else ["reads.fq"]
     Path("logs").mkdir()
-    for lane in ("lane1", "lane2"):
-        facts, _ = run("-x", "ref.fmx", *reads, *most, "--report", f"logs/{lane}_mqc.json")
+    facts = {}
+    for what, reads in (("reads", ["reads.fq", "-m", 9]), ("pairs", PAIRS)):
+        for lane in ("lane1", "lane2"):
+            report = f"logs/{what}_{lane}_mqc.json"
+            facts[what, f"{what}_{lane}"] = run("-x", "ref.fmx", *reads, "--report", report)[0]
     subprocess.run([program, "--outdir", "qc", "logs"], check=True, capture_output=True)
-    what, some = ("pairs", "proper") if pairs else ("reads", "mapped")
-    names, *lines = Path(f"qc/multiqc_data/multiqc_fmx_{what}_plot.txt").read_text().splitlines()
-    counts = facts["counts"]
-    expected = {"once": counts["unique"], "several times": counts[some] - counts["unique"]}
-    expected |= {"more often than -m": counts["suppressed"]} if most else {}
-    expected["not as proper pairs" if pairs else "nowhere"] = counts[what] - sum(expected.values())
-    for line, lane in zip(lines, ("lane1", "lane2"), strict=True):
-        sample, *values = line.split("\t")
-        assert sample == lane
-        assert dict(zip(names.split("\t")[1:], map(float, values), strict=True)) == expected
-    head, *rows = Path("qc/multiqc_data/multiqc_general_stats.txt").read_text().splitlines()
-    shares = [row.split("\t")[1:] for row in rows]
-    share = round(100 * counts[some] / counts[what], 2)
-    assert head.count("\t") == 2
-    assert [list(map(float, row)) for row in shares] == 2 * [[counts[what], share]]
     page = Path("qc/multiqc_report.html").read_text()
     assert re.search(r'<a [^>]*href="#fmx"[^>]*>\s*(<[^>]*>)*\s*fmx', page), "no module of this name"
-    assert f"Mapped {what}" in page
     assert "owtie" not in re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
+    names, *lines = Path("qc/multiqc_data/multiqc_general_stats.txt").read_text().splitlines()
+    shares = {line.split("\t")[0]: [float(x) for x in line.split("\t")[1:] if x] for line in lines}
+    plots = {what: Path(f"qc/multiqc_data/multiqc_fmx_{what}_plot.txt").read_text() for what, _ in facts}
+    for (what, sample), told in facts.items():
+        counts, some = told["counts"], "proper" if what == "pairs" else "mapped"
+        expected = {"once": counts["unique"], "several times": counts[some] - counts["unique"]}
+        expected |= {"more often than -m": counts["suppressed"]} if what == "reads" else {}
+        nowhere = "not as proper pairs" if what == "pairs" else "nowhere"
+        expected[nowhere] = counts[what] - sum(expected.values())
+        names, *lines = (line.split("\t") for line in plots[what].splitlines())
+        (values,) = [line[1:] for line in lines if line[0] == sample]
+        assert dict(zip(names[1:], map(float, values), strict=True)) == expected
+        assert shares[sample] == [counts[what], round(100 * counts[some] / counts[what], 2)]
+        assert f"Mapped {what}" in page
 
 
 def test_the_page_shows_what_there_is_and_names_no_option_that_was_not_used(run):
