@@ -3,19 +3,19 @@
 LETTERS = {**dict(zip("ACGTU", "ACGTT", strict=True)), **dict(zip("acgtu", "ACGTT", strict=True))}
 
 
-def same(x, y):
-    """A letter matches itself in either case, U is T; a letter outside ACGTU matches nothing."""
-    return x in LETTERS and LETTERS.get(x) == LETTERS.get(y)
-
-
 def matrix(a, b, match, mismatch, gap):
-    """The whole score matrix, rows of ``a``."""
+    """The whole score matrix, rows of ``a``.
+
+    A letter matches itself in either case, U is T; a letter outside ACGTU matches nothing.
+    """
+    a, b = (list(map(LETTERS.get, letters)) for letters in (a, b))
     m = [[j * gap for j in range(len(b) + 1)]]
     for i, x in enumerate(a, 1):
-        m.append([i * gap])
-        for j, y in enumerate(b, 1):
-            diagonal = m[i - 1][j - 1] + (match if same(x, y) else mismatch)
-            m[i].append(max(diagonal, m[i - 1][j] + gap, m[i][j - 1] + gap))
+        above, row = m[-1], [i * gap]
+        for j, y in enumerate(b):
+            diagonal = above[j] + (match if x == y and x else mismatch)
+            row.append(max(diagonal, above[j + 1] + gap, row[j] + gap))
+        m.append(row)
     return m
 
 
@@ -23,13 +23,17 @@ def score(a, b, match=4, mismatch=-5, gap=-10):
     return matrix(a, b, match, mismatch, gap)[-1][-1]
 
 
-def align(a, b, match=4, mismatch=-5, gap=-10):
-    """One best path as letters = X I D, walked from the end: diagonal first, then up (I), then left (D)."""
-    m = matrix(a, b, match, mismatch, gap)
+def align(a, b, match=4, mismatch=-5, gap=-10, m=None):
+    """One best path as letters = X I D, walked from the end: diagonal first, then up (I), then left (D).
+
+    ``m``: their matrix, if it is known.
+    """
+    m = m or matrix(a, b, match, mismatch, gap)
     i, j, path = len(a), len(b), []
     while i or j:
         if i and j:
-            equal = same(a[i - 1], b[j - 1])
+            letter = LETTERS.get(a[i - 1])
+            equal = letter is not None and letter == LETTERS.get(b[j - 1])
             if m[i][j] == m[i - 1][j - 1] + (match if equal else mismatch):
                 path.append("=" if equal else "X")
                 i, j = i - 1, j - 1

@@ -21,19 +21,12 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline as machines_pipeline
 from fmx.mem import Matcher, matching, seeds
 from fmx.mem import matching as pipeline
-from fmx.mem.matching import (
-    ALGORITHMS,
-    ALL,
-    IN_BOTH,
-    IN_REFERENCE,
-    JoinedMatchers,
-    MemOptions,
-    make_matcher,
-)  # fmt: skip
+from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, JoinedMatchers, MemOptions, make_matcher
 from fmx.mem.mummergpu_gpu import GpuMummer
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
+SOME_TEXTS = [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
 
 
 def find(path, queries, options, kind="tsv", task_size=None, many=None, n_rows=None) -> bytes:
@@ -68,9 +61,7 @@ def queries_of(contigs) -> list:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(
-    "name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
-)
+@pytest.mark.parametrize("name", SOME_TEXTS)
 def test_matches_are_the_naive_ones(name, algorithm, index_of):
     contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
     queries, path = queries_of(contigs), index_of(contigs, with_lcp=True)
@@ -85,6 +76,15 @@ def test_matches_are_the_naive_ones(name, algorithm, index_of):
 letters = st.text("ACGT", min_size=1, max_size=30)
 few_letters = st.text("AC", min_size=1, max_size=30)
 broken = st.lists(letters | few_letters | st.just("N"), min_size=1, max_size=5).map("".join)
+STRANDS = st.sampled_from([FORWARD, REVERSE, FORWARD | REVERSE])
+TASK_SIZES = st.sampled_from([None, 1, 7, 50])
+
+
+def drawn_queries(contigs):
+    """A strategy: up to three queries of parts of contigs and other letters."""
+    joined = "".join(sequence for _, sequence in contigs)
+    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
+    return st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -92,16 +92,10 @@ broken = st.lists(letters | few_letters | st.just("N"), min_size=1, max_size=5).
 @given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
 def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, data):
     contigs = numbered([*contigs, "ACGT"])
-    joined = "".join(sequence for _, sequence in contigs)
-    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
-    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
-    least = data.draw(st.integers(1, 14))
-    strands = data.draw(st.sampled_from([FORWARD, REVERSE, FORWARD | REVERSE]))
-    unique = data.draw(st.sampled_from(UNIQUE))
-    task_size, many = (
-        data.draw(st.sampled_from([None, 1, 7, 50])),
-        data.draw(st.sampled_from([0, 1, 4, None])),
-    )
+    queries = data.draw(drawn_queries(contigs))
+    least, strands = data.draw(st.integers(1, 14)), data.draw(STRANDS)
+    unique, task_size = data.draw(st.sampled_from(UNIQUE)), data.draw(TASK_SIZES)
+    many = data.draw(st.sampled_from([0, 1, 4, None]))
     path = cases.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
     options = MemOptions(least, strands, unique, 2, algorithm)
     found = find(path, queries, options, task_size=task_size, many=many)

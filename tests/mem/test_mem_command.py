@@ -86,9 +86,8 @@ def test_the_formats_tell_the_same_matches_and_they_are_right():
 
 def test_sam_is_accepted_by_samtools(peer, tmp_path, phage, command):
     assert command("mem", "-q", "-x", phage, *COMMANDS["all.sam"], READS, "-o", tmp_path / "a.sam").code == 0
-    done = subprocess.run(
-        [peer("samtools"), "view", "-c", tmp_path / "a.sam"], capture_output=True, check=True
-    )
+    view = [peer("samtools"), "view", "-c", tmp_path / "a.sam"]
+    done = subprocess.run(view, capture_output=True, check=True)
     assert done.stderr == b""
     assert int(done.stdout) == len((GOLDEN / "all.bed").read_text().splitlines())
 
@@ -132,10 +131,8 @@ def test_a_long_query_is_shared_out(command, tmp_path):
     reference.write_text(f">r\n{unit}\n")
     workflow.build_index(reference, tmp_path / "ref.fmx")
     (tmp_path / "q.fa").write_bytes(cases.fasta([("long", query)], 70))
-    found = [
-        command("mem", "-q", "-x", tmp_path / "ref.fmx", "-b", "-l", 30, "-t", t, tmp_path / "q.fa").out
-        for t in (1, 3)
-    ]
+    given = ["mem", "-q", "-x", tmp_path / "ref.fmx", "-b", "-l", 30, tmp_path / "q.fa", "-t"]
+    found = [command(*given, n_threads).out for n_threads in (1, 3)]
     assert found[0] == found[1]
     lengths = [int(line.split()[2]) for line in found[0].splitlines() if line[0] != 62]
     assert sum(lengths) == query.count("N") * 40_000

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, in_slices, rows
 from output_of import without_program
-from several import SEVERAL, far_apart, part_size_of, symbols_of
-from test_mem import UNIQUE, broken, find, queries_of
-from texts import TEXTS, numbered, random_letters
+from several import far_apart, symbols_of
+from test_mem import STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find
+from texts import numbered, random_letters
 
 from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE
@@ -31,31 +31,17 @@ def build_both(folder, contigs, part_size):
     return paths
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_awkward_references_in_parts(name, tmp_path):
-    contigs = TEXTS[name]
-    one, several = build_both(tmp_path, contigs, part_size_of(contigs))
-    assert len(fm_index.load(several).parts) > 1
-    for algorithm in ALGORITHMS:
-        for unique in UNIQUE:
-            for least in (1, 3, 10):
-                options = MemOptions(least, BOTH, unique, 2, algorithm)
-                assert find(several, queries_of(contigs), options) == find(one, queries_of(contigs), options)
-
-
 @examples(40)
 @given(sequences=st.lists(broken, min_size=1, max_size=5), data=st.data())
 def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     contigs = numbered([*sequences, "ACGT"])
-    joined = "".join(sequence for _, sequence in contigs)
-    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
-    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
+    queries = data.draw(drawn_queries(contigs))
     sizes = symbols_of(contigs)
     part_size = data.draw(st.integers(max(sizes), max(max(sizes), sum(sizes) - 1)))
     one, several = build_both(tmp_path_factory.mktemp("index"), contigs, part_size)
-    least, strands = data.draw(st.integers(1, 14)), data.draw(st.sampled_from([FORWARD, REVERSE, BOTH]))
+    least, strands = data.draw(st.integers(1, 14)), data.draw(STRANDS)
     unique, algorithm = data.draw(st.sampled_from(UNIQUE)), data.draw(st.sampled_from(list(ALGORITHMS)))
-    kind, task_size = data.draw(st.sampled_from(KINDS)), data.draw(st.sampled_from([None, 1, 7, 50]))
+    kind, task_size = data.draw(st.sampled_from(KINDS)), data.draw(TASK_SIZES)
     options = MemOptions(least, strands, unique, 2, algorithm)
     how = {"task_size": task_size, "n_rows": data.draw(st.sampled_from([1, 2, 5, None]))}
     found = find(several, queries, options, **how)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, rows
-from test_mem import UNIQUE, broken, find, queries_of
+from test_mem import SOME_TEXTS, STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
 from fmx.index.build import build_into
@@ -28,9 +28,7 @@ def in_memory(contigs, k, w, part_size=2**32 - 2):
     return take(held)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
-)
+@pytest.mark.parametrize("name", SOME_TEXTS)
 def test_matches_are_the_naive_ones(name):
     contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
     queries = queries_of(contigs)
@@ -45,18 +43,12 @@ def test_matches_are_the_naive_ones(name):
 @given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
 def test_matches_of_any_text_and_queries(contigs, data):
     contigs = numbered([*contigs, "ACGT"])
-    joined = "".join(sequence for _, sequence in contigs)
-    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
-    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
+    queries = data.draw(drawn_queries(contigs))
     k, w = 2 * data.draw(st.integers(1, 4)) + 1, data.draw(st.integers(1, 9))
-    least, strands = (
-        k + w - 1 + data.draw(st.integers(0, 20)),
-        data.draw(st.sampled_from([FORWARD, REVERSE, BOTH])),
-    )
-    unique, task_size = data.draw(st.sampled_from(UNIQUE)), data.draw(st.sampled_from([None, 1, 7, 50]))
-    found = find(
-        in_memory(contigs, k, w), queries, MemOptions(least, strands, unique, 2), task_size=task_size
-    )
+    least, strands = k + w - 1 + data.draw(st.integers(0, 20)), data.draw(STRANDS)
+    unique, task_size = data.draw(st.sampled_from(UNIQUE)), data.draw(TASK_SIZES)
+    options = MemOptions(least, strands, unique, 2)
+    found = find(in_memory(contigs, k, w), queries, options, task_size=task_size)
     assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
 
 
@@ -65,20 +57,10 @@ def test_long_matches_and_repeats_are_those_of_the_default(unique, index_of):
     """Matches over many words, buckets of many rows on both strands, and other copies that end early."""
     unit = random_letters(400, "unit")
     copies = [unit[:i] + "A" * (i % 3) + unit[i:] for i in range(0, 400, 7)]
-    contigs = numbered(
-        [
-            *copies,
-            naive.reverse_complement("".join(copies[:30])),
-            "A" * 900 + "ACC" * 300,
-            random_letters(300, "once"),
-        ]
-    )
-    queries = [
-        unit,
-        "".join(copies[::9]) + "N" + "A" * 500,
-        naive.reverse_complement(unit) + "ACC" * 90,
-        "T" * 99 + random_letters(300, "once")[30:250],
-    ]
+    turned, once = naive.reverse_complement("".join(copies[:30])), random_letters(300, "once")
+    contigs = numbered([*copies, turned, "A" * 900 + "ACC" * 300, once])
+    queries = [unit, "".join(copies[::9]) + "N" + "A" * 500, "T" * 99 + once[30:250]]
+    queries.append(naive.reverse_complement(unit) + "ACC" * 90)
     default, index = index_of(contigs), in_memory(contigs, 21, 16)
     for least in (36, 37, 50, 120):
         options = MemOptions(least, BOTH, unique, 2)
@@ -96,10 +78,11 @@ def test_the_command(tmp_path, index_of, command):
     done = command(*how, tmp_path / "sparse.fmx")
     assert (done.code, done.out) == (0, command(*how, index_of(contigs)).out)
     assert done.out.count(b"\n") == 4
-    refused = {("-l", 35): "-l is 35, but this index finds only sequences of 36 bases or more"}
-    refused["-l", 36, "--engine", "cuda"] = "leave out --engine"
-    refused["-l", 36, "--algorithm", "mummergpu"] = "this command needs a whole suffix array"
-    for wrong, told in refused.items():
+    for wrong, told in (
+        (("-l", 35), "-l is 35, but this index finds only sequences of 36 bases or more"),
+        (("-l", 36, "--engine", "cuda"), "leave out --engine"),
+        (("-l", 36, "--algorithm", "mummergpu"), "this command needs a whole suffix array"),
+    ):
         done = command("mem", "-q", "-x", tmp_path / "sparse.fmx", tmp_path / "q.fa", *wrong)
         assert (done.code, done.err.count("\n")) == (1, 1)
         assert told in done.err
