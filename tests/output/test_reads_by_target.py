@@ -171,12 +171,15 @@ def test_what_cannot_be_is_refused_before_any_work(options, folder, command):
 def test_too_many_targets_are_refused_before_any_work(folder, command, monkeypatch):
     cases.build(folder / "x.fmx", [(f"c{i}", UNIT) for i in range(300)])
     (folder / "r.fq").write_bytes(cases.fastq(READS))
-    limits = [100, 200]
+    limits, of_process = [100, 200], resource.getrlimit
 
     def set_limit(_, values):
         limits[:] = values
 
-    monkeypatch.setattr(files.resource, "getrlimit", lambda _: tuple(limits))
+    def get_limit(kind):
+        return tuple(limits) if kind == resource.RLIMIT_NOFILE else of_process(kind)
+
+    monkeypatch.setattr(files.resource, "getrlimit", get_limit)
     monkeypatch.setattr(files.resource, "setrlimit", set_limit)
     words = ["search", "-x", "x.fmx", "r.fq", "-o", "out.sam", "--al", "{target}.fq"]
     result = command(*words)
