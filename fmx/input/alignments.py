@@ -136,9 +136,24 @@ class Alignments:
             self._start()
         n = self._child.stdout.readinto(view)
         self._n_lines += int(np.count_nonzero(np.frombuffer(view[:n], np.uint8) == ord("\n")))
-        if n == 0:
-            self._check_whole()
-        return n
+        if n > 0:
+            return n
+        # Did samtools fail, not read the end, or lose reads?
+        if code := self._child.wait():
+            what, remedy = last_message(self._messages, code).split("\n")[0], "copy or download it again"
+            if self._is_cram:
+                remedy += ", or give the reference that it was compressed with: --reference FASTA"
+            raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
+        if self._feeder:
+            self._feeder.join()
+            self._check_end(self._tail)
+        self._messages.seek(0)
+        n_reads = re.search(rb"processed (\d+) reads", self._messages.read())
+        if n_reads and (n_lost := int(n_reads[1]) - self._n_lines // 4) > 0:
+            have = n_of(n_lost, "read has", "reads have")
+            what = f"{have} the same name as the read before, and samtools fastq leaves out such reads"
+            raise InputError(self._path, "", f"{what}: make names unique")
+        return 0
 
     def _start(self) -> None:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115
@@ -159,23 +174,6 @@ class Alignments:
             while piece := self._raw.read(1 << 20):
                 self._tail = (self._tail + piece)[-_MOST_END:]
                 pipe.write(piece)
-
-    def _check_whole(self) -> None:
-        """Raise InputError if samtools failed, did not read the end, or has lost reads."""
-        if code := self._child.wait():
-            what, remedy = last_message(self._messages, code).split("\\n")[0], "copy or download it again"
-            if self._is_cram:
-                remedy += ", or give the reference that it was compressed with: --reference FASTA"
-            raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
-        if self._feeder:
-            self._feeder.join()
-            self._check_end(self._tail)
-        self._messages.seek(0)
-        n_reads = re.search(rb"processed (\d+) reads", self._messages.read())
-        if n_reads and (n_lost := int(n_reads[1]) - self._n_lines // 4) > 0:
-            have = n_of(n_lost, "read has", "reads have")
-            what = f"{have} the same name as the read before, and samtools fastq leaves out such reads"
-            raise InputError(self._path, "", f"{what}: make names unique")
 
     def close(self) -> None:
         """End samtools."""

@@ -151,8 +151,15 @@ def advice(paths: tuple[str, ...]) -> str:
         return warning
     if len(paths) > 1 and [_head_of(path)[:1] for path in paths[:2]] == [b">", b"@"]:
         return f"{paths[0]} is FASTA: its sequences are mapped as reads; if it is the reference, leave it out"
-    known = [(path, _first_records(path)) for path in paths]
-    for path, records in known:
+    known = []
+    for path in paths:
+        text = _head_of(path)
+        parts: Any = [record.partition(b"\n")[::2] for record in text.split(b"\n>")][:-1]
+        if text.startswith(b"@"):
+            lines = text.split(b"\n")
+            parts = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
+        records = [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in parts]
+        known.append((path, records))
         names = [name for name, _ in records]
         is_apart = names[1::2] != names[: len(names) // 2 * 2 : 2] and len(names) > len(set(names))
         if is_apart and (advised := collating(path)):
@@ -180,16 +187,6 @@ def swapped(first: Sequence, second: Sequence) -> str:
         if [header and header[1] for header in headers] == [b"2", b"1"]:
             return f"by their headers, {one} has second mates and {two} first mates: are they swapped?"
     return ""
-
-
-def _first_records(path: str) -> list:
-    """Return (name, sequence) of the first records."""
-    text = _head_of(path)
-    records = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")][:-1]
-    if text.startswith(b"@"):
-        lines = text.split(b"\n")
-        records = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
-    return [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in records]
 
 
 def _head_of(path: str) -> bytes:

@@ -207,13 +207,16 @@ def check_names(mates: Mates, step: int) -> None:
 
     These are removed from the names.  ``step``: records from one mate to the next in a file.
     """
-    r = _settle_names(mates.one, mates.two)
+    r, names = _settle_names(mates.one, mates.two), []
     if r < mates.one.length.size:
-        one, two = (_name_of(batch, r) for batch in (mates.one, mates.two))
+        for batch in mates[:2]:
+            start = batch.name_start[r]
+            names.append(batch.data[start : start + batch.name_length[r]].tobytes())
+        one, two = (brief(name.decode()) or "missing" for name in names)
         (other, _), (path, first) = mates.origins
         of_mate = f"that of its mate{f' in {other}' if step == 1 else ''}"
         number = first + step * r
-        are_swapped = number == step and are_mates(two.encode(), one.encode())  # in all pairs, then
+        are_swapped = number == step and are_mates(names[1], names[0])  # in all pairs, then
         how = "mates must have equal names"
         if are_swapped:
             how = "first and second mates are swapped: exchange them"
@@ -221,12 +224,6 @@ def check_names(mates: Mates, step: int) -> None:
             how = f"mates are not in turn, as if sorted by position; map them with: {advised}"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
         raise InputError(path, f"record {number}", what)
-
-
-def _name_of(batch: ReadBatch, r: int) -> str:
-    start = batch.name_start[r]
-    name = batch.data[start : start + batch.name_length[r]].tobytes()
-    return brief(name.decode()) or "missing"
 
 
 @compiled

@@ -217,20 +217,17 @@ class ShardPlan:
                 files = self._opened(number, stack)
                 start, stop = files[0].cut_at(begin - at), files[0].cut_at(end - at)
                 if files[0].is_whole and begin > at:
-                    reader = -(-(at - line.start + 1) * self._shard.total // len(line))
-                    self._note_whole(files, f"{reader}/{self._shard.total}")
+                    if uncut := next((file for file in files if file.is_uncuttable), None):
+                        reader = -(-(at - line.start + 1) * self._shard.total // len(line))
+                        who = f"shard {reader}/{self._shard.total} reads all of it"
+                        how = (
+                            "write each read in four lines" if uncut.is_wrapped else "compress it with bgzip"
+                        )
+                        self.whole = f"{uncut.path} cannot be split, so {who}; to share the work, {how}"
                 elif files[0].is_whole or start < stop:
                     self.is_empty = self.is_empty and not any(file.has_records for file in files)
                     for span in self._spans_of(number, files, start, stop):
                         yield number, span
-
-    def _note_whole(self, files: Sequence[CutFile], reader: str) -> None:
-        """Note that shard ``reader`` reads all of files that cannot be cut."""
-        if uncut := next((file for file in files if file.is_uncuttable), None):
-            how = "write each read in four lines" if uncut.is_wrapped else "compress it with bgzip"
-            self.whole = (
-                f"{uncut.path} cannot be split, so shard {reader} reads all of it; to share the work, {how}"
-            )
 
     def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:
         """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""

@@ -121,7 +121,16 @@ def read_pairs(path: str | Path) -> list:
             what = "expected name, forward primer and reverse primer, separated by tabs or commas"
             raise InputError(path, where, what)
         pair = Pair(*(cells[columns[name]] for name in COLUMNS))
-        _check(path, where, pair, number == rows[0][0])
+        if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
+            what = f"{shown(pair.name)!r} is not a name: use printable characters only"
+            raise InputError(path, where, what)
+        for which, primer in (("forward", pair.forward), ("reverse", pair.reverse)):
+            if not primer or not LETTERS.issuperset(primer.upper()):
+                not_one = f"{shown(primer)!r} is not a {which} primer"
+                what = f"pair {shown(pair.name)}: {not_one}: use A C G T and IUPAC codes"
+                if number == rows[0][0]:
+                    what += "; if this line is a header, call its columns name, forward and reverse"
+                raise InputError(path, where, what)
         pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
         if pair.name in lines:
             what = f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
@@ -131,16 +140,3 @@ def read_pairs(path: str | Path) -> list:
     if not pairs:
         raise InputError(path, "", "no primer pairs: give lines of name, forward and reverse primer")
     return pairs
-
-
-def _check(path: str | Path, where: str, pair: "Pair", is_first: bool) -> None:
-    """Raise InputError unless a name and primers are in a Pair; the first line may be meant as a header."""
-    if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
-        raise InputError(path, where, f"{shown(pair.name)!r} is not a name: use printable characters only")
-    for which, primer in (("forward", pair.forward), ("reverse", pair.reverse)):
-        if not primer or not LETTERS.issuperset(primer.upper()):
-            not_one = f"{shown(primer)!r} is not a {which} primer"
-            what = f"pair {shown(pair.name)}: {not_one}: use A C G T and IUPAC codes"
-            if is_first:
-                what += "; if this line is a header, call its columns name, forward and reverse"
-            raise InputError(path, where, what)
