@@ -14,8 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fmx.compiler import ahead, object_cache, probe
-from fmx.compiler.kernels import kinds_of, read_all
+from fmx.compiler import ahead
 
 sys.path.append(str(Path(__file__).parent))  # as in the tests
 from output_of import bgzf
@@ -213,12 +212,13 @@ def noting(function):
 
 functions.compiled = noting
 from fmx.cli import main
-from fmx.compiler import kernels, warp
+from fmx.compiler import warp
+from ptx import kinds_of
 
 def launch(kernel, how):
     def run(*arguments):
         function = kernel._kernel.fn
-        kinds = kernels.kinds_of(arguments)
+        kinds = kinds_of(arguments)
         if not function.__closure__:
             found.add(object_cache.plain_name(function, kinds))
         plain(kernel, how)(*arguments)
@@ -245,7 +245,8 @@ def run_on_gpu(command: str, folder: Path) -> list:
 def noted(program: str, command: str, folder: Path, **variables: str) -> list:
     """What a program notes of a command."""
     noted = folder / "noted.json"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    environment = {**os.environ, "PYTHONPATH": paths, **variables}
     done = subprocess.run(
         [sys.executable, "-c", program, noted, *(["-c", command] if "\n" in command else command.split())],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -318,7 +319,7 @@ def functions(folder: Path) -> list:
 
 def kernels(folder: Path) -> list:
     """Lines of kernels.txt, with sizes of code for one kind of GPU."""
-    names = {object_cache.plain_name(read_all.function, kinds_of(probe.arguments()))}
+    names: set = set()
     for command in ON_GPU:
         print(command, file=sys.stderr)
         names.update(run_on_gpu(command, folder)[0])

@@ -6,10 +6,16 @@ from importlib import metadata
 
 from kept import kept
 
-from fmx.compiler import object_cache
-from fmx.compiler.kernels import kinds_of
+from fmx.compiler import native, object_cache
+from fmx.compiler.piece import fingerprint
 
 COMPILERS = ("numba-cuda", "cuda-", "nvidia-")  # packages whose versions its code hangs on
+
+
+def kinds_of(arguments: tuple) -> tuple:
+    """The kinds of a kernel's arguments; a host array counts as one on the device, which is contiguous."""
+    kinds, _ = native.spread(arguments)
+    return tuple("C" if isinstance(kind, str) and kind[0] in "CFA" else kind for kind in kinds)
 
 
 @functools.cache
@@ -23,7 +29,8 @@ def code_of(kernel, arguments: tuple, capability: tuple) -> str:
     """The PTX of a kernel for arguments such as these, say (NUMBERS, 1), and a compute capability."""
     from fmx.compiler.numba_cuda import ptx
 
-    name = object_cache.name_of(kernel.function, ("PTX", versions(), capability, *kinds_of(arguments)))
+    what = kernel.function, ("PTX", versions(), capability, *kinds_of(arguments))
+    name = f"{object_cache.plain_name(*what)} {fingerprint(*what)}"
     return kept(name, lambda: ptx(kernel.function, kinds_of(arguments), capability))
 
 

@@ -16,7 +16,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
@@ -63,16 +63,19 @@ def _entries(lines: list, gpu: str = "") -> Iterator[Entry]:
 
 
 def needed_with(name: str) -> list:
-    """Return the entries that the running command needs without options, if it needs the one of this name."""
+    """Return the entries that the running command needs without options, if it needs the one of this name.
+
+    Only those of which this process has imported everything that they name.
+    """
     words = known()[name].commands if name in known() else ()
     running = {word for word in words if f"fmx.cli.commands.{word}" in sys.modules}
-    return [entry for entry in known().values() if entry.commands & running and _is_imported(entry)]
 
+    def is_imported(dotted: str) -> bool:
+        module, _, name = dotted.rpartition(".")
+        return not dotted.startswith("fmx.") or hasattr(sys.modules.get(module), name)
 
-def _is_imported(entry: Entry) -> bool:
-    """Return whether this process has imported everything that an entry names."""
-    named = (word.rpartition(".") for word in entry.name.split() if word.startswith("fmx."))
-    return all(hasattr(sys.modules.get(module), name) for module, _, name in named)
+    entries = [entry for entry in known().values() if entry.commands & running]
+    return [entry for entry in entries if all(map(is_imported, entry.name.split()))]
 
 
 @functools.cache
@@ -114,9 +117,9 @@ def _code(entry: Entry, makes: bool) -> Any:
     if entry.gpu:
         capability = int(entry.gpu[3:-1]), int(entry.gpu[-1])
         return (function.compile if makes else function.kept)(kinds, capability)
-    return (
-        function.code(kinds) if makes else object_cache.load(object_cache.name_of(function.function, kinds))
-    )
+    if makes:
+        return function.code(kinds)
+    return object_cache.load(object_cache.name_of(function.function, kinds))
 
 
 def is_kept(entry: Entry) -> bool:
@@ -124,13 +127,11 @@ def is_kept(entry: Entry) -> bool:
     return _code(entry, makes=False) is not None
 
 
-def compile_all(
-    entries: list[Entry], n: int, level: str = "", listener: object_cache.Listener | None = None
-) -> list[Entry]:
+def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = None) -> list[Entry]:
     """Compile entries in at most ``n`` processes, for a native.Level of that name, or for this processor.
 
-    ``listener`` shows the progress.  Returns those that were not compiled: a process ended, or the code
-    cannot be called.
+    ``listener`` is a Progress.  Returns those that were not compiled: a process ended, or the code cannot be
+    called.
     """
     largest_first = sorted(entries, key=lambda entry: -entry.size)
     left = {str(number): entry for number, entry in enumerate(largest_first)}
@@ -188,16 +189,13 @@ def work_alone() -> None:
     _may_start_others.clear()
 
 
-def compile_others(name: str, report: Callable[[str], bool]) -> None:
-    """Compile what a command that lacks the function of this name is likely to need, in several processes.
-
-    ``report``: states that functions are compiled, and returns whether their code can be called.
-    """
+def compile_others(name: str) -> None:
+    """Compile what a command that lacks the function of this name is likely to need, in several processes."""
     if not _may_start_others:
         return
     missing = [entry for entry in needed_with(name) if not is_kept(entry)]
     n = min(len(os.sched_getaffinity(0)), len(missing))
-    if n > 1 and object_cache.is_kept():
+    if n > 1 and object_cache.is_kept() and object_cache.is_supported():
         work_alone()
-        if report(f": {len(missing)} functions"):
-            compile_all(missing, n, "", *object_cache.listeners)
+        object_cache.report_compiling(f": {len(missing)} functions")
+        compile_all(missing, n, "", *object_cache.listeners)

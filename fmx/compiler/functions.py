@@ -34,12 +34,6 @@ def compiler() -> ModuleType:
     return import_module(".numba_cpu", __package__)
 
 
-def _report(what: str = "") -> bool:
-    """Report that ``what``, or a function, is compiled; return whether its code can be called."""
-    probe = import_module(".probe", __package__)
-    return object_cache.report_compiling(lambda: probe.holds(compiler()), "numba or NumPy", what)
-
-
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""
 
@@ -60,18 +54,21 @@ class Compiled(Piece):
 
     def code(self, kinds: tuple) -> Code | None:
         """Return the code for arguments of some kinds, kept or compiled; None if only numba can call it."""
-        name = object_cache.key_of(self.function, kinds)
+        name = object_cache.name_of(self.function, kinds)
         code = object_cache.load(name) if name else None
         if code is not None:
             return code
 
         def make() -> Code | None:
-            return compiler().machine_code(self.made, kinds, native.chosen()) if _report() else None
+            object_cache.report_compiling()
+            if not object_cache.is_supported():
+                return None
+            return compiler().machine_code(self.made, kinds, native.level[0])
 
         with object_cache.compiling():
             if name:
                 ahead = import_module(".ahead", __package__)
-                ahead.compile_others(object_cache.plain_name(self.function, kinds), _report)
+                ahead.compile_others(object_cache.plain_name(self.function, kinds))
             return object_cache.load_or_make(name, make)
 
 
@@ -90,7 +87,7 @@ def inlined(function: Callable) -> Any:
     """Make a small piece of compiled functions, always inlined."""
     if DISABLED:
         return function
-    return Piece(function, lambda: compiler().inlined(function), "inlined")
+    return Piece(function, lambda: compiler().dispatcher(function, inline=True), "inlined")
 
 
 def primitive(function: Callable, name: str = "", emitters: str = "primitives_llvm") -> Any:

@@ -2,14 +2,12 @@
 
 ``kernel[grid, block, stream, shared](arguments)`` is the syntax of numba.  Once a kernel is kept, no compiler
 is imported.  The calling convention is numba's: a number is passed as itself, a tuple as its elements, and an
-array as (owner, parent, size, itemsize, address, shape, strides).  A test precedes the first kernel that is
-kept (probe.py); if it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is
+array as (owner, parent, size, itemsize, address, shape, strides).  NVIDIA's radix sort (package cuda-cccl) is
 also kept.
 """
 
 import contextlib
 import functools
-import json
 import threading
 from array import array
 from collections.abc import Callable
@@ -21,21 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CUDA_EXTRA, installed
-from . import SIMULATED, cuda_driver, native, object_cache, probe
-from .cuda_driver import CudaArray
+from ..errors import CUDA_EXTRA, DeviceError, installed
+from . import SIMULATED, cuda_driver, object_cache
+from .cuda_driver import CudaArray, LoadedKernel
 from .native import Code, number_bits, number_kind
 from .piece import Module
-from .probe import note
 
 cuda = Module()
 _lock = threading.RLock()
-
-
-def kinds_of(arguments: tuple) -> tuple:
-    """Return the kinds of arguments; a host array counts as a device array."""
-    kinds, _ = native.spread(arguments)
-    return tuple("C" if kind in native.LAYOUTS else kind for kind in kinds)
 
 
 def spread(arguments: tuple) -> tuple:
@@ -94,16 +85,15 @@ class Kernel:
                 self._loaded[key] = code
         code(int(grid), int(block), stream, int(shared), slots, arguments)
 
-    def _load(self, kinds: tuple) -> Callable[..., None]:
-        """Return a function that launches it for arguments of some kinds, called as _launch calls it."""
+    def _load(self, kinds: tuple) -> LoadedKernel:
+        """Return the kernel for arguments of some kinds, on the GPU of this thread."""
         capability = cuda_driver.capability()
         code = self.kept(kinds, capability)
         if code is None:
             with object_cache.compiling():
-                if not object_cache.report_compiling(lambda: holds(capability), "numba-cuda or the driver"):
-                    return compiler().by_numba(self.function, self.max_registers)
+                object_cache.report_compiling()
                 code = self.compile(kinds, capability)
-        return cuda_driver.LoadedKernel(code.body, code.symbol)
+        return LoadedKernel(code.body, code.symbol)
 
     def kept(self, kinds: tuple, capability: tuple) -> Code | None:
         """Return the code for arguments of some kinds and a compute capability, if it is on disk."""
@@ -118,7 +108,7 @@ class Kernel:
         )
 
     def _name(self, kinds: tuple, capability: tuple) -> str:
-        return object_cache.key_of(self.function, (versions(), capability, self.max_registers, *kinds))
+        return object_cache.name_of(self.function, (versions(), capability, self.max_registers, *kinds))
 
 
 def versions() -> str:
@@ -129,70 +119,15 @@ def versions() -> str:
 
 
 def check_compiler() -> None:
-    """Import the compiler, unless it is known to work here or kernels came with fmx.
-
-    Raises DeviceError if it cannot be used.
-    """
-    capability = cuda_driver.capability()
-    kinds = kinds_of(probe.arguments())
-    if object_cache.read(_convention(capability)) is None and read_all.kept(kinds, capability) is None:
+    """Raise DeviceError unless the compiler can be used; it is imported only if there are no kernels yet."""
+    if not (version := versions()).startswith(("0.30.", " ")):
+        number = version.partition(" ")[0]
+        raise DeviceError(f"numba-cuda {number} is not supported: install a version that fmx requires")
+    folders = filter(
+        None, [object_cache.folder(object_cache.GPUS), *object_cache.shared_folders(object_cache.GPUS)]
+    )
+    if not any(any(folder.glob("*.o")) for folder in folders):
         compiler().check()
-
-
-# A test whether code can be launched (probe.py).
-
-
-@Kernel
-def read_all(out, group, numbers, marks, fixed, half):
-    """Take every kind of argument; each thread writes what it received to a row of ``out``."""
-    shared = cuda.shared.array(0, np.uint32)
-    i, t = cuda.grid(1), cuda.threadIdx.x
-    shared[t] = t * numbers[1][1]
-    cuda.syncthreads()
-    note(out, i, group, numbers, marks, fixed, half)
-    out[i, 10] = shared[cuda.blockDim.x - 1 - t]
-    out[i, 11] = cuda.gridDim.x
-
-
-def outcome() -> list:
-    """Return what it must write, as JSON has it."""
-    out, _, (_, small), *_ = probe.arguments()
-    out[:] = probe.outcome()[1]
-    out[:, 10] = [(probe.N_THREADS - 1 - i % probe.N_THREADS) * int(small[1]) for i in range(len(out))]
-    out[:, 11] = probe.N_BLOCKS
-    return out.tolist()
-
-
-def _convention(capability: tuple) -> str:
-    return f"convention numba-cuda {versions()} {capability}"
-
-
-@functools.cache
-def holds(capability: tuple) -> bool:
-    """Return whether code can be launched on this thread's GPU; tested once per folder and kind of GPU."""
-    return probe.prove(_convention(capability), lambda: is_right(capability))
-
-
-def is_right(capability: tuple) -> bool:
-    """Return whether a separate process can launch code on this thread's GPU."""
-    code = read_all.compile(kinds_of(probe.arguments()), capability)
-    return probe.ask(__name__, code, cuda_driver.number()) == outcome()
-
-
-def answer() -> None:
-    """Launch the code read from standard input, and print what it wrote."""
-    number, code = probe.question()
-    cuda_driver.use(number)
-
-    def take(array: np.ndarray) -> CudaArray:
-        made = cuda_driver.empty(array.shape, array.dtype)
-        return cuda_driver.copy(np.ascontiguousarray(array), made)
-
-    values = probe.arguments(take)
-    launch = cuda_driver.LoadedKernel(code.body, code.symbol)
-    launch(probe.N_BLOCKS, probe.N_THREADS, cuda_driver.stream(), 4 * probe.N_THREADS, spread(values)[1])
-    cuda_driver.synchronize()
-    print(json.dumps(cuda_driver.copy(values[0], np.empty(values[0].shape)).tolist()))
 
 
 # NVIDIA's radix sort, through cuda.compute.
@@ -242,16 +177,15 @@ def _sorter(capability: tuple) -> Any:
     """Return the compiled sort of (uint64, uint32) pairs for a compute capability."""
     compute = cccl()
     name = f"radix_sort-{capability[0]}{capability[1]}-cuda{cuda_driver.toolkit()}"
-    with object_cache.claimed(name):
-        kept = object_cache.read(name)
-        if kept is not None:
-            with contextlib.suppress(ValueError):  # made by another version of cuda-cccl
-                return compute.deserialize(kept)
-        keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
-        sorter = compute.make_radix_sort(
-            d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
-            d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
-            order=compute.SortOrder.ASCENDING,
-        )  # fmt: skip
-        object_cache.write(name, compute.serialize(sorter))
+    kept = object_cache.read(name)
+    if kept is not None:
+        with contextlib.suppress(ValueError):  # made by another version of cuda-cccl
+            return compute.deserialize(kept)
+    keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
+    sorter = compute.make_radix_sort(
+        d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
+        d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
+        order=compute.SortOrder.ASCENDING,
+    )  # fmt: skip
+    object_cache.write(name, compute.serialize(sorter))
     return sorter

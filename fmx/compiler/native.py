@@ -62,17 +62,12 @@ LEVELS = {
     "x86-64-v3": Level(_X86, "x86-64-v3", _V3),
     "aarch64": Level(_ARM, "generic", ""),
 }
-_chosen: list[Level | None] = [None]
+level: list[Level | None] = [None]  # what this process compiles for, instead of this processor
 
 
 def compile_for(name: str) -> None:
     """Compile for a level instead of this processor from now on, in this process."""
-    _chosen[:] = [LEVELS[name]]
-
-
-def chosen() -> Level | None:
-    """Return the level given to ``compile_for``."""
-    return _chosen[0]
+    level[:] = [LEVELS[name]]
 
 
 def levels() -> list[str]:
@@ -80,14 +75,14 @@ def levels() -> list[str]:
     if "NUMBA_CPU_NAME" in os.environ:
         return []
     triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
-    known = [level for level in LEVELS.values() if level.triple == triple]
-    return [str(level) for level in known if all(features.get(f[1:]) for f in level.features.split(",") if f)]
+    known = [each for each in LEVELS.values() if each.triple == triple]
+    return [str(each) for each in known if all(features.get(f[1:]) for f in each.features.split(",") if f)]
 
 
 def processor() -> str:
     """Return the processor that code is compiled for, as numba sees it, or the level."""
-    if _chosen[0]:
-        return str(_chosen[0])
+    if level[0]:
+        return str(level[0])
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
     return str(Level(llvm.get_process_triple(), name, features))
@@ -118,7 +113,6 @@ _LAYOUTS = {
     for order in range(4)
     for writeable in (0, 0x400)
 }
-LAYOUTS = frozenset(_LAYOUTS.values())
 
 
 class Code(NamedTuple):

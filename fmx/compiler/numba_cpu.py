@@ -149,8 +149,6 @@ def _number(builder: ir.IRBuilder, slot: ir.Value, kind: Any) -> ir.Value:
 # arrays, with atomic operations that cost more than the work.  numba's own entry functions are not needed.
 _FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": CHECKED, "_nrt": False}
 _OPTIONS = {**_FROM_PYTHON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
-_INLINE = {**_OPTIONS, "forceinline": True}
 
 
 @typeof_impl.register(Piece)
@@ -158,27 +156,14 @@ def _type_of_piece(piece, context):
     return piece.type_in(cpu_target.typing_context)
 
 
-def dispatcher(function: Callable) -> Any:
-    """Make the dispatcher of a single function."""
-    return _without_literals(numba.njit(**_OPTIONS)(function))
+def dispatcher(function: Callable, inline: bool = False) -> Any:
+    """Make the dispatcher of a function, or of a piece that is inlined into others.
 
-
-def by_numba(function: Callable) -> Callable:
-    """Return a function called through numba: a substitute where native.Native is not possible."""
-    called = numba.njit(**_FROM_PYTHON)(function)
-    return lambda slots, arguments: called(*arguments)
-
-
-def inlined(function: Callable) -> Any:
-    """Make a piece that is inlined into others."""
-    return _without_literals(numba.njit(**_INLINE)(function))
-
-
-def _without_literals(made: Any) -> Any:
-    """Return a dispatcher that is not compiled again for each literal number in a call.
-
-    Otherwise a variable that starts as a literal would compile two versions of every piece it is passed to.
+    Otherwise LLVM calls the pieces of a loop with every field of every array as an argument.  The dispatcher
+    is not compiled again for each literal number in a call: a variable that starts as a literal would compile
+    two versions of every piece it is passed to.
     """
+    made = numba.njit(**_OPTIONS, forceinline=inline)(function)
     template, literals = made.get_call_template, (types.IntegerLiteral, types.BooleanLiteral)
 
     def plain(kind):
@@ -190,10 +175,16 @@ def _without_literals(made: Any) -> Any:
     return made
 
 
+def by_numba(function: Callable) -> Callable:
+    """Return a function called through numba: a substitute where native.Native is not possible."""
+    called = numba.njit(**_FROM_PYTHON)(function)
+    return lambda slots, arguments: called(*arguments)
+
+
 def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callable:
     """Return ``dispatch`` with an overload by the type of its first argument."""
 
-    @overload(dispatch, jit_options=_INLINE, strict=False)
+    @overload(dispatch, jit_options={**_OPTIONS, "forceinline": True}, strict=False)
     def choose(first, *rest):
         return bodies.get(getattr(first, "instance_class", None), default)
 

@@ -9,7 +9,6 @@ from unittest import mock
 from numba import types
 
 from ..errors import CUDA_EXTRA, installed
-from .cuda_driver import CudaArray
 from .native import Code
 from .numba_cpu import types_of
 from .piece import Module, Piece
@@ -61,24 +60,3 @@ def machine_code(function: Callable, max_registers: int | None, kinds: tuple, ca
     options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
     made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
     return Code(symbol, None, bytes(made.code), b"")
-
-
-def by_numba(function: Callable, max_registers: int | None) -> Callable:
-    """Return a kernel that numba launches, called like cuda_driver.LoadedKernel, for unknown conventions."""
-    dispatcher = cuda.jit(max_registers=max_registers)(function)
-
-    def launch(grid, block, stream, shared, slots, arguments):
-        queue = cuda.external_stream(int(stream)) if stream else 0
-        dispatcher[grid, block, queue, shared](*map(_as_numba, arguments))
-
-    return launch
-
-
-def _as_numba(value: Any) -> Any:
-    """Return a value with our arrays replaced by numba's."""
-    if isinstance(value, CudaArray):
-        return cuda.as_cuda_array(value)
-    if isinstance(value, tuple):
-        made = map(_as_numba, value)
-        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
-    return value

@@ -7,20 +7,20 @@ its arguments), a line of JSON (symbol, type of the result, size of the body), t
 content is ignored, and the function is compiled again.
 """
 
-import contextlib
 import functools
 import hashlib
 import json
 import os
 import re
+import shutil
 import stat
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from importlib.metadata import version
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,10 @@ from . import CHECKED, private
 from .native import Code, levels, llvm, processor
 from .piece import fingerprint
 
-Made = TypeVar("Made", Code, Code | None)
 _CHECK = hashlib.sha256().digest_size
-SHARED = Path(os.path.realpath(__file__)).parent.parent / "code"  # of the wheel
+SHARED = Path(os.path.realpath(__file__)).parent.parent / "code"  # of the wheel, as safe as its modules
 GPUS = "gpu"  # target of kernels, whichever processor launches them
-_LARGEST = 1 << 26  # bytes of a file; typical files have some 10 kB
+_UNUSED = 30 * 86400  # seconds
 
 
 @functools.cache
@@ -46,8 +45,8 @@ def folder(target: str = "") -> Path | None:
 
 
 @functools.cache
-def _shared_folders(target: str = "") -> list:
-    """Return folders of code that came with fmx, for GPUs or for this processor."""
+def shared_folders(target: str = "") -> list:
+    """Return folders of code that came with fmx, for GPUS or for this processor."""
     targets = [target] if target else [processor(), *levels()]
     return [SHARED / _digest(name) for name in targets] if SHARED.is_dir() else []
 
@@ -79,20 +78,16 @@ def sources_of(package: Path) -> bytes:
     return state.digest()
 
 
-def key_of(function: Callable, kinds: tuple) -> str:
-    """Return the full name of code that is kept; "" if a name would not identify it, which is not kept.
+def name_of(function: Callable, kinds: tuple) -> str:
+    """Return the full name of code: the function, its fingerprint, and the kinds of its arguments.
 
-    It does not if the function, or a type, is not of fmx, or if the function holds more than whole numbers of
-    another function.
+    It is "", for code that is not kept, if the function, or a type, is not of fmx, or if the function holds
+    more than whole numbers of another function: a name would not identify it.
     """
     named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
-    held = [cell.cell_contents for cell in function.__closure__ or ()]
-    are_ours = all(x.__module__.startswith("fmx.") for x in named)
-    return name_of(function, kinds) if are_ours and all(isinstance(x, int) for x in held) else ""
-
-
-def name_of(function: Callable, kinds: tuple) -> str:
-    """Return the full name of code: the function, its fingerprint, and the kinds of its arguments."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    if not (all(x.__module__.startswith("fmx.") for x in named) and all(isinstance(x, int) for x in cells)):
+        return ""
     name, _, words = plain_name(function, kinds).partition(" ")
     return f"{name} {fingerprint(function, kinds)} {words}"
 
@@ -115,11 +110,10 @@ def _file(name: str) -> str:
 def read(name: str, target: str = "") -> bytes | None:
     """Return what is kept under a name; None if there is nothing, or it is damaged or has another name."""
     where = folder(target)
-    return _read(name, where) if where else None
+    return _content(name, private.read(where, _file(name))) if where else None
 
 
-def _read(name: str, where: Path, for_all: bool = False) -> bytes | None:
-    data = private.read(where, _file(name), _LARGEST, for_all)
+def _content(name: str, data: bytes | None) -> bytes | None:
     if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     written, _, content = data[_CHECK:].partition(b"\n")
@@ -132,65 +126,50 @@ def write(name: str, data: bytes, target: str = "") -> None:
     if where:
         content = name.encode() + b"\n" + data
         private.write(where, _file(name), hashlib.sha256(content).digest() + content)
-        _tidy(where)
+        _tidy(where.parent)
 
 
 @functools.cache
-def _tidy(where: Path) -> None:
-    """Remove what was not used for long: files of this folder, and folders of other compilers beside it."""
-    is_name = re.compile("[0-9a-f]{16}").fullmatch
-    private.prune(where, lambda name, state: stat.S_ISREG(state.st_mode))
-    private.prune(where.parent, lambda name, state: stat.S_ISDIR(state.st_mode) and is_name(name), 4)
+def _tidy(base: Path) -> None:
+    """Remove folders of code that were not used for long, of other compilers; the four newest stay."""
+    with suppress(OSError):
+        states = {path: path.lstat() for path in base.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name)}
+        ours = [
+            x for x, state in states.items() if stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
+        ]
+        for path in sorted(ours, key=lambda path: -states[path].st_mtime)[4:]:
+            if states[path].st_mtime < time.time() - _UNUSED:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def claimed(name: str, target: str = "") -> AbstractContextManager[None]:
-    """Hold the lock of a name, so that no other process makes the same meanwhile; then look there first."""
-    where = folder(target)
-    return private.locked(where, _file(name)) if where else nullcontext()
-
-
-def pack(code: Code) -> bytes:
-    """Return code as bytes."""
-    return json.dumps([code.symbol, code.result, len(code.body)]).encode() + b"\n" + code.body + code.entry
-
-
-def unpack(data: bytes) -> Code:
-    """Return code from bytes.  Raises ValueError, TypeError or RecursionError if they are not code."""
+def load(name: str, target: str = "") -> Code | None:
+    """Return the code of a name, if it is kept or came with fmx."""
+    data = read(name, target)
+    for where in shared_folders(target) if data is None else ():
+        with suppress(OSError):
+            data = data or _content(name, (where / _file(name)).read_bytes())
+    if data is None:
+        return None
     head, _, machine = data.partition(b"\n")
     symbol, result, size = json.loads(head)
     return Code(symbol, result, machine[:size], machine[size:])
 
 
-def load(name: str, target: str = "") -> Code | None:
-    """Return the code of a name, if it is kept or came with fmx."""
+def load_or_make(name: str, make: Callable[[], Any], target: str = "") -> Any:
+    """Return the code of a name, made and kept by one process alone; "" is the name of what is not kept.
 
-    def contents() -> Iterator[bytes | None]:
-        yield read(name, target)
-        for where in _shared_folders(target):
-            yield _read(name, where, for_all=True)
-
-    for data in contents():
-        with contextlib.suppress(ValueError, TypeError, RecursionError):
-            if data is not None:
-                return unpack(data)
-    return None
-
-
-def save(name: str, code: Code, target: str = "") -> None:
-    """Keep code under a name."""
-    write(name, pack(code), target)
-
-
-def load_or_make(name: str, make: Callable[[], Made], target: str = "") -> Made:
-    """Return the code of a name, made and kept by one process alone; "" is the name of what is not kept."""
+    ``make()`` returns Code, or None.
+    """
+    where = folder(target)
     if not name:
         return make()
-    with claimed(name, target):
+    with private.locked(where, _file(name)) if where else nullcontext():
         code = load(name, target)
         if code is None:
             code = make()
             if code is not None:
-                save(name, code, target)
+                head = json.dumps([code.symbol, code.result, len(code.body)]).encode()
+                write(name, head + b"\n" + code.body + code.entry, target)
     return code
 
 
@@ -202,24 +181,13 @@ def is_kept() -> bool:
 
 # What is not on disk is compiled: who is notified, and how long it takes.
 
-listeners: list = []  # the last one
+listeners: list = []  # the last one: machines/progress.py
 _unnotified: list = []  # the listener, until it was notified
-_counting = threading.Lock()
 _seconds = [0.0]
 
 
-class Listener(Protocol):
-    """Gets messages on what is compiled: machines/progress.py."""
-
-    def say(self, message: str) -> None:
-        """Write a line that stays."""
-
-    def alone(self, message: Callable[[], str], share: Callable[[], float]) -> AbstractContextManager[None]:
-        """Within the context, show ``message()`` and the time left, from the fraction done."""
-
-
-def on_first_compile(listener: Listener) -> None:
-    """Notify ``listener`` once, when something is compiled that is not on disk.
+def on_first_compile(listener: Any) -> None:
+    """Notify ``listener``, a Progress, once, when something is compiled that is not on disk.
 
     The last listener replaces earlier ones, such as that of an earlier command of the process.
     """
@@ -238,22 +206,25 @@ def compiling() -> Iterator[None]:
     try:
         yield
     finally:
-        with _counting:
-            _seconds[0] += time.monotonic() - start
+        _seconds[0] += time.monotonic() - start
 
 
-def report_compiling(holds: Callable[[], bool], parts: str, what: str = "") -> bool:
-    """Report once that something is compiled, and why if each time; return whether its code can be called.
+@functools.cache
+def is_supported() -> bool:
+    """Return whether fmx knows how these versions of numba and NumPy pass arguments (numba_cpu.py)."""
+    numba = tuple(map(int, version("numba").split(".")[:2]))
+    return (0, 61) <= numba < (0, 69) and np.__version__.startswith("2.")
 
-    ``holds()`` returns that too (probe.py), and otherwise the versions of these ``parts`` are not supported.
-    """
+
+def report_compiling(what: str = "") -> None:
+    """Report once that something is compiled, and why if each time."""
     while _unnotified:
         later = "later runs reuse the code"
         if not is_kept():
             where = folder() or "a folder without a home"
             remedy = "set FMX_CACHE to a folder that only you can write to"
             later = f"each time: the code cannot be stored in {where}; {remedy}"
-        elif not holds():
-            later = f"each time: this version of {parts} is not supported; install one that fmx requires"
+        elif not is_supported():
+            remedy = "install one that fmx requires"
+            later = f"each time: this version of numba or NumPy is not supported; {remedy}"
         _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")
-    return holds()

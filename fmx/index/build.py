@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from .sparse import SparseName
 from .sparse_build import build_sparse
 from .suffix_array import make_suffix_array, plan_passes
 from .tables import first_rows, make_prefix_table
-from .writer import Add, IndexExtender, IndexSink, IndexWriter, adders
+from .writer import Add, IndexExtender, IndexWriter, MemoryIndex, adders
 
 if TYPE_CHECKING:
     from ..input import ReadPath
@@ -34,37 +35,26 @@ if TYPE_CHECKING:
 
 def build_index(
     fasta: "ReadPath | Sequence[ReadPath]",
-    path: str | os.PathLike,
+    target: str | os.PathLike | MemoryIndex,
     options: IndexOptions | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
     device: Device = CPU,
 ) -> None:
-    """Index FASTA, a file or a list of files, into the directory ``path``, with IndexOptions.
+    """Index FASTA, a file or a list of files, into a directory or a MemoryIndex, with IndexOptions.
 
     ``device`` makes the arrays, which do not depend on it.  Peak memory: docs/building.md.  Raises
     InputError, OutputError, UnsupportedError, DeviceError.
     """
-    progress = progress or Progress(quiet=True)
-    build_into(
-        IndexWriter(path, n_threads, progress), fasta, options or IndexOptions(), n_threads, progress, device
-    )
-
-
-def build_into(
-    writer: IndexSink,
-    fasta: "ReadPath | Sequence[ReadPath]",
-    options: IndexOptions,
-    n_threads: int,
-    progress: Progress,
-    device: Device,
-) -> None:
-    """Index FASTA into an IndexWriter or a MemoryIndex; the other arguments are those of build_index."""
+    progress, options = progress or Progress(quiet=True), options or IndexOptions()
     if list(options.layouts) != ["auto"]:
         named(options.layouts)
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # fail before the reference is read
-    with writer:
+    sink: Any = nullcontext(target)
+    if not isinstance(target, MemoryIndex):
+        sink = IndexWriter(target, n_threads, progress)
+    with sink as writer:
         with progress.stage("reading the reference") as done:
             reference, text = read_fasta(fasta, n_threads, options.prefixed, done, progress.warn)
             if options.groups:
@@ -86,15 +76,17 @@ def build_into(
         for add, span in zip(adders(writer, len(spans), progress), spans, strict=True):
             part = part_of(reference, *span)
             if options.sparse:
-                _add_sparse(backend, add, options.sparse, words[0], part, n_threads, progress)
+                add_sparse(backend, add, options.sparse, words[0], part, progress)
                 if not options.layouts:
                     add("text_words", words[0])
                 del words[0]
             if options.layouts:
                 with backend.errors():
-                    codes = backend.take(text[slice(*span)])
-                    starts = part.blocks.text_start
-                    _add_suffix_array(backend, add, codes, starts, options, n_threads, progress)
+                    codes, starts = backend.take(text[slice(*span)]), part.blocks.text_start
+                    with progress.stage("building the suffix array") as done:
+                        sa = make_suffix_array(backend, codes, progress, done)
+                    add_arrays(backend, add, codes, sa, starts, options, progress)
+                    del sa, codes
         writer.commit({
             "fmx_version": __version__, "n_text": reference.n_text,
             **({"parts": sizes} if len(sizes) > 1 else {}),
@@ -136,19 +128,18 @@ def choose_backend(
             from .sparse_gpu import check_memory
 
             check_memory(*sparse, sessions[0].memory)
-        return Gpu(sessions[0])
+        return Gpu(sessions[0], n_threads)
 
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def _add_sparse(
-    backend: Backend, add: Add, name: SparseName, words: np.ndarray, reference: Reference, n_threads: int,
-    progress: Progress,
+def add_sparse(
+    backend: Backend, add: Add, name: SparseName, words: np.ndarray, reference: Reference, progress: Progress
 ) -> None:  # fmt: skip
     """Make and write the sparse suffix array of a part with this Reference, as its SparseName states."""
     with progress.stage(f"building layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
-            table = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
+            table = build_sparse(words, reference.blocks, reference.n_text, name, backend.n_threads, done)
         else:
             from . import sparse_gpu
 
@@ -157,13 +148,11 @@ def _add_sparse(
         add(f"{name}.starts", table.starts, backend)
 
 
-def _add_suffix_array(
-    backend: Backend, add: Add, text: Array, block_starts: np.ndarray, options: IndexOptions,
-    n_threads: int, progress: Progress,
+def add_arrays(
+    backend: Backend, add: Add, text: Array, sa: Array, block_starts: np.ndarray, options: IndexOptions,
+    progress: Progress,
 ) -> None:  # fmt: skip
-    """Make and write the suffix array of a part, and all that is made of it."""
-    with progress.stage("building the suffix array") as done:
-        sa = make_suffix_array(backend, text, progress, done)
+    """Make and write all that is made of the text and the suffix array of a part, and that itself."""
     arrays = {"sa_positions": sa}
     if options.sa_rate != 1:
         steps = [(name.k, name.kind.walks_forward) for name in options.layouts]
@@ -175,7 +164,7 @@ def _add_suffix_array(
         for name, array in arrays.items():
             add(name, array, backend)
 
-    finish = start(n_threads, write)  # in a second thread, if there is one
+    finish = start(backend.n_threads, write)  # in a second thread, if there is one
     try:
         with progress.stage("building tables") as done:
             q = options.prefix_length or 0
@@ -187,7 +176,7 @@ def _add_suffix_array(
             add("text_words", pack_text(text, backend), backend)
         _add_layouts(backend, add, options.layouts, text, sa, progress)
         if options.with_lcp:
-            _add_lcp(add, backend.to_host(text), backend.to_host(sa), n_threads, progress)
+            _add_lcp(add, backend.to_host(text), backend.to_host(sa), backend.n_threads, progress)
     finally:
         with progress.stage("writing the suffix array"):
             finish()
@@ -280,7 +269,7 @@ def add_layouts(
                 array_name = part_arrays(meta, number)["text_words"]
                 words = read_checked(path, meta, [array_name], n_threads)[array_name]
                 part = part_of(reference, *part_span(meta, number))
-                _add_sparse(backend, add, sparse, words, part, n_threads, progress)
+                add_sparse(backend, add, sparse, words, part, progress)
             added, entries = [str(sparse)], {"format": SPARSE, "sparse": str(sparse)}
         if names or adds_lcp:
             backend = choose_backend(device, n_threads, max(sizes))

@@ -1,31 +1,31 @@
-"""Consistency checks between the arrays of an index, which take too long for every open.
+"""Consistency of an index: all that is made of the text and its suffix array is made again, and compared.
 
-Opening checks shapes and ranges (disk.py).  Here the counts of layouts are recounted, every row of a sampled
-suffix array is followed to its position, and positions must be a permutation.  Whether the suffix array is
-sorted, and belongs to the text, is not checked: the builder of an index is trusted with that.
+Opening an index checks shapes and ranges (disk.py).  Here every row of a sampled suffix array is followed to
+its position, and positions must be a permutation.  Whether the suffix array is sorted is not checked: the
+builder of an index is trusted with that.
 """
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..machines.jobs import run_all, spans
+from ..input.dna import unpack_text
+from ..machines.jobs import Cores
+from ..machines.progress import Progress
 from . import disk
-from .bwt import LARGE
-from .contracts import first_wrong, goes_on, neighbour, position_of, units
+from .build import add_arrays, add_sparse
+from .contracts import goes_on, neighbour, position_of
 from .disk import part_arrays, part_sizes, part_span
-from .fm_index import lcp_of, load_layout, load_sa, reference_of
+from .fm_index import load_layout, load_sa, reference_of
 from .layouts import parse_name
-from .positions import FullSA, SampledSA, is_kept, marks_hold
+from .plan import IndexOptions
+from .positions import SampledSA, is_kept
 from .reference import Reference, part_of
 from .sparse import sparse_named
-from .sparse_build import build_sparse
 
 _UNKNOWN = 2**32 - 1
-_STRETCH = 1 << 20  # rows checked together
 
 
 def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
@@ -39,65 +39,35 @@ def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
             raise disk.not_whole(path, f"not a valid index ({wrong})")
 
 
-def _contradictions(meta: dict, number: int, arrays: dict, part: Reference, n_threads: int) -> Iterator[str]:
-    sparse, layouts = meta.get("sparse"), {name: load_layout(name, arrays) for name in meta["layouts"]}
-    n = part.n_text
-    if sparse:
-        rows, starts, *_ = build_sparse(arrays["text_words"], part.blocks, n, sparse_named(sparse), n_threads)
-        stored = sparse_named(sparse).table(arrays)
-        if not (np.array_equal(rows, stored.rows) and np.array_equal(starts, stored.starts)):
-            yield f"{sparse} does not match its text"
-    if not layouts:
-        return
-    sa = load_sa(meta, number, arrays)
-    if isinstance(sa, SampledSA) and not marks_hold(sa):
-        yield "its marks and kept positions differ in number"
-        return
-    if isinstance(sa, FullSA) and not _is_permutation(sa.positions):
-        yield "its suffix array holds a position twice"
-    for name, layout in layouts.items():
-        if not _counts_hold(layout, parse_name(name).d or 1, n, n_threads):
-            yield f"{name} contradicts itself"
-        elif isinstance(sa, SampledSA):
-            positions, walk = np.full(n, _UNKNOWN, np.uint32), np.empty(sa.reach + 1, np.int64)
-            if not (_locate_all(layout, sa, walk, positions) and _is_permutation(positions)):
-                yield f"rows of {name} do not lead to positions"
-    if "lcp.rank" in arrays:
-        (small, rows, values), rank = lcp_of(arrays)
-        holds = np.array_equal(np.flatnonzero(small == LARGE), rows) and bool((values >= LARGE).all())
-        for i in range(0, n if holds else 0, _STRETCH):
-            some = rank[sa.positions[i : i + _STRETCH]]
-            holds = holds and np.array_equal(some, np.arange(i, i + some.size))
-        if not holds:
-            yield "its LCP and rank arrays do not match its suffix array"
+def _contradictions(meta: dict, number: int, arrays: dict, part: Reference, n_threads: int) -> list:
+    wrong, cores, quiet = [], Cores(n_threads), Progress(quiet=True)
+    n, words, blocks = part.n_text, arrays["text_words"], part.blocks
 
+    def compare(name: str, array: Any, backend: Any = None) -> None:
+        if not np.array_equal(array, arrays[name]):
+            wrong.append(f"{name} does not match the text")
 
-def _is_permutation(positions: np.ndarray) -> bool:
-    seen = np.zeros(positions.size, np.bool_)
-    for i in range(0, positions.size, _STRETCH):
-        seen[positions[i : i + _STRETCH]] = True
-    return bool(seen.all())
-
-
-def _counts_hold(layout: Any, d: int, n: int, n_threads: int) -> bool:
-    """Return whether each column begins where the one before ends, and every row is counted once."""
-    if units(layout) == 0:
-        columns = spans(4**layout.k, n_threads)
-        return all(
-            run_all(_agree, [(layout, d, *span, np.empty((2, 0), np.int64)) for span in columns], n_threads)
-        )
-    cuts = spans(n, n_threads, d)
-    counts = [np.empty((2, 4**layout.k), np.int64) for _ in cuts]
-    work = [(layout, d, *span, of_span) for span, of_span in zip(cuts, counts, strict=True)]
-    if not all(run_all(_agree, work, n_threads)):
-        return False
-    first, last = counts[0][0], counts[-1][1]
-    return first[0] >= 0 and last[-1] <= n and bool((last[:-1] <= first[1:]).all())
-
-
-@compiled
-def _agree(layout, d, start, stop, counts):
-    return first_wrong(layout, d, start, stop, counts) < 0
+    if "sparse" in meta:
+        add_sparse(cores, compare, sparse_named(meta["sparse"]), words, part, quiet)
+    if not meta["layouts"]:
+        return wrong
+    sa, name = load_sa(meta, number, arrays), meta["layouts"][0]
+    positions = sa.positions
+    if isinstance(sa, SampledSA):
+        positions, walk = np.full(n, _UNKNOWN, np.uint32), np.empty(sa.reach + 1, np.int64)
+        if not _locate_all(load_layout(name, arrays), sa, walk, positions):
+            return [f"rows of {name} do not lead to positions"]
+    seen = np.zeros(n, np.bool_)
+    seen[positions] = True
+    if not seen.all():
+        return ["its suffix array holds a position twice"]
+    options = IndexOptions(
+        [parse_name(name) for name in meta["layouts"]], meta["sa_rate"], meta["prefix_length"],
+        with_lcp="lcp.rank" in arrays, seed_length=meta["seed_length"],
+    )  # fmt: skip
+    text = unpack_text(words, blocks.text_start + blocks.length, n, n_threads)
+    add_arrays(cores, compare, text, positions, blocks.text_start, options, quiet)
+    return wrong
 
 
 @compiled

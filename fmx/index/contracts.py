@@ -115,31 +115,6 @@ def goes_on(layout, row):
 
 
 @by_type_or_this
-def first_wrong(layout, d, start, stop, counts):
-    """Return the first of rows start to stop where the counts of a layout contradict its k-symbols, or -1.
-
-    ``start`` is a multiple of d; ``counts`` int64[2, 4^k] gets the counts before ``start``, and before
-    ``stop``.  For a layout without units, k-symbols start to stop are checked.
-    """
-    for c in range(counts.shape[1]):
-        counts[0, c] = counts[1, c] = occ(layout, c, start)
-    for row in range(start, stop):
-        if row % d == 0:
-            for c in range(counts.shape[1]):
-                if occ(layout, c, row) != counts[1, c]:
-                    return np.int64(row)
-        c = preceding(layout, row)
-        if c >= 0:
-            if occ(layout, c, row) != counts[1, c]:
-                return np.int64(row)
-            counts[1, c] += 1
-    for c in range(counts.shape[1]):
-        if occ(layout, c, stop) != counts[1, c]:
-            return np.int64(stop)
-    return np.int64(-1)
-
-
-@by_type_or_this
 def on_device(layout):
     """Return the layout or query in its fastest form for a GPU, perhaps another type over the same arrays."""
     return layout

@@ -108,7 +108,7 @@ def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
 
 # Names and sizes of arrays, from meta.json.  An index in several parts has folders part0, part1 ...
 
-OF_REFERENCE = "contig_", "block_", "group_"
+OF_REFERENCE = "contig_", "block_", "group_"  # arrays that describe contigs, not the searchable text
 
 
 def part_sizes(meta: dict) -> list:
@@ -134,11 +134,6 @@ def array_sizes(meta: dict) -> Counter:
     for name, array in meta["arrays"].items():
         sizes[name.rpartition("/")[2]] += array["bytes"]
     return sizes
-
-
-def of_reference(array_name: str) -> bool:
-    """Return whether an array, by its name in a part, describes contigs rather than the searchable text."""
-    return array_name.startswith(OF_REFERENCE)
 
 
 # The allowed content of meta.json, and the form of each array that follows from it.
@@ -322,12 +317,8 @@ _SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older fil
 T = TypeVar("T")
 
 
-def state_of(file: int) -> list | None:
-    """Return values that change whenever the file of a descriptor does; None if there are none."""
-    return _state(file) if tells_changes(file) else None
-
-
 def _state(path: Path | int) -> list | None:
+    """Return values that change whenever a file does, where its file system tells; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -338,11 +329,8 @@ def _state(path: Path | int) -> list | None:
 def read_seal(path: str | os.PathLike, meta: dict) -> dict:
     """Return {name: state} of the arrays that the seal of an index covers; empty if there is no seal."""
     data = object_cache.read(_seal_name(path))
-    try:
-        digest, states = json.loads(data) if data is not None else ("", {})
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return states if digest == _seal_digest(meta) and isinstance(states, dict) else {}
+    digest, states = json.loads(data) if data is not None else ("", {})
+    return states if digest == _seal_digest(meta) else {}
 
 
 def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> None:
@@ -360,8 +348,7 @@ def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> 
 
 
 def _seal_name(path: str | os.PathLike) -> str:
-    place = os.path.realpath(path)
-    return f"seal {hashlib.sha256(os.fsencode(place)).hexdigest()}"
+    return f"seal {hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()}"
 
 
 def _seal_digest(meta: dict) -> str:
@@ -493,14 +480,15 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
 
 
 def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
-    """Return (array, state) of one array of an index, mapped from disk; ``state`` is that of state_of.
+    """Return (array, its file's state, or None) of one array of an index, mapped from disk.
 
     Raises IndexFileError if it does not match meta.json.
     """
     entry = meta["arrays"][name]
     with _array_file(path, meta, name) as file:
         array = np.memmap(file, entry["dtype"], "r", file.tell(), tuple(entry["shape"]))
-        return array.view(np.ndarray), state_of(file.fileno())
+        state = _state(file.fileno()) if tells_changes(file.fileno()) else None
+        return array.view(np.ndarray), state
 
 
 def read_checked(

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
 from ..machines import jobs
-from ..machines.jobs import Array, run_all
+from ..machines.jobs import run_all
 from .reference import Groups, Reference, are_names, grouped, make_blocks
 
 if TYPE_CHECKING:
@@ -40,14 +40,6 @@ _UPPER[ord(".")] = ord(".")
 _UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 
 
-class FastaLetters(NamedTuple):
-    """``letters`` uint8, upper case; ``starts`` int64[n + 1] of contigs there; ``headers`` without '>'."""
-
-    letters: Any
-    starts: Array
-    headers: list
-
-
 class SpanBegin(NamedTuple):
     """The state at the start of a span: at the start of a line, in a header, after a CR, after a header."""
 
@@ -59,10 +51,11 @@ class SpanBegin(NamedTuple):
 
 def read_letters(
     source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
-) -> FastaLetters:
-    """Return the FastaLetters of a Source, in spans of ``size`` bytes; ``tell`` is that of read_whole.
+) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
+    """Return (letters uint8, upper case; starts int64[n + 1] of contigs there; headers without '>').
 
-    Raises InputError if the file is not FASTA with at least one contig.
+    A Source is read in spans of ``size`` bytes; ``tell`` is that of read_whole.  Raises InputError if it is
+    not FASTA with at least one contig.
     """
     if source.alignments:
         raise InputError(source.path, "", IS_BAM)
@@ -105,7 +98,7 @@ def read_letters(
         letters[n : n + n_letters] = letters[start : start + n_letters]
         starts.append(before + n)
         n += n_letters
-    return FastaLetters(letters[:n], np.concatenate([*starts, [n]]), headers)
+    return letters[:n], np.concatenate([*starts, [n]]), headers
 
 
 @compiled
@@ -237,20 +230,20 @@ def read_fasta(
                 share.note(number, source.position())
                 done(share())
 
-            sequences = read_letters(source, n_threads, tell, size)
+            of_file, starts_in_file, headers = read_letters(source, n_threads, tell, size)
         share.note(number, source.size)
         done(share())
-        if strange := other_than_dna(sequences.letters[:LOOKED_AT]):
+        if strange := other_than_dna(of_file[:LOOKED_AT]):
             warn(f"{source.path}: {strange} No read can match at these characters")
-        _add_names(names, source.path, sequences.headers, f"{stem}#" if prefixed else "")
-        lengths = np.diff(sequences.starts)
+        _add_names(names, source.path, headers, f"{stem}#" if prefixed else "")
+        lengths = np.diff(starts_in_file)
         if (lengths == 0).any():
             name = list(names)[lengths.argmin() - lengths.size]
             raise InputError(
                 source.path, f"contig {name}", "it has no sequence; remove it or correct the file"
             )
-        letters.append(sequences.letters)
-        starts.append(sequences.starts[1:] + starts[-1][-1])
+        letters.append(of_file)
+        starts.append(starts_in_file[1:] + starts[-1][-1])
         files += lengths.size * [stem]
     joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
     del letters

@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..input.streams import stems_of
 from . import disk, layouts, plan
 from .bwt import LCP
-from .disk import check_reference, of_reference, part_arrays, part_sizes, part_span
+from .disk import OF_REFERENCE, check_reference, part_arrays, part_sizes, part_span
 from .positions import FullSA, SampledSA, reach_of
 from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
 from .sparse import parse_sparse, sparse_named
@@ -189,7 +189,7 @@ def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex 
 
 def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> Reference:
     """Load the Reference of an index, with its arrays checked.  Raises IndexFileError."""
-    names = [name for name in meta["arrays"] if of_reference(name)]
+    names = [name for name in meta["arrays"] if name.startswith(OF_REFERENCE)]
     return reference_of(path, meta, disk.read_checked(path, meta, names, n_threads))
 
 
@@ -246,7 +246,7 @@ def lcp_of(arrays: dict) -> tuple:
 
 def _is_read(array_name: str, ways: list, with_text: bool) -> bool:
     """Return whether one of these ways to search needs an array."""
-    if of_reference(array_name):
+    if array_name.startswith(OF_REFERENCE):
         return True
     if "." in array_name:
         return any(name is not None and array_name.startswith(f"{name}.") for _, name in ways)

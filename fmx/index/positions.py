@@ -60,16 +60,6 @@ def is_kept(sa, row):
     return is_set(sa.marks, entry * _W, row - entry * _D)
 
 
-def marks_hold(sa: SampledSA) -> bool:
-    """Return whether the counters of the marks are right, and their total is the number of positions."""
-    entries = sa.marks.reshape(-1, _W)
-    ends = np.cumsum(
-        np.bitwise_count(entries[:, 0] >> np.uint64(32)) + np.bitwise_count(entries[:, 1]), dtype=np.int64
-    )
-    before = entries[:, 0] & np.uint64(2**32 - 1)
-    return bool(before[0] == 0 and ends[-1] == sa.positions.size and (before[1:] == ends[:-1]).all())
-
-
 @position_of.register(SampledSA)
 def _position_sampled(sa, layout, row):
     distance = np.int64(0)

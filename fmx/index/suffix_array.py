@@ -195,27 +195,27 @@ def _scan(text, start, stop, c, into):
 # Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.
 
 
-def suffix_array(text: Array, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
+def suffix_array(text: Array, n_threads: int | None = None) -> np.ndarray:
     """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n], without pydivsufsort by buckets.
 
-    The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) the 64-bit form
-    of divsufsort is used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  At most as many
+    The end of the text sorts before every symbol.  From 2^31 symbols on, the 64-bit form of divsufsort is
+    used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  At most as many
     threads as cores are used, because OpenMP ends the process if it cannot start a thread.
     """
     if pydivsufsort is None:
         return cast(np.ndarray, sort_suffixes(text, n_threads or 1))
     # OpenMP keeps its threads for the thread that called it, and a forked process would wait forever for
     # those of its parent.  So a new thread makes the call, and ends with the sort.
-    rows = start(2, _divsufsort, text, force64, n_threads)()
+    rows = start(2, _divsufsort, text, n_threads)()
     return rows.view(np.uint32) if rows.dtype == np.int32 else rows.astype(np.uint32)
 
 
-def _divsufsort(text: Array, force64: bool, n_threads: int | None) -> np.ndarray:
+def _divsufsort(text: Array, n_threads: int | None) -> np.ndarray:
     set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # for the thread that calls it
     if n_threads and set_threads:
         set_threads(min(n_threads, os.cpu_count() or 1))
     try:
-        return pydivsufsort.divsufsort(text, force64=force64)
+        return pydivsufsort.divsufsort(text)
     except Exception as error:
         if error.args == ("libdivsufsort error", -2):
             raise MemoryError("not enough memory to sort the suffixes") from error

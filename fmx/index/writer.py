@@ -186,12 +186,6 @@ class MemoryIndex:
         self.meta: dict = {}
         self.arrays: dict = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: Any) -> None:
-        """Nothing to clean up."""
-
     def add(self, name: str, array: Array, backend: Backend = ONE_CORE) -> None:
         """Keep one array of a backend, read-only like arrays that are mapped from disk."""
         host_array = np.ascontiguousarray(backend.to_host(array)).view()

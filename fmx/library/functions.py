@@ -11,7 +11,7 @@ import numpy as np
 from .. import limits
 from ..errors import UnsupportedError
 from ..index import fm_index
-from ..index.build import build_into
+from ..index.build import build_index
 from ..index.disk import default_index_path, index_at
 from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
@@ -96,7 +96,7 @@ def from_sequences(
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     device, index = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
     fasta = SequenceSource("sequences", sequences).whole()
-    build_into(index, fasta, options, n_threads, Progress(quiet=True), device)
+    build_index(fasta, index, options, n_threads, device=device)
 
     def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
         return fm_index.take(index, layout, method)

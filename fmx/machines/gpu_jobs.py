@@ -113,15 +113,16 @@ def do_kernel(job, n, size):
 
 
 class Gpu(Backend):
-    """The backend of a GpuSession; ``memory`` is how many of its bytes may be used."""
+    """The backend of a GpuSession; ``memory``: bytes of it that may be used; ``n_threads`` of the host."""
 
     empty, zeros, take = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.take)
     to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
     synchronize = staticmethod(gpu.synchronize)
 
-    def __init__(self, session: "GpuSession") -> None:
+    def __init__(self, session: "GpuSession", n_threads: int = 1) -> None:
         """Raise DeviceError if the package that sorts on the GPU is missing."""
         kernels.cccl()  # fail here rather than in the middle of the work
+        self.n_threads = n_threads
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
     def run(self, job: NamedTuple, n: int, size: int = 1) -> None:

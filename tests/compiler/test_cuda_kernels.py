@@ -1,7 +1,6 @@
 """Kernels as machine code: what is passed to them, what is kept, what is launched without the compiler."""
 
 import threading
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import fake_cuda
@@ -9,8 +8,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
-from fmx.compiler import cuda_driver, kernels, numba_cuda, object_cache, probe
+from ptx import kinds_of
+
+from fmx.compiler import cuda_driver, kernels, numba_cuda
 from fmx.compiler.kernels import Kernel, cuda
+from fmx.errors import DeviceError
 from fmx.machines import gpu
 
 
@@ -29,24 +31,40 @@ def add(out, pair, x):
 
 @pytest.fixture
 def driver(monkeypatch, code_in, tmp_path):
-    """A FakeDriver, an empty folder of code, and a convention that holds."""
+    """A FakeDriver, and an empty folder of code."""
     code_in(tmp_path / "code")
-    monkeypatch.setattr(kernels, "holds", lambda capability: True)
     monkeypatch.setattr(add, "__module__", "fmx.add")
     monkeypatch.setattr(Pair, "__module__", "fmx.pair")
     return fake_cuda.install(monkeypatch)
 
 
+@Kernel
+def read_all(out, group, numbers, marks, half):
+    """Take every kind of argument."""
+    small = numbers[1]
+    out[0, 0] = group.first[0, 0] + group.second[0][0] + group.second[1] + numbers[0][0] + numbers[0][1]
+    out[0, 1] = small[0] + small[1] + small[2] + marks[0] + marks[1] + half
+
+
 def test_every_kind_of_argument_has_a_slot_of_its_size():
-    kinds = kernels.kinds_of(probe.arguments())
-    sizes = fake_cuda.params_of(numba_cuda.ptx(kernels.read_all.function, kinds, (9, 0)))
-    on_device, slots = kernels.spread(
-        probe.arguments(lambda value: cuda_driver.CudaArray(value.shape, value.dtype, 0, None))
-    )
+    table, line = np.zeros((2, 3), np.int32), np.zeros(5, np.uint8)
+    numbers = (-(2**62), np.uint64(2**63)), (np.int8(-7), np.uint16(65000), np.int32(-70000))
+    values = table, Pair(table, (line, np.int16(3))), numbers, (False, np.bool_(True)), np.float32(2.25)
+    kinds = kinds_of(values)
+    sizes = fake_cuda.params_of(numba_cuda.ptx(read_all.function, kinds, (9, 0)))
+
+    def moved(value):
+        if isinstance(value, np.ndarray):
+            return cuda_driver.CudaArray(value.shape, value.dtype, 0, None)
+        if not isinstance(value, tuple):
+            return value
+        return type(value)(*map(moved, value)) if hasattr(value, "_fields") else tuple(map(moved, value))
+
+    on_device, slots = kernels.spread(moved(values))
     assert on_device == kinds
     assert len(slots) == len(sizes)
-    numbers = [np.dtype(kind).itemsize for kind in kinds if isinstance(kind, str) and kind != "C"]
-    assert [size for size in sizes if size < 8] == [size for size in numbers if size < 8]
+    of_numbers = [np.dtype(kind).itemsize for kind in kinds if isinstance(kind, str) and kind != "C"]
+    assert [size for size in sizes if size < 8] == [size for size in of_numbers if size < 8]
 
 
 def test_arguments_are_passed_as_numba_reads_them(driver):
@@ -106,45 +124,22 @@ def test_registers_and_versions_are_told_apart(driver, tmp_path, monkeypatch):
     assert len(list((tmp_path / "code").iterdir())) == 4
 
 
-def test_without_the_convention_numba_launches_and_it_is_told(driver, tmp_path, monkeypatch):
-    said, launched = [], []
-    monkeypatch.setattr(kernels, "holds", lambda capability: False)
-    monkeypatch.setattr(numba_cuda, "by_numba", lambda *_: lambda *how: launched.append(how))
-    monkeypatch.setattr(object_cache, "listeners", [])
-    object_cache.on_first_compile(SimpleNamespace(say=said.append))
-    object_cache.write("something", b"")
-    out = gpu.zeros(1, np.int64)
-    Kernel(add)[1, 2](out, Pair(out, 1), 5)
-    assert [how[:4] for how in launched] == [(1, 2, 0, 0)]
-    assert launched[0][5] == (out, Pair(out, 1), 5)
-    unknown = "this version of numba-cuda or the driver is not supported; install one that fmx requires"
-    assert said == [f"compiling for this machine (each time: {unknown}) ..."]
-    assert len(list((tmp_path / "code").iterdir())) == 1
-
-
-@pytest.mark.parametrize("answer", ["", "[1", "crash"])
-def test_a_convention_that_does_not_hold_is_noticed(answer, driver, monkeypatch):
-    class Done:
-        returncode, stdout = (-11 if answer == "crash" else 0), answer
-
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: Done)
-    assert not probe.prove("proof", lambda: kernels.is_right((9, 0)))
-
-
-def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
-    monkeypatch.setattr(probe, "ask", lambda *_: kernels.outcome())
-    assert kernels.is_right((9, 0))
-
-
-def test_with_kernels_that_came_with_fmx_no_compiler_is_imported(driver, monkeypatch):
+def test_with_kernels_on_disk_no_compiler_is_imported(driver, monkeypatch):
     checked = []
     monkeypatch.setattr(numba_cuda, "check", lambda: checked.append(True))
     kernels.check_compiler()
     assert checked
-    monkeypatch.setattr(kernels, "compiler", lambda: numba_cuda)
-    kernels.read_all.compile(kernels.kinds_of(probe.arguments()), (9, 0))
+    out, first = gpu.zeros(1, np.int64), gpu.zeros(1, np.int64)
+    Kernel(add)[1, 1](out, Pair(first, 1), 5)
     monkeypatch.setattr(kernels, "compiler", None)
     kernels.check_compiler()
+
+
+@pytest.mark.parametrize("version", ["0.31.0", "0.3.1", "1.0"])
+def test_another_numba_cuda_is_refused(version, driver, monkeypatch):
+    monkeypatch.setattr(kernels, "versions", lambda: f"{version} of CUDA 13")
+    with pytest.raises(DeviceError, match=f"numba-cuda {version} is not supported: install a version that"):
+        gpu.open_device()
 
 
 # Arrays

@@ -135,7 +135,7 @@ def check(compiled, kinds):
     result = code(compiled, kinds)
     nodes = [node for node in piece.texts_of(compiled.function, kinds) if not isinstance(node, tuple)]
     known = {getattr(node, "function", node).__code__ for node in nodes if not isinstance(node, type)}
-    ours = [f for f in made if f.__module__.startswith("fmx.") and f.__module__ != "fmx.compiler.probe"]
+    ours = [f for f in made if f.__module__.startswith("fmx.")]
     unknown = [f"{f.__module__}.{f.__qualname__}" for f in ours if f.__code__ not in known]
     assert not unknown, (compiled.function, unknown)
     checked.extend(ours)

@@ -17,7 +17,7 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import DeviceError, UnsupportedError
-from fmx.index.build import build_into
+from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.sparse import SparseName
@@ -45,7 +45,7 @@ POLICIES = {
 def built(contigs, k, w, *others, device=CPU):
     """An index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
-    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), device)
+    build_index(cases.fasta(contigs), held, options, device=device)
     return held
 
 

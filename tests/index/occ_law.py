@@ -126,11 +126,3 @@ def check_occ(layout, sa, text, what="") -> None:
         if n_units(layout):
             some = range(0, text.size + 1, max(1, text.size // 97))
             assert [occ_by_units(layout, c, i) for i in some] == expected[some].tolist()
-
-
-def check_uncompiled(layout, sa, text) -> None:
-    """The same of single rows, by the functions as plain Python."""
-    rows, letters = sa.tolist(), spelled(text)
-    for c in tried_symbols(layout.k, k_symbols(text, sa, layout.k))[:: layout.k]:
-        found = [occ(layout, np.int64(c), np.int64(i)) for i in range(text.size + 1)]
-        assert found == naive.occ_column(letters, rows, letters_of(c, layout.k))

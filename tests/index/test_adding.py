@@ -11,11 +11,10 @@ import workflow
 from occ_law import build, check_occ, texts
 from texts import random_letters
 
-from fmx.cli.main import run
 from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled
-from fmx.errors import UnsupportedError
-from fmx.index import consistency, fm_index, layouts
+from fmx.index import consistency, layouts
+from fmx.index.positions import SampledSA
 
 NAME = "plain-k1-d32"
 CONTIGS = [
@@ -67,12 +66,14 @@ def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
     """Kept code is told apart by names and by fmx's sources, and those of the type are not among them."""
     kept: list = []
     monkeypatch.setattr(object_cache, "load", lambda *_: None)
-    monkeypatch.setattr(object_cache, "save", lambda name, code, *_: kept.append(name))
+    monkeypatch.setattr(object_cache, "write", lambda name, data, *_: kept.append(name))
     index = cases.build(tmp_path / "ref.fmx", CONTIGS, [NAME, layouts.DEFAULT])
-    for name, n_columns in ((NAME, 4), (layouts.DEFAULT, 16)):
-        layout, counts = cases.load(index, name).layout, np.zeros((2, n_columns), np.int64)
+    for name in (NAME, layouts.DEFAULT):
+        layout = cases.load(index, name).layout
         kept.clear()
-        assert Compiled(consistency._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
+        sa = SampledSA(np.zeros(0, np.uint32), np.zeros(0, np.uint64), 0, 1)
+        walk, positions = np.zeros(2, np.int64), np.zeros(0, np.uint32)
+        assert Compiled(consistency._locate_all.function)(layout, sa, walk, positions)
         assert len(kept) == (name != NAME)
 
 
@@ -117,30 +118,3 @@ def test_an_interrupted_addition_leaves_the_index_as_it_was(reference, tmp_path,
     assert (path / "meta.json").read_bytes() == before
     assert workflow.inspect(path, verify=True)["layouts"] == [layouts.DEFAULT]
     assert not list(path.glob(".*"))
-
-
-def test_a_sampled_suffix_array_is_refused(reference, tmp_path, capsys):
-    path = tmp_path / "ref.fmx"
-    workflow.build_index(reference, path, workflow.IndexOptions(sa_rate=4))
-    with pytest.raises(UnsupportedError, match="one in 4 positions"):
-        workflow.add_layouts(path, ADDED)
-    assert run(["index", "--add", "--layout", "cofi", str(path)]) == 1
-    assert run(["index", "--add", str(path)]) == 2
-
-
-@pytest.mark.parametrize("sa_rate", [1, 3])
-def test_search_is_the_same_with_every_layout(reference, tmp_path, sa_rate):
-    path, reads = tmp_path / "ref.fmx", tmp_path / "reads.fa"
-    names = [layouts.DEFAULT, "bvsfm-k3-d224", "kstep-k3-d63", "alternate-k1-d64", *ADDED, "cofi-k9"]
-    workflow.build_index(reference, path, workflow.IndexOptions(names, sa_rate, prefix_length=4))
-    text = "".join(line for line in FASTA.split("\n") if not line.startswith(">"))
-    rng = np.random.default_rng(1)
-    starts = rng.integers(0, len(text) - 40, 200).tolist()
-    reads.write_text("".join(f">r{i}\n{text[i : i + 1 + i % 37]}\n" for i in starts))
-    outputs = []
-    for name in names:
-        out = tmp_path / f"{name}.sam"
-        assert run(["search", "-q", "-a", "-x", str(path), "--layout", name, "-o", str(out), str(reads)]) == 0
-        outputs.append([line for line in out.read_text().split("\n") if not line.startswith("@PG")])
-    assert all(output == outputs[0] for output in outputs)
-    assert fm_index.load(path, "cofi").layout_name == "cofi-k9"

@@ -390,20 +390,3 @@ def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tm
     entry, flat = opened.arrays["part0/x"], array.reshape(-1)
     assert (entry["dtype"], entry["shape"], entry["bytes"]) == ("uint16", list(shape), array.nbytes)
     assert entry["checksums"] == [disk.checksum(flat[i : i + 10]) for i in range(0, max(flat.size, 1), 10)]
-
-
-@pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_a_sink_describes_its_arrays(kind, tmp_path):
-    with index_writer.MemoryIndex() if kind == "memory" else index_writer.IndexWriter(tmp_path / "x") as sink:
-        sink.add("some", np.arange(1000, dtype=np.uint32))
-        sink.commit({"n_text": 5})
-    meta = sink.meta if kind == "memory" else json.loads((tmp_path / "x" / disk.META).read_text())
-    assert (meta["n_text"], list(meta["arrays"])) == (5, ["some"])
-    entry = meta["arrays"]["some"]
-    assert (entry["dtype"], entry["shape"], entry["bytes"]) == ("uint32", [1000], 4000)
-
-
-def test_a_writer_without_commit_leaves_nothing(tmp_path):
-    with index_writer.IndexWriter(tmp_path / "x") as sink:
-        sink.add("some", np.arange(10))
-    assert list(tmp_path.iterdir()) == []

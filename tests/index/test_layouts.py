@@ -10,15 +10,13 @@ from occ_law import (
     all_preceding,
     build,
     check_occ,
-    check_uncompiled,
-    codes_of,
     k_symbols,
     patterns_of,
     random_blocks,
     text_of,
     texts,
 )
-from texts import TEXTS, random_letters
+from texts import random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
@@ -37,7 +35,6 @@ from fmx.index.contracts import (
 from fmx.index.positions import sample
 from fmx.index.suffix_array import suffix_array
 from fmx.index.tables import MIN_PREFIX, PrefixTable, build_prefix_table
-from fmx.machines.jobs import Cores
 from fmx.search.engines import cpu
 from fmx.search.queries.exact import Exact
 
@@ -63,12 +60,6 @@ def test_occ_is_the_naive_count(name):
     name = layouts.parse_name(name)
     for what, text in texts(name.d or 64):
         check_occ(*build(name, text, 2), text, f"{name} {what}")
-
-
-@pytest.mark.parametrize("name", ["separator after each base", "text of 97", "text of 225"])
-def test_the_law_holds_uncompiled(name, layout):
-    text = codes_of(TEXTS[name])
-    check_uncompiled(*build(layouts.parse_name(layout), text), text)
 
 
 @every_layout
@@ -102,27 +93,6 @@ def test_size_is_the_formula(name):
     assert (
         round(expected) <= size <= expected * 1.016 + whole_runs + 100
     )  # k = 3: two bits of a unit are spare
-
-
-@compiled
-def looked_up(layout, c, length):
-    return lookup(layout, c, length)
-
-
-@pytest.mark.parametrize("k", [2, 3, 5, 8])
-def test_cofi_looks_up_strings_shorter_than_a_step(k):
-    for what, text in texts(64):
-        sa = suffix_array(text)
-        layout = layouts.REGISTRY["cofi"].build(text, sa, k, None, Cores())
-        suffixes = [text[p : p + k].tolist() for p in sa.tolist()]
-        for length in range(1, k):
-            for c in range(0, 4**length, max(1, 4**length // 61)):
-                string = [(c >> 2 * (length - 1 - i) & 3) + 1 for i in range(length)]
-                starts = [suffix[:length] == string for suffix in suffixes]
-                first = starts.index(True) if any(starts) else 0
-                lo, hi = looked_up(layout, c, length)
-                assert hi - lo == sum(starts), f"{what} {string}"
-                assert lo in (first, hi)
 
 
 def test_cofi_takes_the_largest_k_whose_offsets_fit():

@@ -69,7 +69,7 @@ def test_a_sorter_without_memory_says_so(monkeypatch):
 
     pytest.importorskip("pydivsufsort")
 
-    def refuse(text, force64):
+    def refuse(text):
         raise Exception("libdivsufsort error", -2)
 
     monkeypatch.setattr(suffix_array.pydivsufsort, "divsufsort", refuse)

@@ -9,13 +9,11 @@ from mems import expect_rows, rows
 from test_mem import SOME_TEXTS, STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
-from fmx.index.build import build_into
+from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.machines.places import CPU
-from fmx.machines.progress import Progress
 from fmx.mem.matching import ALL, MemOptions
 
 BOTH = FORWARD | REVERSE
@@ -24,7 +22,7 @@ BOTH = FORWARD | REVERSE
 def in_memory(contigs, k, w, part_size=2**32 - 2):
     """An opened index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}"], part_size=part_size)
-    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_index(cases.fasta(contigs), held, options)
     return take(held)
 
 

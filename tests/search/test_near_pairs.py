@@ -14,12 +14,10 @@ from search.test_pairs import questions, records
 from several import part_size_of
 from texts import numbered, random_letters
 
-from fmx.index.build import build_into
+from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
-from fmx.machines.places import CPU
-from fmx.machines.progress import Progress
 from fmx.search.hits import Near
 from fmx.search.queries import near
 
@@ -35,7 +33,7 @@ def opened(contigs, way="verify", is_cut=False):
     size = part_size_of(contigs) if is_cut else 2**32 - 2
     (layout, how), held = WAYS[way], MemoryIndex()
     options = IndexOptions([layout], part_size=size)
-    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_index(cases.fasta(contigs), held, options)
     return take(held, **how)
 
 

@@ -11,12 +11,10 @@ from texts import numbered
 
 import fmx
 from fmx.index import fm_index
-from fmx.index.build import IndexOptions, build_into
+from fmx.index.build import IndexOptions, build_index
 from fmx.index.fm_index import take
 from fmx.index.writer import MemoryIndex
 from fmx.input.chunks import literal_fasta
-from fmx.machines.places import CPU
-from fmx.machines.progress import Progress
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -129,6 +127,6 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
 def test_an_index_in_files_answers_as_one_in_memory(folder_of_this, question):
     contigs, reads = question
     held, options = MemoryIndex(), IndexOptions(["bvsfm-k2-d96"], 1)
-    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_index(cases.fasta(contigs), held, options)
     opened = cases.load(built(folder_of_this, contigs), "verify")
     assert cases.ask(opened, reads) == cases.ask(take(held), reads)

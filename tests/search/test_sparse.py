@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.index.build import build_into
+from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.machines.places import CPU
-from fmx.machines.progress import Progress
 from fmx.search import sparse
 from fmx.search.find import ReadFinder, make_query
 from fmx.search.hits import ALL, SelectionPolicy
@@ -34,7 +32,7 @@ NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 def in_memory(contigs, k, w, *others, part_size=2**32 - 2):
     """An opened index in memory."""
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others], part_size=part_size)
-    build_into(held, cases.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    build_index(cases.fasta(contigs), held, options)
     return take(held)
 
 

@@ -172,18 +172,6 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
     def goes_on_cofi(layout, row):
         return np.int64(at(layout.changes, row)) < HOLE
 
-    @contracts.first_wrong.register(cls)
-    def first_wrong_cofi(layout, d, start, stop, counts):
-        n = layout.changes.size
-        for c in range(start, stop):
-            first, before = np.int64(layout.offsets[c]), np.int64(-1)
-            for j in range(np.int64(0) if c == 0 else first, np.int64(layout.offsets[c + 1])):
-                row = np.int64(layout.changes[j])
-                if n <= row < HOLE or (j < first and row < HOLE) or (j >= first and row < before):
-                    return np.int64(j)
-                before = row if j >= first else np.int64(-1)
-        return np.int64(-1)
-
 
 @contracts.on_device.register(Cofi)
 def on_device_cofi(layout):
