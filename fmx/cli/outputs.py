@@ -1,4 +1,4 @@
-"""The option --report of several commands."""
+"""The options --report, --al and --un of several commands."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -84,3 +84,12 @@ def about(inputs: Sequence[str]) -> dict:
             for path in inputs
         ],
     }
+
+
+def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool = False) -> None:
+    """Raise UsageError if --al and --un name one file, or FASTQ for collapsed reads, without qualities."""
+    if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
+        raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
+    for option, path in (("--al", mapped), ("--un", unmapped)):
+        if path and is_collapsed:
+            options.check_suffix(option, path, ["FASTA", options.GZIP])

@@ -18,6 +18,7 @@ from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import Emit
 from ..machines.progress import Clock
+from ..output.files import ReadsOutput
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
 from .samples import Sample
 from .table import MANY, NONE
@@ -50,24 +51,29 @@ class SampleFile:
         self._spans = spans.plan(files, n_threads=n_threads, share=share)
 
     def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
-        """Return (itself, the Reads of its next span; empty at the end).  Raises InputError.
+        """Return (itself, the Reads of its next span; empty at the end).  Raises InputError."""
+        with self.lock:
+            span = self.take(find)
+        return span.read(find) if span else (self, [])
+
+    def take(self, find: Find) -> "FileSpan | None":
+        """Return the next span; None at the end.  Raises InputError.
 
         In the first span with reads, ``find`` finds where the guides are.
         """
-        with self.lock:
-            span = None if self.is_over else next(self._spans, None)
-            self.is_over = span is None
-            if span is None:
-                return self, []
-            if self.where is None:
-                try:
-                    if parts := reads_of(span):
-                        self.where = find(list(map(named, self.paths)), parts[0].batches)
-                except BaseException:
-                    self.is_over = True  # other threads stop reading this file
-                    raise
-                return self, parts
-        return self, reads_of(span)
+        span = None if self.is_over else next(self._spans, None)
+        self.is_over = span is None
+        if span is None:
+            return None
+        parts = None
+        if self.where is None:
+            try:
+                if parts := reads_of(span):
+                    self.where = find(list(map(named, self.paths)), parts[0].batches)
+            except BaseException:
+                self.is_over = True  # other threads stop reading this file
+                raise
+        return FileSpan(self, span, parts)
 
     def close(self) -> None:
         """Close the file, unless a thread is still reading it, as after an interrupt."""
@@ -76,6 +82,18 @@ class SampleFile:
                 self._spans.close()
             finally:
                 self.lock.release()
+
+
+class FileSpan(NamedTuple):
+    """A span of a SampleFile, and its Reads if they have been parsed."""
+
+    file: SampleFile
+    span: SpanLike
+    parts: list[Reads] | None
+
+    def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
+        """Return (its file, its Reads).  Raises InputError."""
+        return self.file, reads_of(self.span) if self.parts is None else self.parts
 
 
 def named(path: str) -> str:
@@ -128,6 +146,16 @@ def spans_of(
             file.close()
 
 
+def spans_in_order(
+    samples: Sequence[Sample], n_threads: int, share: InputShare, find: Find
+) -> Generator[FileSpan, None, None]:
+    """Yield all spans of samples, one file after the other."""
+    for one in files_of(samples):
+        with closing(SampleFile(*one, n_threads, share)) as file:
+            while span := file.take(find):
+                yield span
+
+
 LOOKED_AT = 10_000  # first reads of a file, in which offsets and strands of guides are found
 LEAST = 0.01  # least fraction of the guides found at an offset
 CHANCE = 5  # times the number expected by chance
@@ -174,10 +202,11 @@ class Counter:
         """How guides of mates are combined; None for single reads."""
         return self.targets.pairs.kind if self.targets.pairs else None
 
-    def work(self, emit: Emit, span: Any, clock: Clock) -> tuple[int, GuideTally] | None:
+    def work(self, emit: Emit, span: Any, clock: Clock, output: ReadsOutput) -> tuple[int, GuideTally] | None:
         """Return (number of the sample, GuideTally) of a span; None if it has no reads.
 
-        ``span``: a SampleFile, whose next span is read, or a ShardSpan (pipeline.py).
+        ``span``: a SampleFile, whose next span is read, a FileSpan, or a ShardSpan (pipeline.py).  Emits the
+        reads for ``output``.
         """
         with clock.timed("read"):
             file, parts = span.read(self.find)
@@ -186,11 +215,24 @@ class Counter:
         with clock.timed("count"):
             total = TallySum(self.targets.n_rows)
             for reads in parts:
-                total.add(self.count(reads.batches, file.where, file.file, reads.number))
+                tally, guide = self.count(reads.batches, file.where, file.file, reads.number)
+                total.add(tally)
+                if files := tuple(output.files.values()):
+                    from ..output.reads import split  # not needed without files of reads
+
+                    n = len(output.targets)  # with that of ambiguous reads
+                    number = (
+                        np.where(guide >= 0, guide, n - (guide == MANY)) if n else np.where(guide < 0, 1, 0)
+                    )
+                    for piece in split(files, reads.batches, np.arange(guide.size), number.astype(np.int64)):
+                        emit(piece)
             return file.sample, total.tally()
 
-    def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
-        """The GuideTally of a batch of reads, or of batches of mates; ``number``: that of the first read."""
+    def count(self, batches: tuple, where: tuple, file: int, number: int) -> tuple[GuideTally, np.ndarray]:
+        """Return the GuideTally of a batch of reads, or of batches of mates, and the row of each, int32[n].
+
+        ``number``: that of the first read.  The row may be NONE, MANY, UNSURE or RECOMBINED.
+        """
         n, n_left = batches[0].length.size, max(0, FIRST + 1 - number)
         assigned = [
             assign(Rules(guides.table, place, *self._judge), batch, n, n_left)
@@ -209,7 +251,7 @@ class Counter:
         add_counts(guide, off, tally)
         for mate, each in enumerate(assigned):
             add_hits(guide, each, mate, tally.hits)
-        return tally
+        return tally, guide
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
         """Where guides are, by the options or found in the first reads of files.

@@ -4,7 +4,7 @@ import io
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -19,8 +19,20 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.reads import FORWARD, REVERSE
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
+from ..output.files import ReadsOutput
 from ..report import Report
-from .counting import FIRST, Counter, CountOptions, Reads, SampleFile, files_of, named, reads_of, spans_of
+from .counting import (
+    FIRST,
+    Counter,
+    CountOptions,
+    Reads,
+    SampleFile,
+    files_of,
+    named,
+    reads_of,
+    spans_in_order,
+    spans_of,
+)
 from .library import Library
 from .results import CountOutput, CountResult
 from .samples import Sample
@@ -147,6 +159,7 @@ def unpack(pieces: Iterator) -> CountResult:
     return CountResult(library, samples, tallies, counts, about["left_length"])
 
 
+NO_READS = ReadsOutput()
 FEW = 0.2  # fraction of the reads of a sample
 ENOUGH = 100  # reads per guide, on average
 
@@ -163,7 +176,9 @@ def count(
     with run.opened(output) as outputs:
         inputs = None if run.is_whole else ShardInputs(samples, run, counter)
         with progress.wall.spending("counting"):
-            result = count_all(counter, samples, progress, measurement.clock, inputs)
+            result = count_all(
+                counter, samples, progress, measurement.clock, inputs, output.reads, outputs.write
+            )
         progress.wall.turn_to("writing")
         outputs.write(pack(result, inputs.n_reads) if inputs else result.table(output.kind))
         n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
@@ -184,19 +199,26 @@ def count(
 
 def count_all(
     counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None,
-    inputs: ShardInputs | None = None,
+    inputs: ShardInputs | None = None, output: ReadsOutput = NO_READS,
+    write: Callable[[Any], object] | None = None,
 ) -> CountResult:  # fmt: skip
-    """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time."""
+    """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time.
+
+    ``write`` receives what is to be written to the files of ``output``.
+    """
     items: Iterable[Any] | None = inputs
     if items is None:
         share = InputShare([path for sample in samples for path in sample.paths])
         progress.follow(share)
-        items = spans_of(samples, counter.options.n_threads, share)
+        if output.files:
+            items = spans_in_order(samples, counter.options.n_threads, share, counter.find)
+        else:
+            items = spans_of(samples, counter.options.n_threads, share)
     targets, n_threads = counter.targets, counter.options.n_threads
     unit, n, start = "pair" if targets.pairs else "read", 0, time.monotonic()
     sums = [TallySum(targets.n_rows) for _ in samples]
-    workers = [partial(Counter.work, counter, clock=clock or Clock())] * n_threads
-    with closing(run_ordered(items, workers, None)) as parts:
+    workers = [partial(Counter.work, counter, clock=clock or Clock(), output=output)] * n_threads
+    with closing(run_ordered(items, workers, write)) as parts:
         for part in parts:
             if part is not None:
                 sums[part[0]].add(part[1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OutputError, installed, n_of, shown
+from ..output.files import ReadsOutput
 from ..report import JobOutput, Report
 from ..report.page import LOW, SAMPLE_FATES, starts_in_words
 from ..system import PLACE
@@ -155,10 +156,11 @@ def skew(counts: np.ndarray) -> float | None:
 
 @dataclass(frozen=True)
 class CountOutput(JobOutput):
-    """The output: a table in the format ``kind``, one of KINDS."""
+    """The output: a table in the format ``kind``, one of KINDS; ``reads`` by the guide they have."""
 
     path: str = field(default="-", metadata=PLACE)
     kind: str = "mageck"
+    reads: ReadsOutput = field(default_factory=ReadsOutput)
     report: Report | None = field(default=None, metadata=PLACE)
 
 

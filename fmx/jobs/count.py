@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler import object_cache
+from ..errors import OutputError
 from ..guides import pipeline
 from ..guides.assign import GuideWindow
 from ..guides.counting import Counter, CountOptions
@@ -45,6 +46,17 @@ class CountJob(Job):
         names = {each.name: [os.path.basename(path) for path in each.paths] for each in self.samples}
         return {"screen": as_json({"samples": names, "columns": self.columns})}
 
+    def with_targets(self, context: Context) -> "CountJob":
+        reads = self.output.reads
+        if not reads.is_by_target:
+            return self
+        if not (library := self.prepare(None, context).targets.library):
+            raise OutputError(
+                f"--al {reads.mapped}: with two libraries, it is not known beforehand which pairs of guides "
+                "occur: give one library of pairs"
+            )
+        return replace(self, output=replace(self.output, reads=reads.of_targets(library.ids)))
+
     def prepare(self, opened: None, context: Context) -> Counter:
         return context.cache.shared("counter", partial(self._counter, context))
 
@@ -77,12 +89,13 @@ def add_up(
 
     ``job``: supplies the file names as the user gave them; without it, as the shards stored them.
     """
-    from .merge import facts_of, whole
+    from .merge import facts_of, whole, write_reads
 
     merged: list = []
 
     def counts_of(shard: "Manifest") -> bytes:
         merged.append(shard)
+        write_reads(folder, shard, output, outputs)
         return whole(folder, shard, OUTPUT)
 
     with Run().opened(output) as outputs:

@@ -15,8 +15,8 @@ from ..errors import OutputError
 from ..index.disk import META
 from ..machines.progress import Wall
 from ..output import PLAIN, ReadsPiece, container_of
-from ..output.run import Run
-from ..report import Report, added, joined_screens
+from ..output.run import Output, Run
+from ..report import JobOutput, Report, added, joined_screens
 from ..system import available_cores
 from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
 
@@ -125,9 +125,7 @@ def merge(
                 pieces = container.part.pieces(str(Path(folder) / shard.name / OUTPUT))
             for piece in pieces:
                 outputs.write(piece)
-            for number, file in enumerate(output.reads_files.values()):
-                for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
-                    outputs.write(ReadsPiece([(number, piece)]))
+            write_reads(folder, shard, output, outputs)
             merged.append(shard)
         with open(Path(folder) / first.name / OUTPUT, "rb") as main:
             main.seek(-first.around[1], os.SEEK_END)
@@ -139,6 +137,13 @@ def merge(
         report = output.report
         outputs.finish(None, tables, partial(facts_of, folder, merged, report, wall) if report else None)
     return merged
+
+
+def write_reads(folder: str | Path, shard: Manifest, output: JobOutput, outputs: Output) -> None:
+    """Append the reads of a shard to the files of reads of a JobOutput.  Raises OutputError."""
+    for number, file in enumerate(output.reads_files.values()):
+        for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
+            outputs.write(ReadsPiece([(number, piece)]))
 
 
 def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:

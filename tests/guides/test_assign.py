@@ -32,7 +32,7 @@ def tally_of_file(data, library, options):
     (chunk,) = read_chunks([data])
     made = Library("l", list(library), list(library), list(library), [])
     counter = Counter(make_targets([made], False), options, [], print)
-    return counter.count((parse(chunk),), (options.looked[0].where(),), 0, 1)
+    return counter.count((parse(chunk),), (options.looked[0].where(),), 0, 1)[0]
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """fmx count: how often each guide of a library occurs in the reads of samples."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 from ...errors import shown
 from ...report import KINDS, Report
 from .. import options
-from ..outputs import about, reporting
+from ..outputs import about, check_reads, reporting
 
 TABLES = ["mageck", "long", "parquet"]
 
@@ -123,6 +124,11 @@ library_columns = click.option(
     options.output_format(
         TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample), parquet"
     ),
+    click.option("--al", type=options.READS,
+                 help="Also write the assigned reads to FILE, unchanged; compressed if it ends with .gz. "
+                 "With {target} in the name, each guide has a file, and reads with several guides have one "
+                 "called ambiguous."),
+    click.option("--un", type=options.READS, help="Also write the other reads to FILE, unchanged."),
     reporting(KINDS["count"]),
 )  # fmt: skip
 @options.sharing
@@ -149,9 +155,16 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs import Resources
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
+    from ...output.files import TARGET, ReadsOutput
     from ..dispatch import Sharing, run_jobs
 
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
+    for path in filter(None, ((args.al or "").replace(TARGET, ""), args.un)):
+        if field := re.search(r"\{\w*\}", path):
+            raise click.UsageError(
+                f"{path}: only {TARGET} in the name of --al is replaced: remove {field[0]}"
+            )
+    check_reads(args.al, args.un)
     try:
         names = args.names and args.names.split(",")
         first, sheet = args.mates1 or args.reads, args.samples
@@ -176,7 +189,7 @@ def command(args: SimpleNamespace) -> None:
         args.libraries,
         args.columns,
         CountOptions(tuple(places), args.mismatches, args.quality),
-        CountOutput(args.output, kind, report),
+        CountOutput(args.output, kind, ReadsOutput(args.al, args.un, bool(samples[0].second)), report),
     )
 
     def check(path: str, begin: int) -> object:

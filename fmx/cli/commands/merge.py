@@ -10,15 +10,15 @@ import click
 from ...output import kinds_of
 from ...report import KINDS, SUFFIXES
 from .. import options
-from ..outputs import report_of, reporting, wrong_kind
+from ..outputs import check_reads, report_of, reporting, wrong_kind
 from .count import TABLES
-from .search import check_reads
 
 if TYPE_CHECKING:
+    from ...output.files import ReadsOutput
     from ...output.search_output import SearchOutput
 
 _OF = {  # options, and the commands whose shards they work with
-    "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
+    "--counts": ["search"], "--screen": ["search"], "--al": ["search", "count"], "--un": ["search", "count"],
     "--summary": ["offtargets"],
     "--report": list(KINDS),
 }  # fmt: skip
@@ -87,7 +87,7 @@ def command(args: SimpleNamespace) -> None:
     _check_suffix(args, command, options.format_names(kinds))
     if command == "count":
         kind = options.format_of(None, args.output, kinds, kind)
-        whole = CountOutput(args.output, kind, report_of(args.reports))
+        whole = CountOutput(args.output, kind, _reads_output(args, run), report_of(args.reports))
     elif command == "offtargets":
         whole = SiteOutput(args.output, kind, args.summary, report_of(args.reports))
     else:
@@ -127,8 +127,20 @@ def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
 
 def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
     """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
-    from ...output.files import TARGET, ReadsOutput, is_gzip
     from ...output.search_output import RecordOutput, SearchOutput
+
+    return SearchOutput(
+        RecordOutput(args.output),
+        counts=args.counts,
+        screen=args.screen,
+        reads=_reads_output(args, run),
+        report=report_of(args.reports),
+    )
+
+
+def _reads_output(args: SimpleNamespace, run: dict) -> "ReadsOutput":
+    """Return the files of reads; ``run``: the identity of the shards' run.  Raises UsageError."""
+    from ...output.files import TARGET, ReadsOutput, is_gzip
 
     reads = ReadsOutput(args.al, args.un, **run["options"]["output"].get("reads", {}))
     if args.al and reads.is_by_target != bool(reads.targets):
@@ -140,10 +152,4 @@ def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
             how = "add .gz to the name" if form == "gzip" else "remove .gz from the name"
             raise click.UsageError(f"{option} {path}: the shards hold these reads as {form}: {how}")
     check_reads(args.al, args.un, bool(run["options"].get("mapping", {}).get("collapse")))
-    return SearchOutput(
-        RecordOutput(args.output),
-        counts=args.counts,
-        screen=args.screen,
-        reads=reads,
-        report=report_of(args.reports),
-    )
+    return reads

@@ -16,7 +16,7 @@ from ...output import kinds_of
 from ...report import KINDS
 from ...system import keep_freed
 from .. import options
-from ..outputs import report_of, reporting
+from ..outputs import check_reads, report_of, reporting
 
 if TYPE_CHECKING:
     from ...jobs.search import SearchJob
@@ -371,15 +371,6 @@ def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str,
             "without -o, the table of --screen goes to standard output: give --screen FILE"
         )
     return args.output if args.shard else None, "nothing", args.screen or "-"
-
-
-def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool) -> None:
-    """Raise UsageError if --al and --un name one file, or FASTQ for collapsed reads, without qualities."""
-    if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
-        raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
-    for option, path in (("--al", mapped), ("--un", unmapped)):
-        if path and is_collapsed:
-            options.check_suffix(option, path, ["FASTA", options.GZIP])
 
 
 def _tags(text: str | None, nh: str, comments: bool) -> int:
