@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 TABLE = "tests/output/test_records.py::test_patterns_of_the_command_line_are_their_own_names"
@@ -62,82 +64,68 @@ TESTS = {
 }
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"
-COMPARED = {
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
-    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+OTHERS = {  # an operator -> what replaces it
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Add: ast.Sub,
+    ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.Add, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr,
+    ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
-COMPUTED = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.Mod: "+", ast.LShift: ">>",
-    ast.RShift: "<<", ast.BitAnd: "|", ast.BitOr: "&", ast.BitXor: "|",
-}  # fmt: skip
 
 
-class Mutant:
-    """A change of bytes ``start`` to ``stop`` of a source, which begin in ``line``."""
+class Mutant(NamedTuple):
+    """The ``text`` of a file in which an ``old`` piece of ``line`` is ``new``."""
 
-    def __init__(self, source: bytes, start: int, stop: int, new: str) -> None:
-        self.text = source[:start] + new.encode() + source[stop:]
-        self.line = source.count(b"\n", 0, start) + 1
-        begin, end = source.rfind(b"\n", 0, start) + 1, source.find(b"\n", stop)
-        changed = source[begin:start] + new.encode() + source[stop:end]
-        self.old, self.new = (" ".join(text.decode().split()) for text in (source[begin:end], changed))
+    text: str
+    line: int
+    old: str
+    new: str
 
 
 def mutants(source: bytes) -> Iterator[Mutant]:
     """All mutants of a source that can be compiled."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def begin(node: ast.AST) -> int:
-        return starts[node.lineno - 1] + node.col_offset
-
-    def end(node: ast.AST) -> int:
-        return starts[node.end_lineno - 1] + node.end_col_offset
-
-    def between(left: ast.AST, right: ast.AST, new: str) -> Mutant:
-        """The operator between two operands is replaced; brackets around them stay."""
-        first, last = end(left), begin(right)
-        gap = source[first:last]
-        own = gap.strip(b" ()\n\\")
-        return Mutant(source, first + gap.index(own), first + gap.index(own) + len(own), new)
-
-    def changes(node: ast.AST) -> Iterator[Mutant]:
-        if isinstance(node, ast.Compare):
-            left = [node.left, *node.comparators]
-            for i, operator in enumerate(node.ops):
-                yield between(left[i], left[i + 1], COMPARED[type(operator)])
-        elif isinstance(node, ast.BinOp) and type(node.op) in COMPUTED:
-            yield between(node.left, node.right, COMPUTED[type(node.op)])
-        elif isinstance(node, ast.BoolOp):
-            yield between(node.values[0], node.values[1], "or" if isinstance(node.op, ast.And) else "and")
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield Mutant(source, begin(node), begin(node.operand), "")
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, bool):
-            new = str(not node.value) if isinstance(node.value, bool) else str(node.value + 1)
-            yield Mutant(source, begin(node), end(node), new)
-        elif isinstance(node, ast.If | ast.IfExp | ast.While) and not is_for_types(node.test):
-            held = source[begin(node.test) : end(node.test)].decode()
-            yield Mutant(source, begin(node.test), end(node.test), f"(not ({held}))")
-        elif isinstance(node, ast.Expr | ast.AugAssign) and not isinstance(
-            getattr(node, "value", None), ast.Constant
-        ):
-            yield Mutant(source, begin(node), end(node), "pass")
-
     tree = ast.parse(source)
-    types = [getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")]
-    skipped = {inner for node in types if node for inner in ast.walk(node)}
-    skipped |= {x.value for x in ast.walk(tree) if isinstance(x, ast.keyword) and x.arg == "strict"}
-    for node in ast.walk(tree):
-        for mutant in changes(node) if node not in skipped else ():
+    for put, node in places(tree):
+        for new in changes(node):
+            put(new)
+            text = ast.unparse(ast.fix_missing_locations(tree))
+            put(node)
             with contextlib.suppress(SyntaxError):
-                compile(mutant.text, "mutant", "exec")
-                yield mutant
+                compile(text, "mutant", "exec")
+                yield Mutant(text, node.lineno, *map(ast.unparse, (node, new)))
 
 
-def is_for_types(node: ast.AST) -> bool:
-    """Is a condition TYPE_CHECKING, which only a type checker meets?"""
-    return isinstance(node, ast.Name) and node.id == "TYPE_CHECKING"
+def places(parent: ast.AST) -> Iterator[tuple[Callable, ast.AST]]:
+    """(function that replaces it, node) of all nodes below one, but for types and strict=."""
+    for field, value in ast.iter_fields(parent):
+        if field in ("annotation", "returns") or getattr(parent, "arg", None) == "strict":
+            continue
+        for i, node in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(node, ast.AST):
+                is_list = isinstance(value, list)
+                yield partial(value.__setitem__, i) if is_list else partial(setattr, parent, field), node
+                yield from places(node)
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in the place of a node."""
+    if isinstance(node, ast.Compare):
+        for i, operator in enumerate(node.ops):
+            ops = [*node.ops[:i], OTHERS[type(operator)](), *node.ops[i + 1 :]]
+            yield ast.Compare(node.left, ops, node.comparators)
+    elif isinstance(node, ast.BinOp) and type(node.op) in OTHERS:
+        yield ast.BinOp(node.left, OTHERS[type(node.op)](), node.right)
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(OTHERS[type(node.op)](), node.values)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, bool):
+        yield ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
+    elif isinstance(node, ast.If | ast.IfExp | ast.While) and ast.unparse(node.test) != "TYPE_CHECKING":
+        turned = ast.UnaryOp(ast.Not(), node.test)
+        yield type(node)(**{**dict(ast.iter_fields(node)), "test": turned})
+    elif isinstance(node, ast.AugAssign | ast.Expr) and not isinstance(node.value, ast.Constant):
+        yield ast.Pass()
 
 
 class Unshrunk:
@@ -194,7 +182,7 @@ def survivors(path: str, n: int, seed: str, say: Callable[[str], None]) -> tuple
         limit = 10 + 5 * (time.monotonic() - start)
         left = []
         for mutant in sorted(drawn, key=lambda mutant: mutant.line):
-            (folder / path).write_bytes(mutant.text)
+            (folder / path).write_text(mutant.text)
             if passes(folder, TESTS[path], limit):
                 say(f"{path}:{mutant.line}: {mutant.old}\n    survives as: {mutant.new}")
                 left.append(mutant)

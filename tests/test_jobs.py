@@ -1,18 +1,20 @@
-"""The commands of docs/guide.md, probes.md and count.md, run on real data, give the results shown."""
+"""The commands of the pages for users run, and give the results shown: guide.md, probes.md, pipelines.md."""
 
 import fnmatch
 import functools
 import gzip
+import itertools
 import os
 import re
 import runpy
 import subprocess
-import sys
 from itertools import islice
 
+import pysam
 import pytest
 from conftest import ROOT
 from test_docs import code_of, sections
+from test_without_gpu_packages import fill, write_command
 
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.xdist_group("jobs")  # the pages share their indexes
@@ -21,11 +23,8 @@ pytestmark = pytest.mark.xdist_group("jobs")  # the pages share their indexes
 def records(data, name) -> list:
     """[(first word of the name, letters)] of a shared file of FASTA."""
     text = gzip.decompress(data(name).read_bytes()).decode()
-    return [(head.split()[0], rest.replace("\n", "")) for head, _, rest in split(text)]
-
-
-def split(text) -> list:
-    return [record.partition("\n") for record in text.split(">")[1:]]
+    parts = [record.partition("\n") for record in text.split(">")[1:]]
+    return [(head.split()[0], rest.replace("\n", "")) for head, _, rest in parts]
 
 
 def fasta(pairs) -> str:
@@ -59,21 +58,21 @@ def folder(data, tmp_path_factory):
     ((_, coli),) = records(data, "ecoli536_NC_008253.fna.gz")
     (folder / "query.fa").write_text(fasta([("query", coli[1000:3000] + "ACGT" + coli[3000:9000])]))
     (folder / "genes.fa").write_text(fasta(records(data, "rRNA16S.gold.fasta.gz")[:30]))
-    (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
-    (folder / "fmx").chmod(0o755)
     return folder
 
 
 @pytest.fixture(scope="module")
-def run(folder):
+def run(folder, tmp_path_factory):
     """A function: a line for the shell, run in the folder -> the CompletedProcess."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{folder}:{os.environ['PATH']}"}
+    programs = tmp_path_factory.mktemp("bin")
+    write_command(programs)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}"}
 
     @functools.cache  # pages begin with the same index
     def run(line, place=folder) -> subprocess.CompletedProcess:
         shell = ["bash", "-o", "pipefail", "-c", line]
         done = subprocess.run(shell, cwd=place, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (line, done.stderr)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (line, done.stderr)
         return done
 
     return run
@@ -81,6 +80,10 @@ def run(folder):
 
 def rows(path) -> list:
     return [line.split("\t") for line in path.read_text().splitlines()]
+
+
+def rows_of(text) -> list:
+    return [line.split() for line in text.splitlines() if not line.startswith(">")]
 
 
 JOBS = [
@@ -93,13 +96,12 @@ JOBS = [
 @pytest.fixture(scope="module")
 def jobs(run):
     """All commands of the table have been run, from top to bottom."""
-    for commands in JOBS:
-        for line in commands:
-            assert line.startswith("fmx ")
-            run(line)
+    for line in itertools.chain(*JOBS):
+        assert line.startswith("fmx ")
+        run(line)
 
 
-def test_each_job_of_the_table_makes_what_it_names(jobs, folder):
+def test_each_job_of_the_table_makes_what_it_names_and_it_is_right(jobs, folder):
     assert len(JOBS) >= 8
     option = r"(?:-o|--counts|--screen|--un) (\w\S+)"
     made = [name for commands in JOBS for line in commands for name in re.findall(option, line)]
@@ -107,9 +109,6 @@ def test_each_job_of_the_table_makes_what_it_names(jobs, folder):
     for name in made:
         path = folder / name
         assert path.is_dir() or path.stat().st_size > 50, name
-
-
-def test_what_the_jobs_make_is_right(jobs, folder, data):
     screen = {row[0]: int(row[2]) for row in rows(folder / "screen.tsv")[1:]}
     strains = {row[0]: int(row[2]) for row in rows(folder / "strains.tsv")[1:]}
     assert screen["yeast"] > strains["yeast"] > 4000  # near and exact matches
@@ -127,10 +126,6 @@ def test_what_the_jobs_make_is_right(jobs, folder, data):
     longest = sorted(rows_of((folder / "matches.mums").read_text()), key=lambda row: -int(row[-1]))[:2]
     assert {tuple(map(int, row[-3:])) for row in longest} == {(3001, 2005, 6000), (1001, 1, 2000)}
     assert len(rows(folder / "pairs.tsv")) >= 1
-
-
-def rows_of(text) -> list:
-    return [line.split() for line in text.splitlines() if not line.startswith(">")]
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +196,28 @@ def test_every_file_of_a_page_is_made(name, examples):
         if line.startswith("fmx index") and "-o" not in line:
             there.add(re.sub(r"\.fa(\.gz)?$", ".fmx", files[0]))
     assert missing == []
+
+
+def test_the_commands_of_pipelines_one_after_the_other(run, peer, tmp_path):
+    peer("samtools")
+    folder = fill(tmp_path)
+
+    def records(name, region=None) -> list:
+        with pysam.AlignmentFile(folder / name, check_sq=False) as file:
+            found = file.fetch(region=region) if region else file.fetch(until_eof=True)
+            return [record.to_string() for record in found]
+
+    for line in code_of((DOCS / "pipelines.md").read_text()):
+        assert "error" not in run(line, folder).stderr, line
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {
+        "hits.bam", "hits.bam.bai", "hits.cram", "hits.cram.crai", "A.bam", "A.bam.bai", "A.tsv", "B.bam",
+        "all.bam", "logs", "phage.fq.gz", "clean.fq.gz", "counts.tsv", "hits.bed", "hits.parquet",
+    }  # fmt: skip
+    assert not any(name.endswith(".partial") for name in names)
+    cram = records("hits.cram")
+    assert [line.removesuffix("\tRG:Z:lane1") for line in records("hits.bam")] == cram
+    assert sorted(cram) == sorted(records("piped.bam"))
+    assert all(line.endswith("\tRG:Z:lane1") for line in records("from_bam.bam"))
+    assert len(records("A.bam", "lambda:1000-2000")) > 10
+    assert sorted(records("all.bam")) == sorted(records("A.bam") + records("B.bam"))

@@ -62,13 +62,18 @@ def fill(folder):
     return folder
 
 
+def write_command(folder):
+    """Write a command ``fmx`` for this Python."""
+    (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
+    (folder / "fmx").chmod(0o755)
+
+
 @pytest.fixture(scope="session")
 def work(tmp_path_factory):
     """A folder with a command ``fmx``, the files that the README's commands read, and two indexes."""
     folder = fill(tmp_path_factory.mktemp("plain"))
     (folder / "sitecustomize.py").write_text(BLOCK)
-    (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
-    (folder / "fmx").chmod(0o755)
+    write_command(folder)
     indexes = "index ref.fa.gz", "index genome.fa -o host.fmx", "index --with-lcp -o lcp.fmx ref.fa.gz"
     done = shell(folder, "missing", "; ".join(f"fmx {words} -q" for words in indexes))
     assert done.returncode == 0, done.stderr
@@ -85,10 +90,8 @@ def environment_of(work, packages) -> dict:
 
 def shell(work, packages, line):
     """Run a command line without the packages."""
-    environment = environment_of(work, packages)
-    return subprocess.run(
-        ["bash", "-c", line], cwd=work, env=environment, capture_output=True, text=True, check=False
-    )
+    how = {"cwd": work, "env": environment_of(work, packages), "capture_output": True, "text": True}
+    return subprocess.run(["bash", "-c", line], **how, check=False)
 
 
 @pytest.fixture(scope="session", params=["missing", "broken"])
@@ -185,12 +188,8 @@ def test_a_driver_is_no_condition_either(line, driver, message, work):
     pytest.importorskip("numba_cuda", reason=REMEDY)
     command = [sys.executable, "-m", "fmx", *line.split(), "--engine"]
     environment = os.environ | {"NUMBA_CUDA_DRIVER": str(work / driver), "PYTHONPATH": str(ROOT)}
-    done = [
-        subprocess.run(
-            [*command, engine], cwd=work, env=environment, capture_output=True, text=True, check=False
-        )
-        for engine in ("cuda", "auto")
-    ]
+    how = {"cwd": work, "env": environment, "capture_output": True, "text": True, "check": False}
+    done = [subprocess.run([*command, engine], **how) for engine in ("cuda", "auto")]
     assert [each.returncode for each in done] == [1, 0]
     assert re.fullmatch(r"fmx: error: no GPU that CUDA can use was found: .*\n", done[0].stderr)
     assert done[1].stderr.count(message) == 1
