@@ -92,12 +92,12 @@ def find_sites(words, blocks, begin_of_part, patterns, start, stop, sites):
 
     Return (number of sites, position to go on from): it stops early if ``sites`` have too little room.
     """
-    n, n_sites, i = np.int64(patterns.n), np.int64(0), start
+    n, n_sites = np.int64(patterns.n), np.int64(0)
     block = find_block(blocks, start)
-    while i < stop and block < blocks.text_start.size:
+    while block < blocks.text_start.size and blocks.text_start[block] < stop:
         begin, end = blocks.text_start[block], blocks.text_start[block] + blocks.length[block]
-        i, last = max(i, begin), min(stop, end - n + 1)
-        while i < last:
+        last = min(stop, end - n + 1)
+        for i in range(max(start, begin), last, WORD):
             if n_sites + 2 * WORD > sites.key.size:
                 return n_sites, i
             k = min(last - i, WORD)
@@ -128,7 +128,6 @@ def find_sites(words, blocks, begin_of_part, patterns, start, stop, sites):
                     sites.word[n_sites] = reverse_complement(word, n) if reverse else word
                     sites.key[n_sites] = first | (n + length) << 1 | reverse
                     n_sites += 1
-            i += WORD
         block += 1
     return n_sites, stop
 

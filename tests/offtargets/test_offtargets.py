@@ -10,7 +10,7 @@ USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.function_scop
 
 
 @USUAL
-@given(rng=st.randoms(use_true_random=False), sizes=st.tuples(st.integers(1, 90), st.integers(64, 70)))
+@given(rng=st.randoms(use_true_random=False), sizes=st.tuples(st.integers(1, 300), st.integers(64, 300)))
 def test_sites_are_those_of_a_naive_scan(folder, command, monkeypatch, rng, sizes):
     monkeypatch.setattr(search, "_PIECE", sizes[0])
     monkeypatch.setattr(search, "_AT_ONCE", sizes[1])
