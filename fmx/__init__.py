@@ -14,19 +14,20 @@ from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputErr
 if TYPE_CHECKING:
     from .library.functions import build, from_sequences, pairwise
     from .library.functions import open_index as open
-    from .library.guides import COUNT, Counts, count
+    from .library.guides import COUNT, SITE, Counts, count, offtargets
     from .library.index import Index
     from .library.table import HIT, MATCH, NEAR_HIT, NEAR_PROPER_PAIR, PAIR, PROPER_PAIR, Names, Table
 
 __all__ = [
     "COUNT", "Counts", "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError",
-    "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "OutputError", "PAIR", "PROPER_PAIR", "Table",
-    "UnsupportedError", "__version__", "build", "count", "from_sequences", "open", "pairwise",
+    "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "OutputError", "PAIR", "PROPER_PAIR", "SITE",
+    "Table", "UnsupportedError", "__version__", "build", "count", "from_sequences", "offtargets", "open",
+    "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
     "functions": {**{name: name for name in ("build", "from_sequences", "pairwise")}, "open": "open_index"},
-    "guides": {name: name for name in ("COUNT", "Counts", "count")},
+    "guides": {name: name for name in ("COUNT", "SITE", "Counts", "count", "offtargets")},
     "index": {"Index": "Index"},
     "table": {
         name: name

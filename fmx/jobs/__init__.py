@@ -327,7 +327,7 @@ def summary_of(command: str, numbers: dict) -> RunCounts:
 
         return (PairCountSummary if "pairs" in numbers else CountSummary)(**numbers)
     if command == "offtargets":
-        from ..offtargets.search import SiteSummary
+        from ..sites.search import SiteSummary
 
         return SiteSummary(**numbers)
     if command == "products":

@@ -15,7 +15,8 @@ from ..compiler import object_cache
 from ..guides.library import read_library
 from ..index.disk import read_meta
 from ..machines.progress import Progress, Wall
-from ..offtargets.search import (
+from ..output.run import Run
+from ..sites.search import (
     SiteOptions,
     SiteOutput,
     SiteSearch,
@@ -27,7 +28,6 @@ from ..offtargets.search import (
     say_cap,
     summary_table,
 )  # fmt: skip
-from ..output.run import Run
 from ..system import PLACE
 from . import Context, Job, Opened
 from .identity import OUTPUT, n_of_bytes

@@ -1,21 +1,24 @@
-"""fmx.count: how often each guide of a library occurs in the reads of samples, as an array."""
+"""fmx.count and fmx.offtargets: guides of a library in the reads of samples, and their sites in a genome."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from .. import limits
 from ..errors import quoted
 from ..guides.assign import GuideWindow
 from ..guides.counting import CountOptions
-from ..guides.library import COLUMN_KEYS, read_library
+from ..guides.library import COLUMN_KEYS, Library, read_library
 from ..guides.pipeline import count_all, make_counter
 from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..machines.progress import Progress
+from ..sites.kernels import length_of, start_of
+from ..sites.search import SiteOptions, SiteSearch, check_library, read_genome
 from . import arguments
-from .arguments import Path, Strands
+from .arguments import Path, Sequences, SequenceSource, Strands
 from .table import Names, Table, make_table
 
 COUNT = np.dtype([("sample", "i4"), ("guide", "i8"), ("gene", "i8"), ("count", "i8")])
@@ -79,23 +82,11 @@ def count(
         >>> counts.table["count"].tolist()
         [1, 1, 0]
     """
-    samples = _samples(reads, mates)
-
-    def is_right(by_key: Mapping) -> bool:
-        return all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in by_key.items())
-
-    what = f"a dict from {', '.join(COLUMN_KEYS)} to names of columns"
-    by_key = {} if columns is None else arguments.checked("columns", columns, what, Mapping, is_right)
-    if len({COLUMN_KEYS[key] for key in by_key}) < len(by_key):
-        raise ValueError(f"columns must name each column once, not {quoted(columns)}")
+    samples, pairs_of_columns = _samples(reads, mates), _columns(columns)
     if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
         raise TypeError(f"offsets must be a list of whole numbers, not {quoted(offsets)}")
     numbers = (arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets)
-    is_bases, what = lambda letters: not letters.upper().strip(_LETTERS), "bases (IUPAC codes)"
-    after, before = [
-        arguments.checked(name, letters, what, str, is_bases).upper()
-        for name, letters in (("after", after), ("before", before))
-    ]
+    after, before = _bases("after", after), _bases("before", before)
     looked = GuideWindow(
         tuple(dict.fromkeys(numbers)), after, before, arguments.yes_or_no("anywhere", anywhere),
         arguments.strand_set(strands),
@@ -109,7 +100,7 @@ def count(
     )  # fmt: skip
     notes: list[str] = []
     progress = Progress(quiet=True)
-    guides = read_library(os.fspath(arguments.file("library", library)), tuple(by_key.items()), notes.append)
+    guides = read_library(os.fspath(arguments.file("library", library)), pairs_of_columns, notes.append)
     progress.say = notes.append  # type: ignore[assignment, method-assign]
     counter = make_counter([guides], samples, options, progress)
     result = count_all(counter, samples, Progress(quiet=True))
@@ -121,6 +112,104 @@ def count(
     table["count"] = result.counts
     of_columns = {"sample": Names.of(names), "guide": Names.of(rows.ids), "gene": Names.of(genes)}
     return Counts(make_table(table.ravel(), of_columns), tuple(result.stats), tuple(notes))
+
+
+SITE = np.dtype(
+    [
+        ("guide", "i8"),
+        ("contig", "i4"),
+        ("start", "i8"),
+        ("end", "i8"),
+        ("reverse", "?"),
+        ("mismatches", "i1"),
+    ]
+)
+
+
+def offtargets(
+    reference: Sequences, library: Path | Mapping[str, str], *, pam: str | Sequence[str] = "NGG",
+    pam_5prime: bool = False, mismatches: int = 4, most: int | None = None,
+    columns: Mapping[str, str] | None = None, threads: int | None = None,
+) -> Table:  # fmt: skip
+    """List the sites of guides in a genome, as ``fmx offtargets`` does (docs/off-targets.md).
+
+    Args:
+        reference: Path of a FASTA file or of an index, or sequences.
+        library: Path of a table of id and sequence, or of a FASTA file; or a dict of sequences by id.
+        pam: The PAM in IUPAC codes, or a list of them; the first that fits counts.
+        pam_5prime: The PAM precedes the guide.
+        mismatches: The most mismatches in a guide, 0 to 4.
+        most: List at most this many sites of each guide, those with the fewest mismatches.
+        columns: Columns of the library: a dict that maps id and sequence to the name of a column, or to its
+            number from "1".
+        threads: Number of threads; all cores by default.
+
+    Returns:
+        A Table of dtype ``fmx.SITE`` with one row per site, sorted by guide, mismatches and place: ``guide``
+        and ``contig``, numbers from 0; ``start`` to ``end``, half-open, with the PAM; ``reverse``;
+        ``mismatches``.
+
+    Raises:
+        InputError: A file cannot be read, or a guide does not have 16 to 28 bases A, C, G and T.
+        IndexFileError: The index is damaged.
+        TypeError, ValueError: An argument is wrong.
+
+    Examples:
+        >>> guides = {"g1": "GATTACAGATTACAGATT", "g2": "GATTACAGATTACACATT"}
+        >>> fmx.offtargets({"plasmid": "ACGATTACAGATTACAGATTAGGTT"}, guides).tolist()
+        [(0, 0, 2, 23, False, 0), (1, 0, 2, 23, False, 1)]
+    """
+    arguments.checked("pam", pam, "bases (IUPAC codes), or a list of them", str | list | tuple, bool)
+    pams = [_bases("pam", each) for each in ([pam] if isinstance(pam, str) else pam)]
+    if not all(limits.PAM[0] <= len(each) <= limits.PAM[1] for each in pams):
+        raise ValueError(f"pam must have {limits.PAM[0]} to {limits.PAM[1]} bases, not {quoted(pam)}")
+    options = SiteOptions(
+        tuple(pams), arguments.yes_or_no("pam_5prime", pam_5prime),
+        arguments.whole("mismatches", mismatches, limits.SITE_MISMATCHES, 4),
+        arguments.whole("most", most, limits.COUNT, None), n_threads=arguments.threads(threads),
+    )  # fmt: skip
+    if isinstance(library, Mapping):
+        what = "a path, or a dict of sequences (str) by id (str)"
+        arguments.checked("library", library, what, Mapping, bool)
+        ids = [arguments.checked("library", name, what, str, str.isprintable) for name in library]
+        sequences = [_bases("library", letters) for letters in library.values()]
+        guides = Library("given guides", ids, ids, sequences, [])
+    else:
+        guides = read_library(os.fspath(arguments.file("library", library)), _columns(columns))
+    check_library(guides)
+    is_index = isinstance(reference, str | os.PathLike) and os.path.isdir(reference)
+    where = reference if is_index else SequenceSource("reference", reference).whole()
+    search = SiteSearch(read_genome(where, options.n_threads, Progress(quiet=True)), guides, options)
+    blocks, tables = search.reference.blocks, [np.empty(0, SITE)]
+    for rank, key, _ in search.batches(0, search.reference.n_text):
+        rows, begin = np.empty(rank.size, SITE), start_of(key)
+        block = np.searchsorted(blocks.text_start, begin, "right") - 1
+        rows["guide"], rows["mismatches"], rows["reverse"] = rank >> 3, rank & 7, key & 1
+        rows["contig"] = blocks.contig[block]
+        rows["start"] = begin - blocks.text_start[block] + blocks.contig_start[block]
+        rows["end"] = rows["start"] + length_of(key)
+        tables.append(rows)
+    names = {"guide": Names.of(guides.ids), "contig": Names.of(search.reference.names)}
+    return make_table(np.concatenate(tables), names)
+
+
+def _columns(columns: object) -> tuple[tuple[str, str], ...]:
+    """Return (key, name) of the columns of a library.  Raises TypeError, ValueError."""
+
+    def is_right(by_key: Mapping) -> bool:
+        return all(key in COLUMN_KEYS and isinstance(name, str) and name for key, name in by_key.items())
+
+    what = f"a dict from {', '.join(COLUMN_KEYS)} to names of columns"
+    by_key = {} if columns is None else arguments.checked("columns", columns, what, Mapping, is_right)
+    if len({COLUMN_KEYS[key] for key in by_key}) < len(by_key):
+        raise ValueError(f"columns must name each column once, not {quoted(columns)}")
+    return tuple(by_key.items())
+
+
+def _bases(name: str, letters: object) -> str:
+    """Return bases, IUPAC codes, in upper case."""
+    is_bases = lambda letters: not letters.upper().strip(_LETTERS)  # noqa: E731
+    return arguments.checked(name, letters, "bases (IUPAC codes)", str, is_bases).upper()
 
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:

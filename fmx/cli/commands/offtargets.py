@@ -85,7 +85,7 @@ def command(args: SimpleNamespace) -> None:
     from ...input.chunks import no_fasta
     from ...jobs import Resources
     from ...jobs.offtargets import SitesJob
-    from ...offtargets.search import SiteOptions, SiteOutput
+    from ...sites.search import SiteOptions, SiteOutput
     from ..dispatch import Sharing, run_jobs
 
     job = SitesJob(

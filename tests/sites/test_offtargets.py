@@ -4,7 +4,7 @@ from fuzz.kinds import offtargets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fmx.offtargets import search
+from fmx.sites import search
 
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
