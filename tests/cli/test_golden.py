@@ -62,9 +62,22 @@ def test_output_is_as_it_was(name, layout, sa_rate, lambda_index, command, reque
         assert found == (GOLDEN / name).read_bytes()
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sites_are_as_they_were(threads, folder, command, request):
+    letters = "".join(gzip.decompress(REFERENCE.read_bytes()).decode().split("\n")[1:])
+    guides = [f">g{i}\n{letters[i : i + 19 + i % 3]}\n" for i in range(0, 48_000, 197)]
+    (folder / "guides.fa").write_text("".join(guides))
+    words = ["-l", "guides.fa", REFERENCE, "--pam", "NGG", "--pam", "NAG", "-t", threads]
+    result = command("offtargets", "-q", *words)
+    assert (result.code, result.err) == (0, "")
+    if request.config.getoption("--update-golden"):
+        (GOLDEN / "sites.tsv").write_bytes(result.out)
+    assert result.out == (GOLDEN / "sites.tsv").read_bytes()
+
+
 def test_golden_files_hold_what_they_are_for():
     """They are not vacuous: hits on both strands, repeats, reads that do not occur, reads held back."""
-    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(COMMANDS)
+    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted([*COMMANDS, "sites.tsv"])
     flags = [line.split("\t")[1] for line in (GOLDEN / "all.sam").read_text().splitlines() if line[0] != "@"]
     assert {"0", "16", "4", "256", "272"} <= set(flags)
     assert flags.count("4") > 3
