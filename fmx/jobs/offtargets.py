@@ -16,18 +16,8 @@ from ..guides.library import read_library
 from ..index.disk import read_meta
 from ..machines.progress import Progress, Wall
 from ..output.run import Run
-from ..sites.search import (
-    SiteOptions,
-    SiteOutput,
-    SiteSearch,
-    SiteSummary,
-    check_library,
-    find,
-    listed,
-    read_genome,
-    say_cap,
-    summary_table,
-)  # fmt: skip
+from ..sites import search as sites
+from ..sites.search import SiteOptions, SiteOutput, SiteSearch, SiteSummary
 from ..system import PLACE
 from . import Context, Job, Opened
 from .identity import OUTPUT, n_of_bytes
@@ -68,14 +58,13 @@ class SitesJob(Job):
     def prepare(self, opened: Opened | None, context: Context) -> SiteSearch:
         progress, cache, n_threads = context.progress, context.cache, context.resources.threads
         object_cache.on_first_compile(progress)
-        library = read_library(self.library, self.columns, progress.say)
-        check_library(library)
-        genome = cache.shared("genome", partial(read_genome, self.genome, n_threads, progress))
+        library = sites.checked(read_library(self.library, self.columns, progress.say))
+        genome = cache.shared("genome", partial(sites.read_genome, self.genome, n_threads, progress))
         return SiteSearch(genome, library, replace(self.search, n_threads=n_threads))
 
     def execute(self, opened: Opened | None, prepared: SiteSearch, context: Context) -> SiteSummary:
         output = opened.in_report(self.output) if opened else self.output
-        return find(prepared, output, context.run, context.progress)
+        return sites.find(prepared, output, context.run, context.progress)
 
     def merge(
         self, opened: Opened | None, folder: Path, shards: "Iterable[Manifest]", progress: Progress
@@ -106,12 +95,12 @@ def merge_sites(
         files = [stack.enter_context(open(path, "rb")) for path in paths]
         for file, shard in zip(files, merged, strict=True):
             file.seek(shard.around[0])
-        in_shards = listed(of_shards, most).reshape(len(merged), -1).T.tolist()
-        for numbers, n in zip(in_shards, listed(total, most).ravel().tolist(), strict=True):
+        in_shards = sites.listed(of_shards, most).reshape(len(merged), -1).T.tolist()
+        for numbers, n in zip(in_shards, sites.listed(total, most).ravel().tolist(), strict=True):
             lines = [line for file, m in zip(files, numbers, strict=True) for line in islice(file, m)]
             outputs.write(b"".join(lines[:n]))
         names, report = merged[0].sums["guides"], output.report
-        tables = {"--summary": summary_table(names, total, most)} if output.summary else {}
+        tables = {"--summary": sites.summary_table(names, total, most)} if output.summary else {}
         outputs.finish(None, tables, partial(facts_of, folder, merged, report, wall) if report else None)
-    say_cap(total, most, progress)
+    sites.say_cap(total, most, progress)
     return merged

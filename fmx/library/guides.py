@@ -16,7 +16,7 @@ from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..machines.progress import Progress
 from ..sites.kernels import length_of, start_of
-from ..sites.search import SiteOptions, SiteSearch, check_library, read_genome
+from ..sites.search import SiteOptions, SiteSearch, checked, read_genome
 from . import arguments
 from .arguments import Path, Sequences, SequenceSource, Strands
 from .table import Names, Table, make_table
@@ -176,10 +176,9 @@ def offtargets(
         guides = Library("given guides", ids, ids, sequences, [])
     else:
         guides = read_library(os.fspath(arguments.file("library", library)), _columns(columns))
-    check_library(guides)
     is_index = isinstance(reference, str | os.PathLike) and os.path.isdir(reference)
     where = reference if is_index else SequenceSource("reference", reference).whole()
-    search = SiteSearch(read_genome(where, options.n_threads, Progress(quiet=True)), guides, options)
+    search = SiteSearch(read_genome(where, options.n_threads, Progress(quiet=True)), checked(guides), options)
     blocks, tables = search.reference.blocks, [np.empty(0, SITE)]
     for rank, key, _ in search.batches(0, search.reference.n_text):
         rows, begin = np.empty(rank.size, SITE), start_of(key)

@@ -30,40 +30,27 @@ _ONES = np.uint64(0x5555555555555555)  # the lower bit of each base
 class PamPatterns(NamedTuple):
     """PAMs on both strands beside protospacers of ``n`` bases; the first that fits a protospacer counts.
 
-    Pattern p begins ``offset[p]`` bases after the protospacer's first, has ``length[p]`` bases and is that of
-    the strand - if ``reverse[p]``, all int64.  Its letters other than N are tests ``first[p]`` to
-    ``first[p + 1]``: test t is about the base ``place[t]`` bases after the protospacer's first, which must be
-    one of ``repeated[bases[t]]`` to ``repeated[bases[t + 1]]``, uint64, each a base 32 times.
+    ``patterns`` int64[m, 4]: where a pattern begins, in bases after the first of the protospacer; its length;
+    whether it is that of the strand -; the end of its tests.  ``tests`` int64[k, 2]: the place of a letter
+    other than N, and the set of its bases as bits.
     """
 
     n: int
-    offset: np.ndarray
-    length: np.ndarray
-    reverse: np.ndarray
-    first: np.ndarray
-    place: np.ndarray
-    bases: np.ndarray
-    repeated: np.ndarray
+    patterns: np.ndarray
+    tests: np.ndarray
 
 
 def make_patterns(n: int, pams: Sequence[str], is_5prime: bool) -> PamPatterns:
     """Return the PamPatterns of ``pams``, IUPAC codes, beside n bases; ``is_5prime``: the PAM comes first."""
-    ends: list[tuple[int, int, int]] = []
-    first, place, bases = [0], [], [0]  # type: tuple[list, list, list]
-    repeated: list[int] = []
-    for pam in pams:
-        sets = [["ACGT".index(base) for base in SETS[code]] for code in pam]
-        for reverse in (0, 1):
-            offset = -len(pam) if is_5prime != bool(reverse) else n
-            for i, of_letter in enumerate(reversed(sets) if reverse else sets):
-                if len(of_letter) < 4:
-                    place.append(offset + i)
-                    repeated += [int(_ONES) * (3 - base if reverse else base) for base in of_letter]
-                    bases.append(len(repeated))
-            ends.append((offset, len(pam), reverse))
-            first.append(len(place))
-    columns = [np.array(column, np.int64) for column in (*zip(*ends, strict=True), first, place, bases)]
-    return PamPatterns._make([n, *columns, np.array(repeated, np.uint64)])
+    patterns, tests = [], []
+    for pam, reverse in product(pams, (0, 1)):
+        offset = -len(pam) if is_5prime != bool(reverse) else n
+        for i, code in enumerate(reversed(pam) if reverse else pam):
+            bases = ["ACGT".index(base) for base in SETS[code]]
+            if len(bases) < 4:
+                tests.append((offset + i, sum(1 << (3 - base if reverse else base) for base in bases)))
+        patterns.append((offset, len(pam), reverse, len(tests)))
+    return PamPatterns(n, np.array(patterns, np.int64), np.array(tests, np.int64).reshape(-1, 2))
 
 
 class Sites(NamedTuple):
@@ -86,13 +73,24 @@ def length_of(key):
     return (key >> 1) & ((1 << LENGTH_BITS) - 1)
 
 
+@inlined
+def _in_set(word, bases):
+    """Return which bases of a word, by their lower bits, are in a set."""
+    equal = np.uint64(0)
+    for base in range(4):
+        if bases >> base & 1:
+            different = word ^ _ONES * np.uint64(base)
+            equal |= ~(different | different >> np.uint64(1))
+    return equal
+
+
 @compiled
-def find_sites(words, blocks, begin_of_part, patterns, start, stop, sites):
+def find_sites(words, blocks, begin_of_part, pams, start, stop, sites):
     """Write the sites whose protospacer begins at ``start`` to ``stop`` in a packed part of the text.
 
     Return (number of sites, position to go on from): it stops early if ``sites`` have too little room.
     """
-    n, n_sites = np.int64(patterns.n), np.int64(0)
+    n, n_sites = np.int64(pams.n), np.int64(0)
     block = find_block(blocks, start)
     while block < blocks.text_start.size and blocks.text_start[block] < stop:
         begin, end = blocks.text_start[block], blocks.text_start[block] + blocks.length[block]
@@ -100,25 +98,20 @@ def find_sites(words, blocks, begin_of_part, patterns, start, stop, sites):
         for i in range(max(start, begin), last, WORD):
             if n_sites + 2 * WORD > sites.key.size:
                 return n_sites, i
-            k = min(last - i, WORD)
-            seen = np.uint64(0)  # places with a site: on the strand + the lower bit of a base, on - the upper
-            for p in range(patterns.offset.size):
-                offset, length, reverse = patterns.offset[p], patterns.length[p], patterns.reverse[p]
-                low, high = max(begin - offset - i, 0), min(end - length - offset - i + 1, k)
-                if low >= high:
-                    continue
-                fits = low_bits(64 - 2 * low) & ~low_bits(64 - 2 * high) & ~(seen >> np.uint64(reverse))
-                for t in range(patterns.first[p], patterns.first[p + 1]):
-                    place = (
-                        i + patterns.place[t]
-                    )  # may be before the text, but then the first bases do not fit
-                    ours = symbols(words, 0, max(place, 0), WORD) >> np.uint64(2 * max(-place, 0))
-                    equal = np.uint64(0)
-                    for b in range(patterns.bases[t], patterns.bases[t + 1]):
-                        different = ours ^ at(patterns.repeated, b)
-                        equal |= ~(different | different >> np.uint64(1))
-                    fits &= equal
-                fits &= _ONES
+            seen, t = np.uint64(0), 0  # places with a site on + (lower bits of bases) and - (upper bits)
+            for p in range(pams.patterns.shape[0]):
+                offset, length, reverse, end_of_tests = pams.patterns[p]
+                low = max(begin - offset - i, 0)
+                high = max(min(end - length - offset - i + 1, last - i, WORD), low)
+                fits = (
+                    low_bits(64 - 2 * low) & ~low_bits(64 - 2 * high) & ~(seen >> np.uint64(reverse)) & _ONES
+                )
+                while t < end_of_tests:
+                    place = i + pams.tests[t, 0]  # perhaps before the text, but only for bases below ``low``
+                    if fits:
+                        ours = symbols(words, 0, max(place, 0), WORD) >> np.uint64(2 * max(-place, 0))
+                        fits &= _in_set(ours, pams.tests[t, 1])
+                    t += 1
                 seen |= fits << np.uint64(reverse)
                 while fits:
                     j = leading_zeros(fits) >> 1

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,17 +12,17 @@ from ..errors import InputError, n_of, shown
 from ..index.disk import part_arrays, part_sizes, part_span, read_checked, read_meta
 from ..index.fasta import read_fasta
 from ..index.fm_index import load_reference
-from ..index.reference import Blocks, Reference, part_of
+from ..index.reference import Reference, part_of
 from ..input.dna import pack_text
 from ..machines.jobs import Cores
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Measurement, Progress, RunCounts
-from ..output import PLAIN, Container
+from ..output import PLAIN, Container, put
 from ..output.run import Run
 from ..report import JobOutput, Report
 from ..system import PLACE
 from .kernels import Matched, Sites, find_sites, make_patterns, make_tables, match_sites, words_of_halves
-from .lines import HEAD, lines_of, make_form
+from .lines import HEAD, Part, SiteForm, lines_of
 
 if TYPE_CHECKING:
     from ..guides.library import Library
@@ -94,15 +94,7 @@ class SiteSummary(RunCounts):
         return f"{n_of(self.sites, 'site')} in {n_of(self.bases, 'base')}"
 
 
-class Part(NamedTuple):
-    """A part of a text: packed ``words``, its ``blocks``, and where it begins in the text."""
-
-    words: np.ndarray
-    blocks: Blocks
-    begin: int
-
-
-def read_genome(path: Any, n_threads: int, progress: Progress) -> tuple[Reference, list[Part]]:
+def read_genome(path: Any, n_threads: int, progress: Progress) -> tuple[Reference, tuple[Part, ...]]:
     """Read an index, or FASTA (a path, or bytes).  Raises InputError, IndexFileError."""
     with progress.wall.spending("reading"), progress.stage("reading the reference") as done:
         if isinstance(path, bytes) or not os.path.isdir(path):
@@ -115,11 +107,11 @@ def read_genome(path: Any, n_threads: int, progress: Progress) -> tuple[Referenc
             words = [*read_checked(path, meta, names, n_threads).values()]
             spans = [part_span(meta, number) for number in numbers]
     parts = zip(words, spans, strict=True)
-    return reference, [Part(each, part_of(reference, *span).blocks, span[0]) for each, span in parts]
+    return reference, tuple(Part(each, part_of(reference, *span).blocks, span[0]) for each, span in parts)
 
 
-def check_library(library: "Library") -> None:
-    """Raise InputError unless the guides can be searched for."""
+def checked(library: "Library") -> "Library":
+    """Return a library.  Raises InputError unless its guides can be searched for."""
     if library.seconds:
         what = "this is a library of pairs of guides: name one of its sequences, as in --columns sequence=2"
         raise InputError(library.path, "", what)
@@ -130,13 +122,14 @@ def check_library(library: "Library") -> None:
         if not SHORTEST <= len(sequence) <= LONGEST:
             size, limit = n_of(len(sequence), "base"), f"{SHORTEST} to {LONGEST}, without the PAM"
             raise InputError(library.path, f"guide {shown(name)}", f"its sequence has {size}; needs {limit}")
+    return library
 
 
 class SiteSearch:
     """Searches a genome, a reference and the parts of its text, for the sites of guides."""
 
     def __init__(
-        self, genome: tuple[Reference, list[Part]], library: "Library", options: SiteOptions
+        self, genome: tuple[Reference, tuple[Part, ...]], library: "Library", options: SiteOptions
     ) -> None:
         (self.reference, self.parts), self.library, self.options = genome, library, options
         self._lengths = np.array([len(sequence) for sequence in library.sequences], np.int64)
@@ -237,7 +230,9 @@ def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -
     begins = np.append(blocks.text_start[np.diff(blocks.contig, prepend=-1) > 0], reference.n_text)
     start, stop = (int(begins[np.searchsorted(begins, at)]) for at in run.share_of(int(begins[-1])))
     n_bases = int(blocks.length[(blocks.text_start >= start) & (blocks.text_start < stop)].sum())
-    form, counts = make_form(search.library, reference, options.is_5prime, output.kind), []
+    library, counts = search.library, []
+    names, sequences, contigs = map(put.make_names, (library.ids, library.sequences, reference.names))
+    form = SiteForm(names, sequences, contigs, blocks, search.parts, options.is_5prime, output.kind == "bed")
     with run.opened(output, output.head, container=output.container) as outputs:
         with progress.wall.spending("searching"):
             for rank, key, of_batch in search.batches(start, stop):
@@ -245,15 +240,15 @@ def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -
                 with progress.wall.spending("writing"):
                     for i in range(0, key.size, _AT_ONCE):
                         some = slice(i, i + _AT_ONCE)
-                        outputs.write(lines_of(form, search.parts, rank[some], key[some]))
+                        outputs.write(lines_of(form, rank[some], key[some]))
         of_guides = np.concatenate(counts)
-        summary, names = SiteSummary(n_bases, int(of_guides.sum())), search.library.ids
-        tables = {"--summary": summary_table(names, of_guides, options.most)} if output.summary else {}
-        sums = {} if run.is_whole else {"guides": names, "sites": of_guides.tolist()}
+        summary = SiteSummary(n_bases, int(of_guides.sum()))
+        tables = {"--summary": summary_table(library.ids, of_guides, options.most)} if output.summary else {}
+        sums = {} if run.is_whole else {"guides": library.ids, "sites": of_guides.tolist()}
 
         def facts() -> dict[str, Any]:
             by_mismatches = [[n, n, total] for n, total in enumerate(of_guides.sum(axis=0).tolist())]
-            more = {"library": {"guides": len(names)}, "mismatches": by_mismatches}
+            more = {"library": {"guides": len(library)}, "mismatches": by_mismatches}
             return measurement.facts(["the CPU"], summary, more)
 
         outputs.finish(summary, tables, facts if output.report else None, sums)

@@ -1,7 +1,6 @@
 """fmx offtargets: every site of guides in a genome, with mismatches."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import click
 
@@ -14,20 +13,16 @@ from .count import library_columns
 FORMATS = ["tsv", "bed", "parquet"]
 
 
-class Pam(click.ParamType):
-    """A PAM as IUPAC codes, in upper case with T for U."""
-
-    name = "pam"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ...input.dna import SETS
-
-        pam = value.upper().replace("U", "T")
-        if other := [letter for letter in pam if letter not in SETS]:
-            self.fail(f"{value!r} contains {other[0]!r}, which is not an IUPAC base", param, ctx)
+def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...]) -> tuple[str, ...]:
+    """Return PAMs in upper case.  Raises BadParameter unless they are of IUPAC codes, and short."""
+    for pam in pams:
+        if other := pam.upper().strip("ACGTUNRYSWKMBDHV"):
+            raise click.BadParameter(
+                f"{pam!r} contains {other[0]!r}, which is not an IUPAC base", param=param
+            )
         if len(pam) > limits.PAM[1]:
-            self.fail(f"{value!r} has {len(pam)} bases; a PAM has at most {limits.PAM[1]}", param, ctx)
-        return pam
+            raise click.BadParameter(f"{pam!r} has more than {limits.PAM[1]} bases", param=param)
+    return tuple(pam.upper() for pam in pams)
 
 
 @options.command
@@ -41,7 +36,7 @@ class Pam(click.ParamType):
 )  # fmt: skip
 @options.group(
     "Sites",
-    click.option("--pam", "pams", type=Pam(), multiple=True, default=("NGG",), metavar="BASES",
+    click.option("--pam", "pams", multiple=True, callback=_pams, default=("NGG",), metavar="BASES",
                  help="PAM, in IUPAC codes; repeat to allow several."),
     click.option("--pam-5prime", is_flag=True, help="The PAM precedes the guide, as that of Cas12a."),
     click.option("--mismatches", type=options.Number(*limits.SITE_MISMATCHES), default=4,
@@ -80,9 +75,6 @@ def command(args: SimpleNamespace) -> None:
     fmx offtargets -l guides.csv -m 100 genome.fmx --summary guides.tsv -o sites.parquet
     """
     kind = options.format_of(args.kind, args.output, FORMATS, "tsv")
-    from ...errors import InputError
-    from ...guides.library import begins_library
-    from ...input.chunks import no_fasta
     from ...jobs import Resources
     from ...jobs.offtargets import SitesJob
     from ...sites.search import SiteOptions, SiteOutput
@@ -95,12 +87,5 @@ def command(args: SimpleNamespace) -> None:
         SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory),
         SiteOutput(args.output, kind, args.summary, report_of(args.reports, [args.library, args.genome])),
     )
-
-    def check(path: str, begin: int) -> None:
-        if path == args.library:
-            begins_library(path, begin)
-        elif begin != ord(">"):
-            raise InputError(path, "line 1", no_fasta(begin))
-
     sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs([job], Resources(args.threads), sharing, args.quiet, check=check)
+    run_jobs([job], Resources(args.threads), sharing, args.quiet, check=None)
