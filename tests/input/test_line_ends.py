@@ -6,6 +6,7 @@ import sys
 
 import cases
 import pytest
+from input.test_mates import letters_of
 from texts import numbered, random_letters
 
 from fmx.errors import InputError
@@ -47,14 +48,7 @@ CASES = [(name, kind) for name in BAD for kind in ("FASTA", "FASTQ") if BAD[name
 
 def parsed(data, chunk_size=1 << 23) -> list:
     """Names and sequences of all records."""
-    found = []
-    for chunk in read_chunks([data], chunk_size):
-        batch = reads.parse(chunk)
-        text = batch.data.tobytes()
-        for r in range(batch.length.size):
-            name, start = batch.name_start[r], batch.start[r]
-            found.append((text[name : name + batch.name_length[r]], text[start : start + batch.length[r]]))
-    return found
+    return [record for chunk in read_chunks([data], chunk_size) for record in letters_of(reads.parse(chunk))]
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)

@@ -11,17 +11,22 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+import workflow
 from cover import examples
 from hypothesis import given
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
 from fmx.errors import InputError
-from fmx.input import chosen_records, chunks, reads, spans
+from fmx.index import fm_index
+from fmx.input import PairedFiles, chosen_records, chunks, reads, spans
 from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
+from fmx.input.streams import Source
 from fmx.machines.pipeline import run_ordered
-from fmx.search.mapping import MapOptions
+from fmx.output.run import Run
+from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.search.mapping import MapOptions, Pairing
 from fmx.system import RegularFile
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
@@ -374,3 +379,40 @@ def test_many_threads_take_larger_spans():
     sizes = [MapOptions(n_threads=n).chunk_size for n in (1, 16, 17, 64)]
     assert sizes == [1 << 23, 1 << 23, 1 << 24, 1 << 24]
     assert MapOptions(n_threads=64, chunk_size=100).chunk_size == 100
+
+
+DAMAGED = b"".join(b"@r%d\n%s\n+\n%s\n" % (i, b"ACGTACGTAC" * 2, b"I" * (19 + (i != 9))) for i in range(60))
+OPTIONS = {
+    "all": MapOptions(),
+    "the first": MapOptions(first=100),
+    "collapsed": MapOptions(collapse=reads.WHOLE),
+    "pairs": MapOptions(pairing=Pairing()),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("form", [bytes, gzip.compress, lambda data: bgzf(data, 200)], ids=["", "gz", "bgzf"])
+def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monkeypatch):
+    opened, make, plan = [], Source.__init__, spans.RecordFile.spans
+
+    def noted(source, path):
+        opened.append(source)
+        make(source, path)
+
+    def planned(file, _, *more, **others):
+        opened.append(plan(file, 500, *more, **others))
+        return opened[-1]
+
+    monkeypatch.setattr(spans.RecordFile, "spans", planned)
+    index, options = fm_index.load(index_of([("c", "ACGTTGCAAC" * 9)])), OPTIONS[options]
+    (tmp_path / "reads").write_bytes(form(DAMAGED))
+    paths = [tmp_path / "reads"]
+    files = PairedFiles(paths, paths) if options.pairing else paths
+    output = SearchOutput(RecordOutput(str(tmp_path / "out")))
+    prepared = workflow.prepare(index, files, options, output, workflow.Progress(quiet=True), workflow.CPU)
+    del opened[:]
+    monkeypatch.setattr(Source, "__init__", noted)
+    with pytest.raises(InputError, match="bases but"):
+        workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True), Run())
+    assert any(isinstance(each, Source) for each in opened)
+    assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in opened)
