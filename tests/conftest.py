@@ -71,12 +71,9 @@ def pytest_configure(config):
     hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "ci")
     if config.getoption("shuffle") is not None:
         run_ahead(8)
-    if SIMULATED and config.getoption("nightly"):
-        simulator.run_freely()
-    elif SIMULATED:
+    if SIMULATED:
         simulator.take_turns()
         ON_GPU["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("tests/turns", "tests", ""))
-    if SIMULATED:
         config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
 
 

@@ -1,10 +1,9 @@
-"""Numba's CUDA simulator for tests: the threads of a block take turns, or run as Python's threads do.
+"""Numba's CUDA simulator for tests: the threads of a block take turns.
 
 By turns each thread of a block runs to its next barrier before another goes on, last to first and then first
 to last (in every other block the reverse): the same each time.  A Python thread that comes to the end of a
 thread of a block goes on with the next one, and is used again for other blocks, so that threads are started
 and changed only for barriers.  Kernels get arrays as they are, not wrapped.
-Threads that run freely may meet anywhere; ``make nightly`` runs them so.
 """
 
 import os
@@ -133,39 +132,3 @@ def _taken() -> threading.Lock:
     lock = threading.Lock()
     lock.acquire()
     return lock
-
-
-def run_freely() -> None:
-    """Let threads of a block run at once, and change places often."""
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared as Shared
-
-    make = Shared.__init__
-
-    def init(shared, *arguments):
-        make(shared, *arguments)
-        shared._allocations = MadeOnce()
-
-    Shared.__init__ = init
-    sys.setswitchinterval(1e-5)
-
-
-class MadeOnce(dict):
-    """A dict in which ``get`` of a key that is missing makes other threads wait until it is set.
-
-    Two threads that ask for a shared array at the same time may get one each otherwise.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self._lock = threading.Lock()
-
-    def get(self, key):
-        self._lock.acquire()
-        found = super().get(key)
-        if found is not None:
-            self._lock.release()
-        return found
-
-    def __setitem__(self, key, value):
-        super().__setitem__(key, value)
-        self._lock.release()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import cases
 import numpy as np
 import pytest
+from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +133,7 @@ def test_files_of_long_names(name, valid, tmp_path):
         check(index.mem, path)
 
 
+@examples(50)
 @given(st.text(), st.integers(20, 100))
 def test_brief_texts(text, most):
     found = errors.brief(text, most)
