@@ -7,6 +7,7 @@ import naive
 import workflow
 
 from fmx.index import fm_index as index
+from fmx.index import layouts
 from fmx.index.reference import find_block
 from fmx.input import reads
 from fmx.input.chunks import literal_fasta
@@ -20,6 +21,11 @@ from fmx.search.find import make_query
 from fmx.search.mapping import BOTH
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
+
+
+def all_layouts() -> list:
+    """The LayoutName of every layout."""
+    return [name for family in layouts.REGISTRY for name in layouts.matching(family)]
 
 
 def fasta(contigs, width=0) -> bytes:

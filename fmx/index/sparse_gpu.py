@@ -241,7 +241,7 @@ def build_sparse(
     done(0.4)
     del bits
     rows, starts = rows_of(backend, text, positions)
-    backend.synchronize()
+    gpu.synchronize()
     return SparseTable(rows, starts, name.k, name.w)
 
 

@@ -28,18 +28,11 @@ _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an ad
 class IndexWriter:
     """Writes an index beside its final place; ``commit`` moves it there, any other exit removes it.
 
-    ``progress`` gets a message before waiting for another process that changes the index.  ``piece``: bytes
-    of an array that are written together, and have one checksum.
+    ``progress`` gets a message before waiting for another process that changes the index.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike,
-        n_threads: int = 1,
-        progress: Progress | None = None,
-        piece: int = PIECE,
-    ) -> None:
-        self.path, self._piece = Path(path), piece
+    def __init__(self, path: str | os.PathLike, n_threads: int = 1, progress: Progress | None = None) -> None:
+        self.path = Path(path)
         self.n_threads, self.progress = n_threads, progress
         self.arrays: dict = {}
 
@@ -69,7 +62,7 @@ class IndexWriter:
             with open(file, "wb") as out:
                 header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(out, header)
-                for piece in backend.pieces(array, self._piece // dtype.itemsize):
+                for piece in backend.pieces(array, PIECE // dtype.itemsize):
                     digest = start(self.n_threads, checksum, piece)
                     out.write(piece)  # type: ignore[arg-type]
                     digests.append(digest())

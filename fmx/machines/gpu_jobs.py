@@ -117,7 +117,6 @@ class Gpu(Backend):
 
     empty, zeros, take = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.take)
     to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
-    synchronize = staticmethod(gpu.synchronize)
 
     def __init__(self, session: "GpuSession", n_threads: int = 1) -> None:
         """Raise DeviceError if the package that sorts on the GPU is missing."""

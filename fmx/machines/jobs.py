@@ -184,7 +184,6 @@ class Backend:
     run: Callable[..., None]  # (job, n, size): process all n things of a job
     stretch_size: Callable[..., int]  # (n, multiple): things per stretch that keep every thread busy
     sort_pairs: Callable[..., tuple[Any, Any]]
-    synchronize: Callable[[], None]
 
     def select(self, choice: NamedTuple, n: int) -> Array:
         """Return the kept values of the chosen among n things, in order, as uint32."""
@@ -210,7 +209,6 @@ class Cores(Backend):
 
     empty, zeros, serial, errors = staticmethod(np.empty), staticmethod(np.zeros), True, nullcontext
     take = to_host = staticmethod(lambda array: array)
-    synchronize = staticmethod(lambda: None)
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
@@ -256,20 +254,11 @@ def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
 
     A thing of size 0 counts as 1.
     """
-    start = 0
+    ends, start, done = np.cumsum(np.maximum(sizes, 1), dtype=np.int64), 0, 0
     while start < sizes.size:
-        stop = _stop_of_run(sizes, start, most)
+        stop = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
         yield start, stop
-        start = stop
-
-
-@compiled
-def _stop_of_run(sizes, start, most):
-    done, i = max(sizes[start], 1), start + 1
-    while i < sizes.size and done + max(sizes[i], 1) <= most:
-        done += max(sizes[i], 1)
-        i += 1
-    return i
+        start, done = stop, int(ends[stop - 1])
 
 
 def cuts(sizes: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:

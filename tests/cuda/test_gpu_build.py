@@ -3,6 +3,7 @@
 In the simulator texts are tiny, for a simulated thread is a Python thread.
 """
 
+import cases
 import numpy as np
 import pytest
 from conftest import SIMULATED
@@ -19,7 +20,7 @@ from fmx.machines.jobs import ONE_CORE, Cores
 from fmx.system import available_cores
 
 COFI_KS = (3,) if SIMULATED else (2, 3, 5, 11)
-EVERY = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
+EVERY = [name for name in cases.all_layouts() if name.family != "cofi" or name.k in COFI_KS]
 FEW = [layouts.parse_name(family) for family in ("bvsfm", "sampled")]
 STANDING, SORTED = 18, 24  # bytes a symbol that the sort needs, and for each suffix of a pass
 SIZES = (1, 97) if SIMULATED else (1, 2, 21, 22, 95, 96, 97, 1000, 50_001)

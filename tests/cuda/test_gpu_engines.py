@@ -7,6 +7,7 @@ Python thread.
 import contextlib
 import functools
 
+import cases
 import numpy as np
 import pytest
 from conftest import SIMULATED
@@ -29,7 +30,7 @@ from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
 
 COFI_KS = (2, 3, 5)
-NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
+NAMES = [name for name in cases.all_layouts() if name.family != "cofi" or name.k in COFI_KS]
 WAYS = ["verify", *sorted({f"{name.family}-k{name.k}" for name in NAMES})]
 
 

@@ -40,12 +40,6 @@ def test_the_law_of_occ():
         check_occ(*build(name, text), text, what)
 
 
-@pytest.mark.parametrize("sa_rate", [1, 5])
-def test_a_search_over_it(tmp_path, sa_rate):
-    index = cases.build(tmp_path / "ref.fmx", CONTIGS, [NAME], sa_rate)
-    assert cases.ask(cases.load(index, NAME), READS) == cases.expect(CONTIGS, READS)
-
-
 def test_commands_know_it(tmp_path, command, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
     index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"

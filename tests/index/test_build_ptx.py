@@ -1,5 +1,6 @@
 """Every job of building an index, compiled for a GPU without one: what the code must not hold."""
 
+import cases
 import numpy as np
 import pytest
 import synthetic
@@ -29,7 +30,7 @@ CHOICES = (
     entries.WithoutSymbol(BYTES),
     positions.SampledRows(ROWS, BYTES),
 )
-LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
+LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in cases.all_layouts()}
 JOBS = (
     sparse_gpu.FindBuckets(TEXT, ROWS, WORDS),
     sparse_gpu.MakeRows(TEXT, ROWS, WORDS),

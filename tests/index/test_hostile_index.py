@@ -232,6 +232,9 @@ def turned(array):
 VERIFIED = {
     "a position twice": ("whole", {"sa_positions": put(5, 9)}),
     "a rank of another": ("whole", {"lcp__rank": put(5, 9)}),
+    "prefixes of others": ("whole", {"prefix_pairs": swapped}),
+    "seeds one row off": ("whole", {"seed_starts": lambda a: np.minimum(a + 1, N).astype(np.uint32)}),
+    "an LCP value of another": ("whole", {"lcp__small": put(9, 7)}),
     "LCP values in excess": ("whole", {"lcp__small": put(9, 255)}),
     **{
         f"counters of {name}": ("whole", {f"{name}__entries": put(8, 2**64 - 1)})

@@ -380,9 +380,10 @@ def test_the_arrays_of_an_addition_are_on_disk_before_they_count(home, monkeypat
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("shape", [(0,), (1,), (20,), (21,), (7, 3)])
-def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tmp_path):
+def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_writer, "PIECE", 20)
     array = np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
-    with index_writer.IndexWriter(tmp_path / "x.fmx", n_threads, piece=20) as opened:
+    with index_writer.IndexWriter(tmp_path / "x.fmx", n_threads) as opened:
         opened.add("part0/x", array)
         np.save(tmp_path / "x.npy", array)
         (file,) = tmp_path.rglob("part0/x.npy")

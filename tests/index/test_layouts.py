@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import cases
 import numpy as np
 import pytest
 from cover import covered
@@ -27,7 +28,6 @@ from fmx.index.contracts import (
     ROW,
     SYMBOL_BITS,
     address,
-    lookup,
     neighbour,
     position_of,
     units,
@@ -38,7 +38,7 @@ from fmx.index.tables import MIN_PREFIX, PrefixTable, build_prefix_table
 from fmx.search.engines import cpu
 from fmx.search.queries.exact import Exact
 
-NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
+NAMES = [str(name) for name in cases.all_layouts() if name.family != "cofi" or name.k <= 9]
 
 
 def wanted(case):
@@ -152,7 +152,7 @@ def all_positions(sa, layout, out):
 def test_names_of_layouts_are_completed_and_checked():
     assert str(layouts.parse_name("bvsfm")) == layouts.DEFAULT
     assert str(layouts.parse_name("bvsfm-d224")) == "bvsfm-k2-d224"
-    for name in layouts.all_names():
+    for name in cases.all_layouts():
         assert layouts.parse_name(str(name)) == name
     for wrong in ("", "fm", "bvsfm-k9", "bvsfm-d7", "bvsfm-k2-d96-x", "BVSFM", "bvsfm-d96-k2"):
         with pytest.raises(UnsupportedError):
@@ -183,17 +183,7 @@ def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
         Exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
 
 
-def test_a_lookup_that_is_not_there_has_no_answer():
-    with pytest.raises(AssertionError, match="contract"):
-        lookup(Forgetful(None, 9), 0, 1)
-
-
-@pytest.mark.parametrize("name", layouts.all_names(), ids=str)
-def test_every_layout_can_be_searched(name):
-    assert Exact(PREFIX, example(name)).layout.k == name.k
-
-
-@pytest.mark.parametrize("name", [x for x in layouts.all_names() if units(example(x))], ids=str)
+@pytest.mark.parametrize("name", [x for x in cases.all_layouts() if units(example(x))], ids=str)
 def test_a_layout_keeps_the_limits_of_engines(name):
     """Every address of a text of some runs, whose contigs end near borders of runs."""
     assert 0 < units(example(name)) <= MAX_UNITS

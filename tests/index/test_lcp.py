@@ -15,7 +15,6 @@ from texts import TEXTS, numbered
 from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index.bwt import LCP, build_lcp, invert, lcp_below
-from fmx.index.disk import part_span
 from fmx.index.fm_index import load, load_lcp
 from fmx.index.suffix_array import suffix_array
 from fmx.machines.jobs import Cores
@@ -107,22 +106,6 @@ def test_a_damaged_array_is_found_before_it_is_used(reference, tmp_path):
     file.write_bytes(data)
     with pytest.raises(IndexFileError, match=r"lcp\.small\.npy: damaged"):
         load_lcp(load(path))
-
-
-def test_every_part_has_its_own(reference, tmp_path):
-    built, extended = tmp_path / "built.fmx", tmp_path / "extended.fmx"
-    workflow.build_index(reference, built, workflow.IndexOptions(part_size=1000, with_lcp=True))
-    workflow.build_index(reference, extended, workflow.IndexOptions(part_size=1000))
-    assert run(["index", "-q", "--add", "--with-lcp", str(extended)]) == 0
-    arrays = workflow.inspect(extended, verify=True)["arrays"]
-    assert arrays == workflow.inspect(built, verify=True)["arrays"]
-    text, opened = naive.text_of(LONG), load(built)
-    assert len(opened.parts) == 3
-    for number, part in enumerate(opened.parts):
-        lcp, rank = load_lcp(part)
-        letters = text[slice(*part_span(opened.meta, number))]
-        assert whole(LCP(*lcp)) == naive.lcp_array(letters, part.sa.positions.tolist())
-        assert np.array_equal(rank[part.sa.positions], np.arange(len(letters)))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import cases
 import pytest
-import workflow
 from texts import random_letters
 
 from fmx import system
@@ -151,26 +149,12 @@ def test_a_file_that_changes_while_it_is_checked_is_not_sealed(path, opened, mon
         opened(path)
 
 
-def test_a_folder_open_to_others_holds_no_seal(sealed, opened, tmp_path):
-    (tmp_path / "seals").chmod(0o755)
-    assert opened(sealed) == opened(sealed) >= OF_VERIFY
-
-
 def test_a_cache_that_cannot_be_written_is_done_without(path, opened, tmp_path, code_in):
     code_in(tmp_path / "file" / "seals")
     (tmp_path / "file").write_text("no folder")
     assert opened(path) == opened(path) >= OF_VERIFY
     code_in(None)
     assert opened(path) == opened(path) >= OF_VERIFY
-
-
-def test_a_damaged_seal_counts_for_nothing(sealed, opened, tmp_path):
-    (file,) = (tmp_path / "seals").iterdir()
-    whole = file.read_bytes()
-    for i in range(0, len(whole), 7):
-        file.write_bytes(whole[:i] + bytes([whole[i] ^ 4]) + whole[i + 1 :])
-        assert opened(sealed) >= OF_VERIFY
-        assert opened(sealed) == set()
 
 
 def test_many_may_open_and_seal_at_once(path, opened):
@@ -189,12 +173,3 @@ def test_file_systems_are_told_apart(path):
         assert not system.tells_changes(other.fileno())
         with pytest.raises(OSError, match="Bad file descriptor"):
             system.tells_changes(-1)
-
-
-def test_parts_are_sealed(tmp_path, opened):
-    contigs = [(f"c{i}", random_letters(250, str(i))) for i in range(3)]
-    path = tmp_path / "parts.fmx"
-    workflow.build_index(cases.fasta(contigs), path, workflow.IndexOptions(["cofi"], part_size=300))
-    time.sleep(0.02)
-    assert {"part0/sa_positions", "part2/sa_positions"} <= opened(path)
-    assert opened(path) == set()

@@ -95,10 +95,6 @@ def test_the_suffix_array_of_genomes(name, data):
     check(fasta.read_fasta(data(name))[1][-1_000_000:], 2, passes=3)
 
 
-def test_a_text_of_repeats():
-    check(synthetic.make_codes(Cores(), synthetic.Repeat, 300_000), 2)
-
-
 def long_repeats():
     unit = np.append(np.random.default_rng(1).integers(1, 5, 50_000), 0).astype(np.uint8)
     return np.concatenate([unit, unit])

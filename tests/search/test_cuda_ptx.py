@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import cases
 import numpy as np
 import pytest
 from cover import covered
@@ -27,7 +28,7 @@ from fmx.search.queries.verify import Verify
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
 PATTERNS, INTERVALS, PREFIX = Patterns(WORDS, NUMBERS, NUMBERS), Intervals(ROWS, ROWS), PrefixTable(ROWS, 8)
-TYPES = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in reversed(layouts.all_names())}
+TYPES = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in reversed(cases.all_layouts())}
 CAPABILITIES = ((8, 0), (9, 0))
 
 

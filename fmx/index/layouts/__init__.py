@@ -106,11 +106,6 @@ def matching(name: str) -> list:
     return matches
 
 
-def all_names() -> list:
-    """Return the LayoutName of every layout."""
-    return [LayoutName(name, k, d) for name, family in REGISTRY.items() for k, d in family.types]
-
-
 def layout_from_arrays(name: LayoutName, arrays: dict) -> Any:
     """Return the layout's NamedTuple from its stored arrays (field name to array)."""
     return name.kind.types[name.k, name.d](**arrays | {"k": name.k})
