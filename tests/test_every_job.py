@@ -10,24 +10,25 @@ import cases
 import pytest
 from cluster.nearby import CONTIGS, body_of, reads
 
+from fmx import jobs
 from fmx.cli import dispatch
 from fmx.jobs import IndexChoice
-from fmx.jobs import run as jobs_run
+from fmx.jobs.identity import absolute
 from fmx.jobs.search import ReadInput, SearchJob
 from fmx.jobs.shard import ShardRun
 from fmx.output.search_output import RecordOutput, SearchOutput
 
 PROGRAM = """
 import pickle, sys
-from fmx.jobs.run import run
+from fmx.jobs import run
 from fmx.machines.progress import Progress
 job, resources = pickle.load(sys.stdin.buffer)
 run(job, resources, Progress(quiet=True))
 """
 JOBS = {  # tests/test_every_output.py has all others, in this process
     "samples": (dispatch, "search -x ref.fmx --samples sheet.tsv -o {}"),
-    "index": (jobs_run, "index few.fa -o out.fmx --groups groups.tsv"),
-    "added": (jobs_run, "index --add ref.fmx --layout cofi"),
+    "index": (jobs, "index few.fa -o out.fmx --groups groups.tsv"),
+    "added": (jobs, "index --add ref.fmx --layout cofi"),
 }
 
 
@@ -55,7 +56,7 @@ def test_a_pickled_job_runs_in_another_process(name, command, inputs, tmp_path_f
     seen, run = [], module.run
 
     def noted(job, resources, *rest):
-        seen.append(pickle.dumps((job.absolute(), resources)))
+        seen.append(pickle.dumps((absolute(job), resources)))
         return run(job, resources, *rest)
 
     monkeypatch.setattr(module, "run", noted)
@@ -75,9 +76,9 @@ def test_a_program_does_a_job_and_parts_of_it(command, inputs):
     job = SearchJob(
         IndexChoice(("ref.fmx",)), ReadInput(("few.fq",)), output=SearchOutput(RecordOutput("all.sam"))
     )
-    whole = jobs_run.run(job)
-    parts = [jobs_run.run(job, shard=ShardRun(number, 3, "parts")) for number in (1, 2, 3)]
+    whole = jobs.run(job)
+    parts = [jobs.run(job, shard=ShardRun(number, 3, "parts")) for number in (1, 2, 3)]
     assert sum(part.reads for part in parts) == whole.reads == 60
-    assert jobs_run.run(job, shard=ShardRun(2, 3, "parts")) is None
+    assert jobs.run(job, shard=ShardRun(2, 3, "parts")) is None
     assert command("merge", "parts", "-q", "-o", "merged.sam").code == 0
     assert body_of(inputs / "merged.sam") == body_of(inputs / "all.sam")

@@ -1,23 +1,52 @@
 """What fmx does, as functions that many tests call: build an index, inspect it, search it without a job."""
 
+from typing import NamedTuple
+
 from fmx.cli.commands import inspect as command
 from fmx.index.build import add_groups, add_layouts, build_index
 from fmx.index.disk import settled
+from fmx.index.fm_index import AnyIndex
 from fmx.index.plan import IndexOptions
-from fmx.jobs.search import make_writer, prepare, write_hits
+from fmx.jobs import Cache, Context, Resources
+from fmx.jobs.search import SearchJob, make_writer
 from fmx.machines.places import CPU, Device
 from fmx.machines.progress import Progress
-from fmx.output.run import Run
 
 __all__ = [
     "CPU", "Device", "IndexOptions", "Progress", "add_groups", "add_layouts", "build_index", "inspect",
-    "make_writer", "prepare", "search", "write_hits",
+    "make_writer", "prepared", "search",
 ]  # fmt: skip
 inspect = settled(command.inspect)
 
 
-def search(fm_index, paths, options, output, progress=None, device=CPU):
+class Opened(NamedTuple):
+    """An opened index as a choice of one."""
+
+    fm_index: AnyIndex
+
+    def open(self, *_):
+        return self.fm_index
+
+
+class Files(NamedTuple):
+    """Reads of any kind as the input of a job."""
+
+    files: object
+    literal = sample = ""
+
+    def sources(self, _):
+        return self.files
+
+
+def prepared(fm_index, files, options, output, progress=None, device=CPU):
+    """Return (job, what it has prepared, its context) of a search."""
+    resources = Resources(options.n_threads, device)
+    context = Context(resources, progress or Progress(quiet=True), Cache())
+    job = SearchJob(Opened(fm_index), Files(files), options, output)
+    return job, job.prepare(context), context
+
+
+def search(*given, **more):
     """Map reads to an index and write hits in order; return the summary."""
-    progress = progress or Progress(quiet=True)
-    prepared = prepare(fm_index, paths, options, output, progress, device)
-    return write_hits(prepared, paths, output, progress, Run())
+    job, ready, context = prepared(*given, **more)
+    return job.execute(ready, context)

@@ -132,7 +132,7 @@ QUESTIONS = {
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option("--size", type=COUNT, default="100M", show_default=True, help="Bases of a random reference.")
 @click.option("--reads", type=COUNT, default="1M", show_default=True, help="Number of reads.")
-@click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a read.")
+@click.option("--length", type=int, default=100, show_default=True, help="Bases of a read.")
 @click.option("--only", type=click.Choice(list(QUESTIONS)), multiple=True, help="Only these tables.")
 @runner.common
 def search_command(reference: str | None, **given: Any) -> None:

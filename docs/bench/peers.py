@@ -13,11 +13,10 @@ import pysam
 import runner
 from runner import fmx_command
 
-from fmx.cli.options import Bytes
+from fmx.cli.options import size
 from fmx.errors import FmxError
 
-COUNT = Bytes(bare=True)  # a number that may be written as 3M
-
+COUNT: Any = click.types.FuncParamType(lambda text: int(text) if text.isdecimal() else size(text))  # 3M
 
 # modes: the ways of mapping, on the CPU, a GPU or by the rule of --engine auto.
 
@@ -64,7 +63,7 @@ MODES = {
 @click.option("--size", type=COUNT, default="30M", show_default=True, help="Bases of a random reference.")
 @click.option("--reads", type=COUNT, default="500k", show_default=True, help="Reads, or pairs, to simulate.")
 @click.option("--repeat", type=click.IntRange(1), default=1, help="Map the file of reads N times.")
-@click.option("--length", type=COUNT, default="100", show_default=True, help="Bases of a read.")
+@click.option("--length", type=int, default=100, show_default=True, help="Bases of a read.")
 @click.option("--mode", "modes", type=click.Choice(list(MODES)), multiple=True, help="Only these modes.")
 @click.option("--engine", "engines", multiple=True, default=["cpu"], help="cpu, cuda or auto; repeatable.")
 @click.option("--bgzf", is_flag=True, help="Compress the reads with BGZF.")

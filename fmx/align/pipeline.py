@@ -163,7 +163,7 @@ class AlignmentSummary(RunCounts):
 
     things = "pairs"
 
-    def sentence(self, _: object = None) -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
         reported = f" compared, {self.reported:,} of them reach --id" if self.reported < self.pairs else ""
         selves = f", {self.selves:,} of them a sequence with itself" if self.selves else ""

@@ -72,6 +72,7 @@ CLUSTER, GPU = "Cluster", "GPU"
 _MACHINES = {CLUSTER: "clusters", GPU: "GPUs"}  # headings of options that only --help-all shows
 _MOST = 22  # width of the longest option and value that help writes on one line with its text
 _SHOWS_ALL = "fmx.help_all"  # in a context's meta: help shows rarely used options, too
+TYPED = "fmx.typed"  # in a context's meta: {parameter: its value as typed}
 _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command per line
 
 
@@ -120,7 +121,7 @@ class Command(click.Command):
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
         """Raise UsageError for an option that is given more than once; flags may repeat."""
-        order = self.make_parser(ctx).parse_args(list(args))[2]
+        ctx.meta[TYPED], _, order = self.make_parser(ctx).parse_args(list(args))
         for i, param in enumerate(order):
             may_repeat = not isinstance(param, click.Option) or param.multiple or param.is_flag
             if param in order[:i] and not may_repeat:

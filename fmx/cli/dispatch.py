@@ -4,36 +4,29 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
+from ..errors import shown
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
-from ..jobs import Cache, Context, Job, Resources
-from ..jobs.run import run
+from ..jobs import Cache, Context, Job, run
 from ..machines.progress import Progress
-from .options import plain
-
-
-class Sharing(NamedTuple):
-    """--shard as (number, count), --scheduler and --scheduler-file; None if not given."""
-
-    shard: tuple[int, int] | None
-    scheduler: str | None
-    scheduler_file: str | None
+from .command import TYPED
+from .options import plain, resources_of, values_of
 
 
 def run_jobs(
-    jobs: Sequence[Job], resources: Resources, sharing: Sharing, quiet: bool,
-    tables: Iterable[str | None] = (), check: Callable[[str, int], Any] | None = begins_fastq,
+    args: Any, jobs: Sequence[Job], *tables: str | None,
+    check: Callable[[str, int], Any] | None = begins_fastq,
 ) -> None:  # fmt: skip
     """Check the inputs and outputs of jobs, then run them in turn: here, as one shard or on a cluster.
 
-    ``tables``: other inputs, such as a sample sheet, or None; ``check(path, first byte)`` refuses an input.
-    Raises UsageError, FmxError.
+    ``args``: all options; ``tables``: other inputs, such as a sample sheet, or None; ``check(path, first
+    byte)`` refuses an input.  Raises UsageError, FmxError.
     """
-    shard, scheduler, file = sharing
+    resources, shard, scheduler, file = resources_of(args), args.shard, args.scheduler, args.scheduler_file
     if shard and (scheduler or file):
         raise click.UsageError("give only one of --shard and --scheduler: a cluster run makes its own shards")
     if scheduler and file:
@@ -47,17 +40,24 @@ def run_jobs(
         look_at(path, check)
     for path in others:
         look_at(path, None)
-    progress, cache = Progress(quiet, warns=True), Cache()
+    progress, cache = Progress(args.quiet, warns=True), Cache()
     with_targets = [job.with_targets(Context(resources, progress, cache)) for job in jobs]
     if with_targets != [*jobs] and not shard:
         written = [item for job in with_targets for item in job.output.places.items()]
         check_clashes([*inputs, *others], written, jobs[0].index_paths)
     for job in with_targets:
-        if (why := job.why_alone()) and any(sharing):
-            raise click.UsageError(why)
-        folder = folder_of_shards(job.output.places.values())
+        is_kept, is_shared = job.output.places.get("--checkpoint"), shard or scheduler or file
+        if is_kept and is_shared:
+            raise click.UsageError(
+                "--checkpoint is for runs in one process, and shards can be resumed without it: leave it out"
+            )
+        folder = None  # of the shards of a cluster run: next to the first output that is, or will be, a file
+        for path in filter(None, job.output.places.values()):
+            is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+            if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
+                folder = f"{path}.shards"
         address = scheduler
-        if folder and job.inputs and not (why or any(sharing)) and all(map(os.path.isfile, job.inputs)):
+        if folder and job.inputs and not (is_kept or is_shared) and all(map(os.path.isfile, job.inputs)):
             address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         if address or file:
             from ..jobs.cluster import on_cluster
@@ -66,32 +66,21 @@ def run_jobs(
                 raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
             on_cluster(job, resources, progress, address, file, folder)
         else:
-            shard_run = None
+            part = None
             if shard:
                 from ..jobs.shard import ShardRun
 
-                shard_run = ShardRun(*shard, str(job.output.path), options=_options())
-            run(job, resources, progress, shard_run, cache)
-
-
-def folder_of_shards(places: Iterable[str | None]) -> str | None:
-    """The folder for the shards of a cluster run: next to the first output that is, or will be, a file."""
-    for path in filter(None, places):
-        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
-        if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            return f"{path}.shards"
-    return None
+                part = ShardRun(shard[0], shard[1], str(job.output.path), options=_options())
+            run(job, resources, progress, part, cache)
 
 
 def _options() -> dict:
     """Return {option: value} of the current command, as JSON types; a parsed value as the user wrote it."""
-    context = click.get_current_context()
-    return {
-        each.opts[0]: each.type.written(value) if value and hasattr(each.type, "written") else plain(value)
-        for each in context.command.params
-        if each.opts[0][0] == "-" and each.name in context.params
-        for value in [context.params[each.name]]
-    }
+    context, values = click.get_current_context(), {}
+    for each, value in values_of(context).items():
+        is_parsed = isinstance(value, tuple) and not each.multiple
+        values[each.opts[0]] = shown(context.meta[TYPED][each.name]) if is_parsed else plain(value)
+    return values
 
 
 def check_clashes(

@@ -1,4 +1,4 @@
-"""Options that several commands share, their types, and messages about wrong values."""
+"""Options that several commands share, their types, their values as fields of a job, and messages."""
 
 import functools
 import os
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import limits
+from .. import limits, report
+from .._version import __version__
 from ..errors import IndexFileError, shown
-from ..machines.places import ALL_GPUS
+from ..report import MULTIQC, Report, command_line, with_general
 from ..search.engines import CUDA
 from ..system import available_cores
 from .command import CLUSTER, GPU, Command, Decorator, command, group, rare, together  # noqa: F401
@@ -24,25 +25,18 @@ if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
 
 
-class Bytes(click.ParamType):
-    """A size in bytes, such as 500M or 8G, up to ``most``; a number without a unit only if ``bare``."""
-
-    name = "size"
-
-    def __init__(self, most: int = 2**62, bare: bool = False) -> None:
-        self.most, self.bare = most, bare
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
-        n_bytes = float(match[1]) * units[match[2]] if match else 0
-        if match and not self.bare and not match[2] + match[3]:
-            self.fail(f"{value} has no unit: give {value}G or {value}M", param, ctx)
-        if n_bytes < 1:
-            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
-        if n_bytes > self.most:
-            self.fail(f"{value} is more than {self.most:,}", param, ctx)
-        return int(n_bytes)
+def size(value: str) -> int:
+    """Return a number of bytes, such as 500M or 8G."""
+    units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
+    n_bytes = float(match[1]) * units[match[2]] if match else 0
+    if match and not match[2] + match[3]:
+        raise click.BadParameter(f"{value} has no unit: give {value}G or {value}M")
+    if n_bytes < 1:
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 8G")
+    if n_bytes > 2**62:
+        raise click.BadParameter(f"{value} is more than {2**62:,}")
+    return int(n_bytes)
 
 
 class Number(click.ParamType):
@@ -73,31 +67,10 @@ class Number(click.ParamType):
 
 
 class GpuCount(Number):
-    """A number of GPUs, or ``all`` of them (ALL_GPUS)."""
+    """A number of GPUs; 0: ``all`` of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
-
-
-class ShardOf(click.ParamType):
-    """A shard, I/N: (number from 1, count)."""
-
-    name = "i/n"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if match := re.fullmatch(r"auto(?:/(\d{1,9}))?", value):
-            number, count = _array_task(match[1] and int(match[1])) or self.fail(
-                "auto needs the environment of a Slurm or Grid Engine array job, and auto/N that of a PBS "
-                "array job; none was found",
-                param, ctx,
-            )  # fmt: skip
-        elif match := re.fullmatch(r"(\d{1,9})/(\d{1,9})", value):
-            number, count = int(match[1]), int(match[2])
-        else:
-            self.fail(f"{value!r} is not I/N, such as 3/64, or auto", param, ctx)
-        if not 1 <= number <= count:
-            self.fail(f"{number}/{count}: shards are numbered from 1 to {count}", param, ctx)
-        return number, count
+        return 0 if value == "all" else super().convert(value, param, ctx)
 
 
 # Variables of array jobs: the task, the first and the last task, and the step between tasks.
@@ -108,16 +81,25 @@ _ARRAYS = (
 )
 
 
-def _array_task(count: Any) -> tuple | None:
-    """(number, count) of this task of an array job, from the scheduler's variables; None outside a job."""
-    for task, first, last, step in _ARRAYS:
-        if not (value := os.environ.get(task, "")).isdigit():
-            continue
-        first, last, step = (os.environ.get(name, "") for name in (first, last, step))
-        number = (int(value) - int(first or 1)) // int(step or 1) + 1
-        count = count or (last.isdigit() and (int(last) - int(first or 1)) // int(step or 1) + 1)
-        return (number, count) if count else None
-    return None
+def shard_of(value: str) -> tuple[int, int]:
+    """Return (number from 1, count) of a shard, I/N; auto: of this task of an array job."""
+    if not (match := re.fullmatch(r"(\d{1,9})/(\d{1,9})|auto(?:/(\d{1,9}))?", value)):
+        raise click.BadParameter(f"{value!r} is not I/N, such as 3/64, or auto")
+    number, count = int(match[1] or 0), int(match[2] or match[3] or 0)
+    if not match[1]:
+        variables = ([os.environ.get(name, "") for name in names] for names in _ARRAYS)
+        task, first, last, step = next((each for each in variables if each[0].isdigit()), ("", "", "", ""))
+        if last.isdigit():
+            count = count or (int(last) - int(first or 1)) // int(step or 1) + 1
+        if not task or not count:
+            raise click.BadParameter(
+                "auto needs the environment of a Slurm or Grid Engine array job, and auto/N that of a PBS "
+                "array job; none was found"
+            )
+        number = (int(task) - int(first or 1)) // int(step or 1) + 1
+    if not 1 <= number <= count:
+        raise click.BadParameter(f"{number}/{count}: shards are numbered from 1 to {count}")
+    return number, count
 
 
 class Engine(click.Choice):
@@ -170,7 +152,7 @@ indexes = group(
     click.option("-x", "--index", "index_paths", type=click.Path(), multiple=True,
                  help=f"Index to search; repeat to search several together.  {_USUAL_INDEX}"),
 )  # fmt: skip
-max_memory_of = functools.partial(click.option, "--max-memory", type=Bytes())
+max_memory_of = functools.partial(click.option, "--max-memory", type=size)
 verify = rare(
     click.option("--verify", is_flag=True,
                  help="Check the index files even if they are unchanged since the last check.")
@@ -181,7 +163,7 @@ _NOT_GPUS = {name: f"'{name}' is not a GPU number; use --engine {name}" for name
 _device_of = functools.partial(
     click.option, "--device", type=Number(0, 999, words=_NOT_GPUS), show_default="0"
 )  # fmt: skip
-_gpu_memory = click.option("--gpu-memory", type=Bytes(), show_default="all that is free",
+_gpu_memory = click.option("--gpu-memory", type=size, show_default="all that is free",
                            help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
 _one_gpu = rare(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
 on_processor = group(GPU, _engine_of(type=Engine(limits.PROCESSORS), help=_WHERE), _one_gpu)
@@ -227,7 +209,7 @@ mismatches = click.option("--mismatches", type=Number(*limits.MISMATCHES), defau
                           help="Allow N mismatches in a hit, 0 to 2.")  # fmt: skip
 sharing = group(
     CLUSTER,
-    click.option("--shard", type=ShardOf(),
+    click.option("--shard", type=shard_of, metavar="I/N",
                  help="Process only shard I of N, and write it to the folder -o; join the shards with 'fmx "
                  "merge'. auto takes I and N from a Slurm or Grid Engine array job, auto/N takes I from a "
                  "PBS array job."),
@@ -254,6 +236,13 @@ def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str 
             raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
 
 
+def values_of(context: click.Context) -> dict[click.Parameter, Any]:
+    """Return {option: its value} of a command."""
+    params = context.params
+    return {each: params[each.name] for each in context.command.params
+            if each.name in params and each.opts[0][0] == "-"}  # fmt: skip
+
+
 def plain(value: Any) -> Any:
     """Return the value of an option as a JSON type."""
     if isinstance(value, tuple | list):
@@ -261,44 +250,42 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
-def strands_of(forward_only: bool, reverse_only: bool) -> int:
+def strands_of(args: Any) -> int:
     """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
-    if forward_only and reverse_only:
+    if args.forward_only and args.reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")
     from ..input.reads import FORWARD, REVERSE
 
-    return FORWARD if forward_only else REVERSE if reverse_only else FORWARD | REVERSE
+    return FORWARD if args.forward_only else REVERSE if args.reverse_only else FORWARD | REVERSE
 
 
-def resources_of(
-    threads: int, engine: str, device: int | None, gpu_memory: int | None = None, gpus: int | None = None,
-    usual: int = 1,
-) -> "Resources":  # fmt: skip
-    """Return cores and GPUs; ``usual``: number of GPUs without --device and --gpus.
-
-    Raises UsageError for an option for GPUs with --engine cpu.
-    """
+def resources_of(args: Any) -> "Resources":
+    """Return cores and GPUs.  Raises UsageError for an option for GPUs with --engine cpu."""
+    values, engine = vars(args), vars(args).get("engine", "cpu")
+    device, gpus, gpu_memory = (values.get(name) for name in ("device", "gpus", "gpu_memory"))
     for name, value in {"--device": device, "--gpus": gpus, "--gpu-memory": gpu_memory}.items():
         if value is not None and engine == "cpu":
             advice = f"use --engine cuda or auto, or omit {name}"
             raise click.UsageError(f"{name} has no effect with --engine cpu: {advice}")
     from ..jobs import Resources
+    from ..machines.places import Device
 
-    return Resources(threads, engine, device or 0, gpus or (usual if device is None else 1), gpu_memory)
+    if gpus is None:
+        gpus = 0 if "gpus" in values and device is None else 1
+    return Resources(args.threads, Device(engine, device or 0, gpu_memory, gpus or None))
 
 
-def index_of(
-    paths: Sequence[str], layout: str | None = None, method: str = "auto", max_memory: int | None = None,
-    verify: bool = False,
-) -> "IndexChoice":  # fmt: skip
+def index_of(args: Any, method: str | None = None) -> "IndexChoice":
     """Return the index or indexes of -x, and how to search them.  Raises UsageError, IndexFileError."""
     from ..jobs import IndexChoice
 
-    if paths[1:] and max_memory:
+    layout, max_memory = (vars(args).get(name) for name in ("layout", "max_memory"))
+    if args.index_paths[1:] and max_memory:
         raise click.UsageError(
             "--max-memory works with one index only: give one -x, or leave out --max-memory"
         )
-    return IndexChoice(find_indexes(paths), layout, method, max_memory, verify)
+    paths = find_indexes(args.index_paths)
+    return IndexChoice(paths, layout, method or args.method, max_memory, args.verify)
 
 
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
@@ -340,7 +327,7 @@ SUFFIXES = {
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
-BINARY = {"BAM", "CRAM", "Parquet", "NPZ"}
+BINARY = {"bam", "cram", "parquet", "npz"}
 FOREIGN = {
     ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
     ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
@@ -368,44 +355,37 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
                 f"use -o {stem}.d{f' --format {chosen}' if chosen else ''}"
             )
         return kind or usual
-    if not (kind or suffix_of(path)):
-        _check_unknown(path, format_names(kinds), usual, params)
-    check_suffix("-o", path, format_names([kind] if kind else kinds), kind)
-    refuse_terminal(path, format_names([kind or by_suffix or usual])[0])
+    suffix, is_special = os.path.splitext(path)[1].lower(), os.path.exists(path) and not os.path.isfile(path)
+    if not (kind or suffix_of(path) or is_special) and suffix[1:].isalpha():
+        from difflib import get_close_matches  # only for unknown suffixes
+
+        if similar := get_close_matches(suffix, chain(*map(suffixes_of, kinds)), 1, 0.7):
+            keep = " To keep this name, use --format" if "kind" in params else ""
+            advice = f"did you mean {similar[0]}?{keep}"
+            raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
+        if usual == "sam":
+            from ..machines.progress import Progress
+
+            what = f"no format has the suffix {suffix}, so the output is SAM"
+            Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
+    check_suffix("-o", path, [kind] if kind else kinds, kind)
+    refuse_terminal(path, kind or by_suffix or usual)
     return kind or by_suffix or usual
 
 
-def _check_unknown(path: str, formats: Sequence[str], usual: str, params: dict) -> None:
-    """Refuse a misspelled suffix, and warn that an output with another unknown suffix is SAM.
-
-    Devices, pipes, and suffixes that are not only letters are not checked.  Raises UsageError.
-    """
-    suffix = os.path.splitext(path)[1].lower()
-    if (os.path.exists(path) and not os.path.isfile(path)) or not suffix[1:].isalpha():
-        return
-    from difflib import get_close_matches  # only for unknown suffixes
-
-    known = [end for name in formats for end in SUFFIXES.get(name, ())]
-    if similar := get_close_matches(suffix, known, 1, 0.7):
-        advice = f"did you mean {similar[0]}?{' To keep this name, use --format' if 'kind' in params else ''}"
-        raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
-    if usual == "sam":
-        from ..machines.progress import Progress
-
-        what = f"no format has the suffix {suffix}, so the output is SAM"
-        Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
+def suffixes_of(kind: str) -> tuple[str, ...]:
+    """Return the suffixes of a kind of output."""
+    return SUFFIXES.get(format_name(kind), ())
 
 
 def kind_of(path: str, kinds: Iterable[str]) -> str | None:
     """Return the first of ``kinds`` that the suffix of an output names, or None."""
-    suffix = suffix_of(path)
-    fitting = (kind for kind in kinds for name in format_names([kind]) if suffix in SUFFIXES.get(name, ()))
-    return next(fitting, None)
+    return next((kind for kind in kinds if suffix_of(path) in suffixes_of(kind)), None)
 
 
-def format_names(kinds: Iterable[str]) -> list[str]:
-    """Return the format names of kinds of output."""
-    return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
+def format_name(kind: str) -> str:
+    """Return the name of a kind of output in messages."""
+    return _NAMES.get(kind, kind.upper())
 
 
 def suffix_of(path: str) -> str:
@@ -414,18 +394,18 @@ def suffix_of(path: str) -> str:
     return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
 
 
-def check_suffix(option: str, path: str, formats: Sequence[str], kind: str | None = None) -> None:
-    """Raise UsageError if the name of an output ends like that of another format than ``formats``.
+def check_suffix(option: str, path: str, kinds: Sequence[str], kind: str | None = None) -> None:
+    """Raise UsageError if the name of an output ends like that of another format than of ``kinds``.
 
     ``kind``: the value of --format, or None.
     """
-    suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
-    if not suffix or suffix in {end for each in formats for end in SUFFIXES.get(each, ())}:
+    suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
+    if not suffix or suffix in chain(*map(suffixes_of, kinds)):
         return
     if kind and suffix != ".gz":
         advice = "leave out --format, or choose another name"
         raise click.UsageError(f"-o {path}: the suffix {suffix} contradicts --format {kind}; {advice}")
-    names = [name for name in formats if name != GZIP]
+    names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
     what = ", ".join([*names[:-2], " or ".join(names[-2:])])
     choose = "choose another name or format" if option == "-o" else "choose another name"
     if suffix == ".gz":
@@ -433,9 +413,9 @@ def check_suffix(option: str, path: str, formats: Sequence[str], kind: str | Non
     raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
 
 
-def refuse_terminal(path: str, format_name: str) -> None:
+def refuse_terminal(path: str, kind: str) -> None:
     """Raise UsageError for a binary format that goes to a terminal: standard output, or a device by name."""
-    if format_name not in BINARY:
+    if kind not in BINARY:
         return
     is_terminal = path == "-" and sys.stdout.isatty()
     with suppress(OSError):  # reported when the output is opened
@@ -445,21 +425,108 @@ def refuse_terminal(path: str, format_name: str) -> None:
             os.close(descriptor)
     if is_terminal:
         raise click.UsageError(
-            f"{format_name} is binary and not written to a terminal: use -o FILE or a pipe"
+            f"{format_name(kind)} is binary and not written to a terminal: use -o FILE or a pipe"
         )
 
 
 class FileName(click.Path):
-    """The name of a file; the suffix of an output in other ``formats`` is refused."""
+    """The name of a file; the suffix of an output of other ``kinds`` is refused."""
 
-    def __init__(self, formats: Sequence[str] = ()) -> None:
+    def __init__(self, *kinds: str) -> None:
         super().__init__()
-        self.name, self._formats = "file", formats
+        self.name, self._kinds = "file", kinds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if self._formats and param:
-            check_suffix(param.opts[0], value, self._formats)
+        if self._kinds and param:
+            check_suffix(param.opts[0], value, self._kinds)
         return super().convert(value, param, ctx)
 
 
-FILE, TABLE, READS = FileName(), FileName(["TSV"]), FileName(["FASTA", "FASTQ", GZIP])
+FILE, TABLE, READS = FileName(), FileName("tsv"), FileName("fasta", "fastq", GZIP)
+
+
+# The option --report.
+
+_LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
+
+
+def reporting(kinds: Sequence[str]) -> Decorator:
+    """--report, for a command that writes reports of these kinds, no two of the same kind."""
+    in_words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
+                "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
+    *most, last = [words for kind, words in in_words.items() if kind in kinds]
+
+    def files(_: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            if message := wrong_kind(path, kinds):
+                raise click.BadParameter(f"{path}: {message}", param=param)
+        if len({report.kind_of(path) for path in paths}) < len(paths):
+            what = f"{' and '.join(paths)} are reports of the same kind"
+            raise click.BadParameter(f"{what}: give one of them", param=param)
+        return tuple(dict.fromkeys(file for path in paths for file in with_general(path)))
+
+    return click.option(
+        "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=files,
+        help=f"Write a report to FILE, whose name ends with {', '.join(most)} or {last}; may be repeated.",
+    )  # fmt: skip
+
+
+def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
+    """Return what is wrong with the name of a report that must have one of these kinds; "" if nothing is."""
+    if report.kind_of(path) in kinds:
+        return ""
+    ends = [end for end, kind in report.SUFFIXES.items() if kind in kinds and not end.endswith(MULTIQC)]
+    words = f"{', '.join(ends[:-1])} or {ends[-1]}"
+    words += f", or with {MULTIQC} for MultiQC" if "MULTIQC" in kinds else ""
+    return f"the name of a report{f' of fmx {of}' if of else ''} must end with {words}"
+
+
+def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report | None:
+    """A Report into ``paths``, which describes the run; None without paths."""
+    return Report(tuple(paths), about(inputs, indexes)) if paths else None
+
+
+def about(inputs: Sequence[str], indexes: Sequence[Any] = ()) -> dict:
+    """Return the facts of a run of the current command that are known before it starts."""
+    import platform
+    from importlib import metadata
+
+    context, processor, versions = click.get_current_context(), "", {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    with suppress(OSError), open("/proc/cpuinfo") as file:
+        models = (line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+        processor = next(models, "")
+    facts = {
+        "fmx": __version__,
+        "command": context.info_name,
+        "command_line": command_line(),
+        "versions": versions,
+        "machine": {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()},
+        "options": {
+            max(each.opts, key=len).lstrip("-"): plain(value) for each, value in values_of(context).items()
+        },
+        "inputs": [
+            {"path": shown(str(path)), "bytes": os.path.getsize(path) if os.path.isfile(path) else None}
+            for path in inputs
+        ],
+    }
+    if indexes:
+        from ..index.disk import digest_of, read_meta
+
+        facts["references"] = [
+            {"index": shown(str(path)), "digest": digest_of(meta), "contigs": meta["n_contigs"],
+             "bases": meta["n_bases"]}
+            for path in indexes for meta in [read_meta(path)]
+        ]  # fmt: skip
+    return facts
+
+
+def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool = False) -> None:
+    """Raise UsageError if --al and --un name one file, or FASTQ for collapsed reads, without qualities."""
+    if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
+        raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
+    for option, path in (("--al", mapped), ("--un", unmapped)):
+        if path and is_collapsed:
+            check_suffix(option, path, ["fasta", GZIP])

@@ -44,7 +44,7 @@ class _CountTotals(RunCounts):
 
     assigned: int
 
-    def sentence(self, _: object = None) -> str:
+    def sentence(self) -> str:
         """Return the summary in one line."""
         n, things = self.seen()
         return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"

@@ -4,11 +4,12 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from ..errors import InputError, brief, n_of
 from ..input.streams import STANDARD, stem_of
 from ..input.tables import find_columns, read_rows, read_text
+from ..system import PLACE
 
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0")
 COLUMNS = {
@@ -25,8 +26,8 @@ class Sample:
     ``groups``: the read group of each of the first files from a sample sheet, or ""."""
 
     name: str
-    first: tuple
-    second: tuple = ()
+    first: tuple = field(metadata=PLACE)
+    second: tuple = field(default=(), metadata=PLACE)
     groups: tuple = ()
 
     @property
@@ -38,11 +39,6 @@ class Sample:
     def unit(self) -> str:
         """What is counted: read or pair."""
         return "pair" if self.second else "read"
-
-    def absolute(self) -> "Sample":
-        """Return the sample with absolute paths."""
-        first, second = [tuple(map(os.path.abspath, paths)) for paths in (self.first, self.second)]
-        return replace(self, first=first, second=second)
 
     def together(self) -> Iterator:
         """Return (file,) or (file of mates 1, file of mates 2) for each file."""

@@ -7,7 +7,7 @@ small layout with a sampled suffix array needs a sixth.  Sizes are the bytes tha
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import system
@@ -163,7 +163,7 @@ class IndexOptions:
     with_lcp: bool = False
     part_size: int = MAX_SYMBOLS
     prefixed: bool = False
-    groups: str | None = None
+    groups: str | None = field(default=None, metadata=system.PLACE)
     sparse: SparseName | None = None  # this and seed_length, 0 for no seed table, are set by ``settled``
     seed_length: int = 0
 

@@ -12,9 +12,8 @@ import re
 import shutil
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +24,10 @@ from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
 from ..machines.progress import Progress
 from ..output.files import named_output
 from ..system import keep_freed, lock_new
-from . import Cache, Context, IndexedJob, Job, Resources, cache_for, say_shards, summary_of
-from .identity import Manifest, name_of, read_manifest, seen, unlike
-from .merge import in_order
-from .run import run as run_job
+from . import Cache, Context, Job, Resources
+from . import run as run_job
+from .identity import Manifest, absolute, identity, name_of, read_manifest, seen, unlike
+from .merge import in_order, merge, say_shards, summary_of
 from .shard import ShardRun
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
@@ -43,59 +42,55 @@ def on_cluster(
 
     ``address``, ``file``: as for Cluster; ``place``: the folder of the shards.
     """
-    context = Context(resources, progress, Cache())
-    opened = job.open(context)
-    run, n = job.identity(opened), job.n_parts(opened, context)
-    worker_job, n_threads = job.absolute(), 0
-    look = partial(seen_on_worker, worker_job.inputs, worker_job.index_paths)
-    with ExitStack() as stack:
-        cluster = stack.enter_context(Cluster(address, file))
-        while not n_threads:  # all workers may be lost during the check
-            cluster.wait(progress.say)
-            n_threads = cluster.check(run, worker_job.index_paths, look)
-        place = stack.enter_context(_locked_folder(place))
-        folder = Path(os.path.abspath(place))
-        progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
+    run, n = identity(job), job.n_parts(Context(resources, progress, Cache()))
+    worker_job = absolute(job)
+    look = partial(seen, worker_job.inputs, worker_job.index_paths)
+    with Cluster(address, file, progress.say) as cluster:
+        n_threads = cluster.check(run, worker_job.index_paths, look)
+        with _locked_folder(place) as (place, folder):
+            progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
 
-        def finished() -> set[int]:
-            return {i for i in range(1, n + 1) if os.path.exists(folder / name_of(i, n))}
+            def finished() -> set[int]:
+                return {i for i in range(1, n + 1) if os.path.exists(folder / name_of(i, n))}
 
-        if before := finished():
-            was_or_were = "was" if len(before) == 1 else "were"
-            progress.say(f"{len(before):,} of them {was_or_were} finished by an earlier run, in {place}")
-        count = ShardCount(n, before)
-        progress.follow(count.share)
+            if before := finished():
+                was_or_were = "was" if len(before) == 1 else "were"
+                progress.say(f"{len(before):,} of them {was_or_were} finished by an earlier run, in {place}")
+            count = ShardCount(n, before)
+            progress.follow(count.share)
 
-        def manifests() -> Iterator[Manifest]:
-            work = partial(do_shard, worker_job, resources, run, str(folder))
-            shards = [(number, n) for number in range(1, n + 1)]
-            for number in cluster.results(work, shards, progress.say):
-                shard = read_manifest(folder / name_of(number, n))
-                count.add(shard)
-                progress.show(count.message())
-                yield shard
+            def manifests() -> Iterator[Manifest]:
+                work = partial(do_shard, worker_job, resources, run, str(folder))
+                for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
+                    shard = read_manifest(folder / name_of(number, n))
+                    count.add(shard)
+                    progress.show(count.message())
+                    yield shard
 
-        progress.wall.turn_to("cluster")
-        try:
-            with progress.kept_up(count.message):
-                merged = job.merge(opened, folder, in_order(folder, manifests()), progress)
-        except KeyboardInterrupt:
-            if n_kept := len(finished()):
-                is_or_are = "is" if n_kept == 1 else "are"
-                progress.say(
-                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} finished and kept in {place}: run the "
-                    "same command again to resume"
-                )
-            raise
-        for path in folder.iterdir():
-            shutil.rmtree(path, ignore_errors=True)
+            progress.wall.turn_to("cluster")
+            try:
+                with progress.kept_up(count.message):
+                    merged = merge(folder, in_order(folder, manifests()), job.output, progress, job)
+            except KeyboardInterrupt:
+                if n_kept := len(finished()):
+                    is_or_are = "is" if n_kept == 1 else "are"
+                    progress.say(
+                        f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} finished and kept in {place}: run the "
+                        "same command again to resume"
+                    )
+                raise
+            for path in folder.iterdir():
+                shutil.rmtree(path, ignore_errors=True)
     rate = f", {progress.wall.rate(count.n, count.unit)}" if count.n else ""
     say_shards(progress, merged, f"{progress.wall.in_words()}{rate}")
 
 
 @contextmanager
-def _locked_folder(place: str) -> Iterator[str]:
-    """Lock and yield ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it."""
+def _locked_folder(place: str) -> Iterator[tuple[str, Path]]:
+    """Lock ``place``, the folder of the shards, or PLACE2, PLACE3, ... if other clients use it.
+
+    Yields its name and its absolute path.
+    """
     for number in itertools.count(1):
         folder = place if number == 1 else f"{place}{number}"
         path = os.path.join(folder, ".lock")
@@ -106,7 +101,7 @@ def _locked_folder(place: str) -> Iterator[str]:
                 break
             lock.close()
     try:
-        yield folder
+        yield folder, Path(os.path.abspath(folder))
     finally:
         with suppress(OSError):  # shards are kept
             os.remove(path)
@@ -130,7 +125,7 @@ class ShardCount:
         """Count a shard, finished now or before."""
         self._n_shards += 1
         if shard.number not in self._before:
-            n, self.unit = summary_of(shard.run["command"], shard.summary).seen()
+            n, self.unit = summary_of([shard]).seen()
             self._n_new, self.n = self._n_new + 1, self.n + n
 
     def share(self) -> float:
@@ -147,21 +142,20 @@ class ShardCount:
 class Cluster:
     """A Dask cluster, given by the ``address`` of its scheduler or the path of a scheduler ``file``.
 
-    ``patience``: seconds to wait for the first worker, or for a result.  Raises ClusterError if the scheduler
-    does not answer.
+    ``say`` reports that a worker is waited for, or lost; ``patience``: seconds to wait for the first worker,
+    or for a result.  Raises ClusterError if the scheduler does not answer.
     """
 
     def __init__(
-        self, address: str | None = None, file: str | None = None, patience: float = PATIENCE
+        self, address: str | None, file: str | None, say: Callable[[str], None], patience: float = PATIENCE
     ) -> None:
         with installed("Dask", "'.[cluster]' in a clone of fmx", ClusterError):
             import distributed
-        self._dask, self.name, self._patience = distributed, address or file, patience
+        self._dask, self.name, self._say, self._patience = distributed, address or file, say, patience
         for logger in list(logging.root.manager.loggerDict):
             if logger.startswith("distributed"):
                 logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # fmx reports errors itself
         self._hosts: dict[str, str] = {}  # by address of the worker
-        self._lost_workers: deque[str] = deque()  # addresses not reported yet
         deadline = time.monotonic() + SCHEDULER
         while file and not os.path.exists(file):
             if time.monotonic() > deadline:
@@ -181,49 +175,52 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close(timeout=5)
 
-    def wait(self, say: Callable[[str], None]) -> None:
-        """Wait for the first worker, with a message.  Raises ClusterError if none comes."""
-        if self._client.nthreads():
-            return
-        say(f"waiting up to {self._patience} s for a worker at {self.name}")
-        try:
-            self._client.wait_for_workers(1, timeout=self._patience)
-        except (OSError, self._dask.TimeoutError) as error:
-            raise ClusterError(
-                f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
-            ) from error
-
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
-        """Number of threads of all workers, 0 if all are lost.
+        """Return the number of threads of all workers, after waiting for the first worker.
 
         ``run``: the identity of the run on the client; ``index_paths``, ``look``: as for check_worker.
-        Raises ClusterError if a worker's inputs or fmx version differ.
+        Raises ClusterError if no worker comes, or if the inputs or fmx version of one differ.
         """
         self._client.subscribe_topic("all", self._note)
-        try:
-            answers = self._client.run(check_worker, run, index_paths, look, on_error="return")
-            n_threads = self._client.nthreads()
-        except OSError as error:
-            raise self._lost() from error
-        for worker, answer in answers.items():
-            if isinstance(answer, OSError):  # no connection: it is lost
-                n_threads.pop(worker, None)
-                continue
-            if isinstance(answer, BaseException):
-                raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({_first_line(answer)})")
-            self._hosts[worker], differs = answer
-            if differs:
-                raise ClusterError(f"worker {self._named(worker)}: {differs}")
+        n_threads: dict = {}
+        while not n_threads:  # all workers may be lost during the check
+            try:
+                if not self._client.nthreads():
+                    self._say(f"waiting up to {self._patience} s for a worker at {self.name}")
+                    self._client.wait_for_workers(1, timeout=self._patience)
+            except (OSError, self._dask.TimeoutError) as error:
+                raise ClusterError(
+                    f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
+                ) from error
+            try:
+                answers = self._client.run(check_worker, run, index_paths, look, on_error="return")
+                n_threads = self._client.nthreads()
+            except OSError as error:
+                raise self._lost() from error
+            for worker, answer in answers.items():
+                if isinstance(answer, OSError):  # no connection: it is lost
+                    n_threads.pop(worker, None)
+                    continue
+                if isinstance(answer, BaseException):
+                    why = _first_line(answer)
+                    raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({why})")
+                self._hosts[worker], differs = answer
+                if differs:
+                    raise ClusterError(f"worker {self._named(worker)}: {differs}")
         return sum(n_threads.values())
 
     def _named(self, worker: str) -> str:
         host = self._hosts.get(worker)
         return f"{worker} on {host}" if host else worker
 
-    def results(
-        self, work: Callable[[Any], Any], items: Sequence[Any], say: Callable[[str], None]
-    ) -> Iterator[Any]:
-        """Yield the result of ``work(item)`` for each item as it finishes; ``say`` reports lost workers.
+    def _note(self, event: tuple) -> None:
+        """Report a lost worker; called with an event of the scheduler by the client's own thread."""
+        message = event[1]
+        if isinstance(message, dict) and message.get("action") == "remove-worker":
+            self._say(f"lost worker {self._named(message['worker'])}: others run its shards")
+
+    def results(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        """Yield the result of ``work(item)`` for each item as it finishes.
 
         Raises the first error of ``work``, after the other items are cancelled; ClusterError if the scheduler
         is lost.
@@ -238,32 +235,19 @@ class Cluster:
                     if self._client.status != "running":
                         raise self._lost()
                     time.sleep(AWHILE)
-                while self._lost_workers:
-                    say(f"lost worker {self._named(self._lost_workers.popleft())}: others run its shards")
                 for future in finished:
                     pending.discard(future)
-                    yield self._result(future)
-        finally:
-            if pending and self._client.status == "running":
-                self._client.cancel(list(pending), force=True)
-
-    def _note(self, event: tuple) -> None:
-        """Handle an event of the scheduler; called by the client's own thread."""
-        message = event[1]
-        if isinstance(message, dict) and message.get("action") == "remove-worker":
-            self._lost_workers.append(message["worker"])
-
-    def _result(self, future: Any) -> Any:
-        try:
-            return future.result(timeout=self._patience)
-        except FmxError:
-            raise
+                    result = future.result(timeout=self._patience)
+                    yield result
         except self._dask.KilledWorker as error:
             raise ClusterError(
                 f"{error.task} killed several workers: give them more memory, or check their logs"
             ) from error
         except (self._dask.CancelledError, self._dask.TimeoutError) as error:
             raise self._lost() from error
+        finally:
+            if pending and self._client.status == "running":
+                self._client.cancel(list(pending), force=True)
 
     def _lost(self) -> ClusterError:
         return ClusterError(
@@ -287,13 +271,6 @@ def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]
         return os.uname().nodename, str(error)
 
 
-def seen_on_worker(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
-    """Return the inputs and the indexes as this worker reads them."""
-    from ..index.disk import read_meta
-
-    return seen(paths, [read_meta(path) for path in index_paths])
-
-
 def n_threads_here() -> int:
     """Return the number of threads of this worker."""
     from distributed import get_worker
@@ -301,14 +278,16 @@ def n_threads_here() -> int:
     return get_worker().state.nthreads
 
 
-class Gpus:
-    """The GPUs of a worker, used by one shard at a time; ``are_unfit``: a shard with ``auto`` has failed."""
+class Worker:
+    """What the shards of a worker share: the ``cache`` of the run whose shards were done last, and the GPUs,
+    for one shard at a time; ``are_unfit``: a shard with ``auto`` has failed on them."""
 
     def __init__(self) -> None:
-        self.lock, self.are_unfit = threading.Lock(), False
+        self.choosing, self.gpus = threading.Lock(), threading.Lock()
+        self.cache, self.are_unfit = Cache(), False
 
 
-_gpus = Gpus()
+_here = Worker()
 
 
 def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
@@ -318,20 +297,25 @@ def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tupl
     CPU, because they are small; others on GPUs if these are free and suitable.
     """
     keep_freed()
-    cache, engine = cache_for((job, resources, run)), resources.engine
-    if engine == "auto" and (isinstance(job, IndexedJob) or _gpus.are_unfit):
-        engine = "cpu"
-    if engine != "cpu" and _gpus.lock.acquire(blocking=engine != "auto"):
-        on_gpus = replace(resources, engine="cuda" if engine == "auto" else engine, threads=n_threads_here())
-        try:
-            run_job(job, on_gpus, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
-            return shard[0]
-        except DeviceError:
-            if engine != "auto":
-                raise
-            _gpus.are_unfit = True
-        finally:
-            _gpus.lock.release()
-    on_cpu = replace(resources, engine="cpu", threads=1)
-    run_job(job, on_cpu, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
-    return shard[0]
+    with _here.choosing:
+        if _here.cache.run != (job, resources, run):
+            _here.cache = Cache((job, resources, run))
+        cache, engine = _here.cache, resources.place.engine
+
+    def do(engine: str, n_threads: int) -> int:
+        on = Resources(n_threads, replace(resources.place, engine=engine))
+        run_job(job, on, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
+        return shard[0]
+
+    is_for_gpus = engine != "cpu" and not (engine == "auto" and (job.index or _here.are_unfit))
+    if not is_for_gpus or not _here.gpus.acquire(blocking=engine != "auto"):
+        return do("cpu", 1)
+    try:
+        return do("cuda" if engine == "auto" else engine, n_threads_here())
+    except DeviceError:
+        if engine != "auto":
+            raise
+        _here.are_unfit = True
+    finally:
+        _here.gpus.release()
+    return do("cpu", 1)

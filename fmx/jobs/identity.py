@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import xxhash
 
 from .._version import __version__
 from ..errors import InputError, OutputError, brief, n_of, shown
-from ..input.streams import input_name
+from ..input.streams import STANDARD, input_name
 
 # For the CPU and GPUs: number of shards before they get larger; smallest and largest shard, input bytes.
 SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
@@ -20,30 +20,31 @@ MOST = 4096  # shards
 _ENDS = 1 << 16  # bytes at both ends of an input that identify it, with its name and size
 
 
-def identity(
-    command: str, paths: Sequence[str], metas: Sequence[dict] = (), options: dict | None = None,
-    additional: dict | None = None,
-) -> dict:  # fmt: skip
-    """Return what all shards of a run must have in common, as JSON types.
-
-    ``metas``: meta.json of the indexes; ``options``: the fields of the job that are no places;
-    ``additional``: what shards store besides their part of the output, as {option: how}.  Raises InputError.
-    """
-    for path in paths:
+def identity(job: Any) -> dict:
+    """Return what all shards of the run of a Job must have in common, as JSON types.  Raises InputError."""
+    for path in job.inputs:
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
-    return {**seen(paths, metas), "command": command, "options": options or {}, **(additional or {})}
+    options = as_json(job) | job.facts()
+    seen_here = seen(job.inputs, job.index_paths)
+    return {**seen_here, "command": job.name, "options": options, **job.output.additional()}
 
 
-def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
+def seen(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
     """Return the part of ``identity`` that may differ on another machine.  Raises InputError."""
-    try:
-        inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
-    except OSError as error:
-        raise InputError(error.filename, "", error.strerror or str(error)) from error
-    from ..index.disk import digest_of  # only for jobs with an index
+    from ..index.disk import digest_of, read_meta  # only for jobs with an index
 
-    index = ",".join(map(digest_of, metas))
+    inputs = []
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                digest, size = xxhash.xxh3_64(file.read(_ENDS)), os.path.getsize(path)
+                file.seek(max(file.tell(), size - _ENDS))
+                digest.update(file.read())
+        except OSError as error:
+            raise InputError(error.filename, "", error.strerror or str(error)) from error
+        inputs.append([os.path.basename(path), size, digest.hexdigest()])
+    index = ",".join(digest_of(read_meta(path)) for path in index_paths)
     return {"fmx": __version__, "index": index or None, "inputs": inputs}
 
 
@@ -67,14 +68,6 @@ def unlike(worker: dict, client: dict, index_paths: Sequence[str]) -> str:
     return ""
 
 
-def _digest_of_ends(path: str) -> str:
-    with open(path, "rb") as file:
-        digest = xxhash.xxh3_64(file.read(_ENDS))
-        file.seek(max(file.tell(), os.path.getsize(path) - _ENDS))
-        digest.update(file.read())
-    return digest.hexdigest()
-
-
 def n_of_files(paths: Iterable[str], engine: str) -> int:
     """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
     return n_of_bytes(sum(map(os.path.getsize, paths)), engine)
@@ -92,14 +85,24 @@ def is_gpu(engine: str) -> bool:
 
 
 def as_json(value: Any) -> Any:
-    """Return the fields of dataclasses as JSON types, except places (system.py)."""
-    return json.loads(json.dumps(value, default=_without_places))
+    """Return the fields of a dataclass, and of those in it, as JSON types, except places (system.py)."""
+
+    def without_places(value: Any) -> dict:
+        names = [each.name for each in fields(value) if not each.metadata.get("is_place")]
+        return {name: getattr(value, name) for name in names}
+
+    return json.loads(json.dumps(value, default=without_places))
 
 
-def _without_places(value: Any) -> dict:
-    return {
-        each.name: getattr(value, each.name) for each in fields(value) if not each.metadata.get("is_place")
-    }
+def absolute(value: Any) -> Any:
+    """Return a job, or another dataclass, with absolute paths in its places, and in those of its fields."""
+    if isinstance(value, tuple):
+        return tuple(map(absolute, value))
+    if not is_dataclass(value):
+        return os.path.abspath(value) if isinstance(value, str | Path) and value != STANDARD else value
+    values = {each: getattr(value, each.name) for each in fields(value)}
+    places = [each for each in values if each.metadata.get("is_place") or is_dataclass(values[each])]
+    return replace(value, **{each.name: absolute(values[each]) for each in places})  # type: ignore[type-var]
 
 
 # The manifest of a shard, a JSON file beside its outputs, each of which is complete.
@@ -114,7 +117,7 @@ def _without_places(value: Any) -> dict:
 
 MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
 TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
-FORMAT = 4  # of manifests
+FORMAT = 5  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -125,7 +128,7 @@ class Manifest:
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``around``: bytes of the main
     output before the first piece and after the last; ``container``: of the merged output (output/run.py);
     ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``, ``sums``: what is added
-    up; ``options``: {option: value} of the command, if there was one.
+    up; ``wording`` of the summary; ``options``: {option: value} of the command, if there was one.
     """
 
     run: dict
@@ -139,6 +142,7 @@ class Manifest:
     files: dict
     seconds: float
     summary: dict = field(default_factory=dict)
+    wording: dict | None = None
     sums: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
 
@@ -185,16 +189,6 @@ _OF_PLACES = {  # options that do not change what a shard contains, or that the 
 }  # fmt: skip
 
 
-def other_options(one: dict, other: dict, places: tuple[str, str]) -> str:
-    """Return how two {option: value}, of commands, differ, in words; ``places``: where each was given."""
-    differs = [name for name in sorted(one.keys() & other.keys() - _OF_PLACES) if one[name] != other[name]]
-    return "; ".join(
-        f"{', '.join(_as_typed(name, options[name]) for name in differs)} {place}"
-        for options, place in zip((one, other), places, strict=True)
-        if differs
-    )
-
-
 def _as_typed(name: str, value: Any) -> str:
     if value is None or value is False or value == []:
         return f"without {name}"
@@ -210,7 +204,18 @@ def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) 
     ``options``: {option: value} of the other; ``places``: where the options of each were given.
     """
     differs = difference(one.run, run)
-    return (differs.startswith("options") and other_options(one.options, options, places)) or differs
+    if not differs.startswith("options"):
+        return differs
+    names = sorted(one.options.keys() & options.keys() - _OF_PLACES)
+    names = [name for name in names if one.options[name] != options[name]]
+    return (
+        "; ".join(
+            f"{', '.join(_as_typed(name, values[name]) for name in names)} {place}"
+            for values, place in zip((one.options, options), places, strict=True)
+            if names
+        )
+        or differs
+    )
 
 
 def difference(one: dict, other: dict) -> str:

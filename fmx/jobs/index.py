@@ -1,7 +1,7 @@
 """The jobs of fmx index: building an index, and adding to one."""
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from ..index.disk import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..input.chunks import look_at
 from ..system import PLACE
-from . import Context, Job, absolute
+from . import Context, Job
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,20 @@ class IndexJob(Job):
     path: str = field(metadata=PLACE)
     options: IndexOptions
 
-    def absolute(self) -> "IndexJob":
-        options = replace(self.options, groups=absolute(self.options.groups))
-        return IndexJob(absolute(self.references), absolute(self.path), options)
-
-    def open(self, context: Context) -> None:
+    def execute(self, prepared: None, context: Context) -> str:
         for path in self.references:
             look_at(path, None)
         object_cache.on_first_compile(context.progress)
-
-    def prepare(self, opened: None, context: Context) -> tuple:
-        """(digest of the reference of an index that is replaced, its description); () if there is none."""
-        return _reference_in(self.path)
-
-    def execute(self, opened: None, prepared: tuple, context: Context) -> str:
-        resources = context.resources
+        before, resources = _reference_in(self.path), context.resources
         build_index(
             self.references, self.path, self.options, resources.threads, context.progress, resources.place
         )
-        if not prepared:
+        if not before:
             return f"wrote {self.path}"
-        is_other = prepared[:1] != _reference_in(self.path)[:1]
-        return f"replaced {self.path}{f', {prepared[1]}' if is_other else ''}"
+        is_other = before[:1] != _reference_in(self.path)[:1]
+        return f"replaced {self.path}{f', {before[1]}' if is_other else ''}"
 
-    def say(self, opened: None, summary: str, context: Context) -> None:
+    def say(self, summary: str, context: Context) -> None:
         context.progress.say(f"{summary}; inspect it with: fmx inspect {shlex.quote(str(self.path))}")
 
 
@@ -56,17 +46,14 @@ class AddingJob(Job):
     """Add ``layouts``, the LCP array, or ``groups`` from a table to the index at ``path``."""
 
     name: ClassVar[str] = "index"
-    paths: ClassVar[tuple[str, ...]] = ("path", "groups")
     path: str | Path = field(metadata=PLACE)
     layouts: tuple[str, ...] = ()
     with_lcp: bool = False
-    groups: str | None = None
+    groups: str | None = field(default=None, metadata=PLACE)
 
-    def open(self, context: Context) -> None:
-        object_cache.on_first_compile(context.progress)
-
-    def execute(self, opened: None, prepared: None, context: Context) -> list:
+    def execute(self, prepared: None, context: Context) -> list:
         added, resources, progress = [], context.resources, context.progress
+        object_cache.on_first_compile(progress)
         if self.layouts or self.with_lcp:
             added = add_layouts(
                 self.path, list(self.layouts), resources.threads, progress, resources.place, self.with_lcp
@@ -75,7 +62,7 @@ class AddingJob(Job):
             added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
         return added
 
-    def say(self, opened: None, summary: list, context: Context) -> None:
+    def say(self, summary: list, context: Context) -> None:
         has = [*self.layouts, *(["the LCP array"] if self.with_lcp else [])]
         added = f": added {', '.join(summary)}" if summary else f" already has {', '.join(has)}"
         context.progress.say(f"{self.path}{added}")

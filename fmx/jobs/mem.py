@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from ..mem.matching import Matching, MemOptions, MemOutput, MemSummary, find, prepare
 from ..system import PLACE
-from . import Context, IndexChoice, IndexedJob, Opened
+from . import Context, IndexChoice, Job
 
 
 @dataclass(frozen=True)
-class MemJob(IndexedJob):
+class MemJob(Job):
     """Find the maximal exact matches of the sequences of ``inputs``."""
 
     name: ClassVar[str] = "mem"
@@ -18,10 +18,11 @@ class MemJob(IndexedJob):
     matching: MemOptions
     output: MemOutput
 
-    def prepare(self, opened: Opened, context: Context) -> Matching:
+    def prepare(self, context: Context) -> Matching:
         options = replace(self.matching, n_threads=context.resources.threads)
-        output, place = opened.in_report(self.output), context.resources.place
-        return prepare(opened.fm_index, options, output, context.progress, place)
+        return prepare(
+            self.index.open(context), options, self.output, context.progress, context.resources.place
+        )
 
-    def execute(self, opened: Opened, prepared: Matching, context: Context) -> MemSummary:
+    def execute(self, prepared: Matching, context: Context) -> MemSummary:
         return find(prepared, self.inputs, self.output, context.progress, context.run)

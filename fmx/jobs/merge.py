@@ -3,7 +3,8 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 
 import xxhash
 
-from ..errors import OutputError
+from ..errors import OutputError, n_of
 from ..index.disk import META
-from ..machines.progress import Wall
-from ..output import PLAIN, ReadsPiece, container_of
-from ..output.run import Output, Run
-from ..report import JobOutput, Report, added, joined_screens
+from ..machines.progress import Progress, RunCounts
+from ..output import PLAIN, ReadsPiece, of_fields
+from ..output.run import Run
+from ..report import added, joined_screens
 from ..system import available_cores
+from . import say_summary, why_empty
 from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
@@ -104,55 +106,110 @@ def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
             yield shard
 
 
-def merge(
-    folder: str | Path, shards: Iterable[Manifest], output: Any, wall: Wall | None = None
-) -> list[Manifest]:
-    """Merge shards, given as Manifests in order, into a JobOutput; return the Manifests.
+SUMMARIES = {
+    "Summary": "fmx.search.summary", "PairSummary": "fmx.search.summary", "MemSummary": "fmx.mem.matching",
+    "ProductSummary": "fmx.search.products", "AlignmentSummary": "fmx.align.pipeline",
+    "CountSummary": "fmx.guides.pipeline", "PairCountSummary": "fmx.guides.pipeline",
+    "SiteSummary": "fmx.sites.search",
+}  # fmt: skip
 
-    ``wall``: the Wall of a cluster run, or None.  Raises OutputError.
+
+def summary_of(shards: Sequence[Manifest]) -> RunCounts:
+    """Return the summary of shards of a run, added up."""
+    sums = [{name: n for name, n in shard.summary.items() if name != "type"} for shard in shards]
+    total = {name: sum(each[name] for each in sums) for name in sums[0]}
+    return of_fields({**total, "type": shards[0].summary["type"]}, SUMMARIES)
+
+
+def say_shards(progress: Progress, shards: Sequence[Manifest], pace: str) -> None:
+    """Print the summary of all shards of a run."""
+    run, summary = shards[0].run, summary_of(shards)
+    if shards[0].wording:
+        from ..search.summary import Wording
+
+        summary.wording = Wording(**shards[0].wording)
+    names, skip = [name for name, *_ in run["inputs"]], run["options"].get("mapping", {}).get("skip", 0)
+    why = partial(why_empty, run["command"], names, skip)
+    say_summary(progress, summary, f"{n_of(len(shards), 'shard')}, {pace}", why)
+
+
+def merge(
+    folder: str | Path, manifests: Iterable[Manifest], output: Any, progress: Progress, job: Any = None
+) -> list[Manifest]:
+    """Merge shards, whose ``manifests`` are in order, into a JobOutput; return the manifests.
+
+    ``job``: of a cluster run, or None.  Raises OutputError.
     """
-    shards = iter(shards)
+    shards, merged, more = iter(manifests), [], {}  # type: tuple[Any, list, dict]
     first = next(shards)
-    container, merged, tables = container_of(first.container), [], {}  # type: tuple[Any, list, dict]
-    with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
+    container, run, report = of_fields(first.container), first.run, output.report
+    wall = progress.wall if job else None
+
+    def each() -> Iterator[Manifest]:
         for shard in chain([first], shards):
-            if container.part == PLAIN:
-                n_head, n_end = shard.around
-                pieces = bytes_of(folder, shard, OUTPUT, n_head if merged else 0, n_end)
-            else:
+            yield shard
+            for number, file in enumerate(output.reads_files.values()):
+                for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
+                    outputs.write(ReadsPiece([(number, piece)]))
+            merged.append(shard)
+
+    def facts() -> dict:
+        parts = [json.loads(whole(folder, shard, REPORT)) for shard in merged]
+        return added(parts, report.about, wall.over() if wall else None) | more
+
+    with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
+        if run["command"] == "count":
+            from ..guides import counting, pipeline
+
+            result = pipeline.unpack(whole(folder, shard, OUTPUT) for shard in each())
+            if job:  # names of files as the user gave them
+                library = replace(result.library, path=", ".join(job.libraries))
+                result = replace(result, library=library, samples=list(job.samples))
+            outputs.write(result.table(output.kind))
+            more = result.details() if report else {}
+        elif run["command"] == "offtargets":
+            from ..sites.search import say_cap, summary_table
+            from .offtargets import merge_sites
+
+            for shard in each():
                 for _ in bytes_of(folder, shard, OUTPUT):
                     pass  # compared with the manifest
-                pieces = container.part.pieces(str(Path(folder) / shard.name / OUTPUT))
-            for piece in pieces:
-                outputs.write(piece)
-            write_reads(folder, shard, output, outputs)
-            merged.append(shard)
-        with open(Path(folder) / first.name / OUTPUT, "rb") as main:
-            main.seek(-first.around[1], os.SEEK_END)
-            outputs.write(main.read())
+            sites = merge_sites(folder, merged, outputs.write)
+        else:
+            for shard in each():
+                if container.part == PLAIN:
+                    n_head, n_end = shard.around
+                    pieces = bytes_of(folder, shard, OUTPUT, 0 if shard is first else n_head, n_end)
+                else:
+                    for _ in bytes_of(folder, shard, OUTPUT):
+                        pass  # compared with the manifest
+                    pieces = container.part.pieces(str(Path(folder) / shard.name / OUTPUT))
+                for piece in pieces:
+                    outputs.write(piece)
+            with open(Path(folder) / first.name / OUTPUT, "rb") as main:
+                main.seek(-first.around[1], os.SEEK_END)
+                outputs.write(main.read())
+        tables = {}
         if "--counts" in output.tables:
             tables["--counts"] = added_counts([whole(folder, shard, TABLES["--counts"]) for shard in merged])
         if "--screen" in output.tables:
-            tables["--screen"] = added_screens([shard.sums["screen"] for shard in merged])
-        report = output.report
-        outputs.finish(None, tables, partial(facts_of, folder, merged, report, wall) if report else None)
+            from ..output.formats import tsv
+
+            sums = [shard.sums["screen"] for shard in merged]
+            rows = joined_screens([each["combinations"] for each in sums])
+            combinations = {tuple(row["groups"]): row["reads"] for row in rows}
+            n_all = sum(each["n_all"] for each in sums)
+            tables["--screen"] = tsv.screen(combinations, sums[0]["of"], sums[0]["what"], n_all)
+        if "--summary" in output.tables:
+            tables["--summary"] = summary_table(*sites)
+        outputs.finish(None, tables, facts if report else None)
+    if run["command"] == "count":
+        options = run["options"]["counting"]
+        looked = tuple(counting.GuideWindow(**each) for each in options["looked"])
+        pipeline.say_samples(result, progress, counting.CountOptions(**options | {"looked": looked}))
+    elif run["command"] == "offtargets":
+        say_cap(sites[1], sites[2], progress)
     return merged
-
-
-def write_reads(folder: str | Path, shard: Manifest, output: JobOutput, outputs: Output) -> None:
-    """Append the reads of a shard to the files of reads of a JobOutput.  Raises OutputError."""
-    for number, file in enumerate(output.reads_files.values()):
-        for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
-            outputs.write(ReadsPiece([(number, piece)]))
-
-
-def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:
-    """Return the facts of ``shards`` for a Report, added up; ``wall``: the Wall of a cluster run, or None.
-
-    Raises OutputError.
-    """
-    facts = [json.loads(whole(folder, shard, REPORT)) for shard in shards]
-    return added(facts, report.about, wall.over() if wall else None)
 
 
 def added_counts(parts: Sequence[bytes]) -> bytes:
@@ -166,15 +223,6 @@ def added_counts(parts: Sequence[bytes]) -> bytes:
         sums = [str(sum(Decimal(number.decode()) for number in column)).encode() for column in columns]
         lines.append([*rows[0][:2], *sums])
     return b"".join(b"\t".join(line) + b"\n" for line in lines)
-
-
-def added_screens(parts: Sequence[Mapping]) -> bytes:
-    """Add up screens of shards: the arguments of tsv.screen, with ``combinations`` as a list of rows."""
-    from ..output.formats import tsv
-
-    rows = joined_screens([part["combinations"] for part in parts])
-    combinations = {tuple(row["groups"]): row["reads"] for row in rows}
-    return tsv.screen(combinations, parts[0]["of"], parts[0]["what"], sum(part["n_all"] for part in parts))
 
 
 def whole(folder: str | Path, shard: Manifest, name: str) -> bytes:

@@ -23,22 +23,14 @@ class PairJob(Job):
     pairs: PairOptions
     output: PairOutput
 
-    def why_alone(self) -> str:
-        is_kept = (
-            "--checkpoint is for runs in one process, and shards can be resumed without it: leave it out"
-        )
-        return is_kept if self.output.checkpoint else ""
-
-    def n_parts(self, opened: None, context: Context) -> int:
+    def n_parts(self, context: Context) -> int:
         job = self._read(context).job
-        return n_of_chunks(len(cut(job)), job.filtered, context.resources.engine)
+        return n_of_chunks(len(cut(job)), job.filtered, context.resources.place.engine)
 
-    def prepare(self, opened: None, context: Context) -> tuple[ScoringGpus, PairInput]:
+    def prepare(self, context: Context) -> tuple[ScoringGpus, PairInput]:
         return pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
 
-    def execute(
-        self, opened: None, prepared: tuple[ScoringGpus, PairInput], context: Context
-    ) -> AlignmentSummary:
+    def execute(self, prepared: tuple[ScoringGpus, PairInput], context: Context) -> AlignmentSummary:
         (gpus, read), options = prepared, replace(self.pairs, n_threads=context.resources.threads)
         return pipeline.align(read, options, self.output, context.progress, gpus, context.run)
 

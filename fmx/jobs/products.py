@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..compiler import object_cache
@@ -15,17 +15,16 @@ from ..search.mappers import choose_mapper
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, pairs_of_hits, products_of
 from ..system import PLACE
-from . import Context, IndexChoice, IndexedJob, Opened
+from . import Context, IndexChoice, Job
 
 _PAIRS = 128  # pairs that a thread takes at a time
 
 
 @dataclass(frozen=True)
-class ProductsJob(IndexedJob):
+class ProductsJob(Job):
     """List the PCR products of the primer pairs in a table, ``pairs``."""
 
     name: ClassVar[str] = "products"
-    paths: ClassVar[tuple[str, ...]] = ("index", "pairs")
     index: IndexChoice = field(metadata=PLACE)
     pairs: str = field(metadata=PLACE)
     mapping: MapOptions
@@ -35,17 +34,16 @@ class ProductsJob(IndexedJob):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.pairs,)
 
-    def open(self, context: Context) -> Opened:
-        return self.index.of_any_length().open(context, with_text=True)
-
-    def prepare(self, opened: Opened, context: Context) -> Any:
+    def prepare(self, context: Context) -> tuple:
+        fm_index = self.index.open(context, with_text=True, of_any_length=True)
         object_cache.on_first_compile(context.progress)
-        options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
-        return choose_mapper(opened.fm_index, options, context.resources.place, context.progress)
+        options = self.mapping.on(context.resources.threads)
+        return fm_index, choose_mapper(fm_index, options, context.resources.place, context.progress)
 
-    def execute(self, opened: Opened, prepared: Any, context: Context) -> ProductSummary:
-        """Write the products of primer pairs, in order; ``prepared``: a Mapper of near matches."""
-        fm_index, output, reference = opened.fm_index, self.output, opened.fm_index.reference
+    def execute(self, prepared: tuple, context: Context) -> ProductSummary:
+        """Write the products of primer pairs, in order; ``prepared``: the index, a Mapper of near matches."""
+        fm_index, mapper = prepared
+        output, reference = self.output, fm_index.reference
         starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
         letters, n_amplified, n_products = PackedLetters(fm_index, starts), 0, 0
         pairs = read_pairs(self.pairs)
@@ -53,7 +51,7 @@ class ProductsJob(IndexedJob):
 
         def work(emit: Callable[..., Any], some: Sequence[Pair]) -> list[int]:
             totals = []
-            for pair, hits in zip(some, pairs_of_hits(prepared, some, reference.blocks), strict=True):
+            for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
                 for products in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
                     emit(lines.lines_of(output.kind, pair, products, reference.names, letters))
                 if output.absent and not products.total:
@@ -63,13 +61,11 @@ class ProductsJob(IndexedJob):
 
         items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
         with context.run.opened(output, lines.head_of(output.kind)) as outputs:
-            results = run_ordered(items, [work] * prepared.options.n_threads, outputs.write)
+            results = run_ordered(items, [work] * mapper.options.n_threads, outputs.write)
             with context.progress.wall.spending("mapping"), closing(results):
                 for totals in results:
-                    n_amplified, n_products = (
-                        n_amplified + sum(n > 0 for n in totals),
-                        n_products + sum(totals),
-                    )
+                    n_amplified += sum(n > 0 for n in totals)
+                    n_products += sum(totals)
             summary = ProductSummary(len(pairs), n_amplified, n_products)
             outputs.finish(summary)
         return summary

@@ -15,8 +15,8 @@ from ..input import InputRange, InputShare, PairedFiles, ReadFiles, ReadPath, ch
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
 from ..input.streams import STANDARD
-from ..machines.places import Device, is_large
-from ..machines.progress import Measurement, Progress
+from ..machines.places import is_large
+from ..machines.progress import Measurement
 from ..output import PLAIN, module_of
 from ..output.formats import sam
 from ..output.hits import join_writers
@@ -28,7 +28,7 @@ from ..search.mappers import choose_mapper, compile_all, map_spans
 from ..search.mapping import MapOptions, Observers
 from ..search.summary import Wording, search_facts
 from ..system import PLACE
-from . import RENAME, Context, IndexChoice, IndexedJob, Opened, absolute
+from . import RENAME, Context, IndexChoice, Job
 
 if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
@@ -44,9 +44,9 @@ class ReadInput:
     """Files of reads: single reads or mates 1 (``first``) and mates 2; ``fasta``: reference of CRAM files;
     ``sample``: its name, if there are several; ``literal``: sequences instead of files."""
 
-    first: tuple[str, ...] = ()
-    second: tuple[str, ...] = ()
-    fasta: str | None = None
+    first: tuple[str, ...] = field(default=(), metadata=PLACE)
+    second: tuple[str, ...] = field(default=(), metadata=PLACE)
+    fasta: str | None = field(default=None, metadata=PLACE)
     sample: str = ""
     literal: tuple[str, ...] = ()
     tags: str = "RG"
@@ -55,11 +55,6 @@ class ReadInput:
     def paths(self) -> tuple[str, ...]:
         """All files of reads."""
         return (*self.first, *self.second)
-
-    def absolute(self) -> "ReadInput":
-        """Return the files with absolute paths."""
-        first, second, fasta = absolute((self.first, self.second, self.fasta))
-        return replace(self, first=first, second=second, fasta=fasta)
 
     def sources(self, in_pairs: bool) -> ReadFiles:
         """Return what to map: files, PairedFiles, or the literal sequences as FASTA."""
@@ -79,7 +74,8 @@ class ReadInput:
 
 class Search(NamedTuple):
     """What a search prepares before it reads: a ``mapper`` of MapOptions to a ``reference``; a ``tally``, a
-    ``screen`` and a ``measurement``, or None; a ``writer``, and the bytes before its first record."""
+    ``screen`` and a ``measurement``, or None; a ``writer``, and the bytes before its first record; the
+    ``wording`` of summaries."""
 
     reference: Reference
     options: MapOptions
@@ -89,104 +85,7 @@ class Search(NamedTuple):
     measurement: Measurement | None
     writer: "BatchWriter"
     head: bytes
-
-
-def prepare(
-    fm_index: "AnyIndex",
-    paths: ReadFiles,
-    options: MapOptions,
-    output: SearchOutput,
-    progress: Progress,
-    device: Device,
-    n_shards: int = 1,
-) -> Search:
-    """Prepare a search for ``write_hits``; the result can be used for several outputs in turn.
-
-    ``n_shards``: how many shards the reads are divided into; each output gets one.
-    """
-    object_cache.on_first_compile(progress)
-    reference, tally, screen = fm_index.reference, None, None
-    measurement = Measurement(output.report) if output.report else None
-    demultiplexer = None
-    if output.reads.targets:
-        from ..search.counts import Demultiplexer, owners_of
-
-        demultiplexer = Demultiplexer(owners_of(fm_index, output.reads.by_group), output.reads.to_each)
-    if output.tables or measurement:
-        from ..index.fm_index import join
-        from ..search.counts import Screen, Tally, owners_of
-
-        grouped = fm_index if reference.groups or not output.screen else join([fm_index])  # one group
-        counted, reference = fm_index if output.counts else grouped, grouped.reference
-        tally = Tally(owners_of(counted, output.by_group)) if output.counts or measurement else None
-        screen = Screen(owners_of(grouped, by_group=True)) if output.screen else None
-    options = replace(options, counts_lengths=bool(measurement))
-    files = paths_of(paths)
-    writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
-    is_much = device.engine == "auto" and options.first is None and is_large(files, n_shards)
-    clock = measurement.clock if measurement else None
-    observers = Observers(tally, screen, clock, progress.say, demultiplexer)
-    mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
-    compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
-    for why in writer.refusals:
-        progress.say(f"BAM is compressed on the CPU: {why}")
-    return Search(reference, options, mapper, tally, screen, measurement, writer, head)
-
-
-def write_hits(
-    prepared: Search, paths: ReadFiles, output: SearchOutput, progress: Progress, run: Run
-) -> "Summary | PairSummary":
-    """Map the reads of a Run with a prepared search."""
-    reference, options, mapper, tally, screen, measurement, writer, head = prepared
-    for counter in (tally, screen):
-        if counter:
-            counter.clear()
-    wall = progress.wall
-    if measurement:
-        measurement.begin(wall, [mapper.session] if mapper.session else [])
-    make = getattr(module_of(output.kind), "container", None)
-    container = make(reference, output.records) if make else PLAIN
-    size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
-    with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
-        share = InputShare(paths_of(paths) if run.is_whole else ())
-        inputs = InputRange(paths, size, n_threads, chosen_records(options.skip, options.first), share)
-        progress.follow(share)
-        if options.collapse:
-            from ..search.collapse import collect
-
-            def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
-                spans = Run().plan(inputs._replace(n_threads=options.n_threads))
-                return collect(spans, options, progress)
-
-            collection = run.shared("distinct", distinct)
-            source = collection.spans(size, progress, *run.share_of(collection.n))
-        else:
-            source = run.plan(inputs)
-        sink = wall.written(outputs)
-        with wall.spending("mapping"):
-            summary = map_spans(
-                mapper, source, writer, measurement.timed(sink) if measurement else sink, progress
-            )
-        wall.turn_to("writing")
-        tables: dict = {}
-        sums: dict = {}
-        facts = None
-        if output.tables:
-            from ..output.formats import tsv  # not needed for records
-
-            if output.counts and tally:
-                tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
-            if screen and (groups := reference.groups):
-                (n_all, what), combinations = summary.seen(), screen.combinations()
-                tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
-                rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
-                sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
-        if measurement:
-            places = [str(mapper.session or "the CPU")]
-            known = partial(search_facts, summary, tally, screen, output.by_group)
-            facts = lambda: measurement.facts(places, summary, known())  # noqa: E731
-        outputs.finish(summary, tables, facts, sums)
-    return summary
+    wording: Wording
 
 
 def make_writer(
@@ -212,11 +111,10 @@ def make_writer(
 
 
 @dataclass(frozen=True)
-class SearchJob(IndexedJob):
+class SearchJob(Job):
     """Map reads to an index."""
 
     name: ClassVar[str] = "search"
-    paths: ClassVar[tuple[str, ...]] = ("index", "reads", "output")
     index: IndexChoice = field(metadata=PLACE)
     reads: ReadInput = field(metadata=PLACE)
     mapping: MapOptions = field(default_factory=MapOptions)
@@ -230,62 +128,124 @@ class SearchJob(IndexedJob):
     def skip(self) -> int:  # type: ignore[override]
         return self.mapping.skip
 
-    def open(self, context: Context) -> Opened:
-        index, near, matrix = self.index, self.mapping.near, self.output.records.matrix
-        if near and near.iupac:
-            index = index.of_any_length()
-        opened = index.open(context, near is not None, self._remedy())
-        if matrix:
-            groups_of(opened.fm_index)
-        return opened
+    def facts(self) -> dict:
+        return {"literal": list(self.reads.literal)}
 
     def with_targets(self, context: Context) -> "SearchJob":
         reads = self.output.reads
         if not reads.is_by_target:
             return self
-        index = self.open(context).fm_index
+        index = self._open(context)
         names = groups_of(index).names if reads.by_group else index.reference.names
         return replace(self, output=replace(self.output, reads=reads.of_targets(names)))
 
-    def _remedy(self) -> str:
-        """Return what to do if several indexes have contigs of the same name, "" if no names are written."""
-        output = self.output
-        has_hits = output.kind != "nothing" and not output.records.matrix
+    def _open(self, context: Context) -> "AnyIndex":
+        """Open the index; raise UnsupportedError if names of contigs that are written are not unique."""
+        near, output, records = self.mapping.near, self.output, self.output.records
+        has_hits = output.kind != "nothing" and not records.matrix  # with the names of contigs
+        remedy = "" if not has_hits else RENAME
         if output.counts and not output.by_group:
-            return RENAME if has_hits else f"add --counts-by group, or {RENAME}"
-        option = "--format" if output.path in (None, STANDARD) else "-o"
-        return (RENAME if self.name == "locate" else f"{RENAME}, or leave out {option}") if has_hits else ""
+            remedy = RENAME if has_hits else f"add --counts-by group, or {RENAME}"
+        elif has_hits and self.name == "search":
+            remedy += f", or leave out {'--format' if output.path in (None, STANDARD) else '-o'}"
+        return self.index.open(context, near is not None, bool(near and near.iupac), remedy)
 
-    def facts(self, opened: Opened) -> dict:
-        from .identity import as_json
-
-        return {"asked": as_json(self.wording(opened)), "literal": list(self.reads.literal)}
-
-    def prepare(self, opened: Opened, context: Context) -> Search:
-        if self.reads.sample:
-            context.progress.say(f"sample {self.reads.sample}: writing {self.output.path}")
-        options = replace(self.mapping, n_threads=context.resources.threads, chunk_size=0)
-        if self.output.records.matrix:
+    def prepare(self, context: Context) -> Search:
+        fm_index, output = self._open(context), self.output
+        progress, device = context.progress, context.resources.place
+        options = self.mapping.on(context.resources.threads)
+        if output.records.matrix:
             from ..output.formats.matrix import chunk_size
 
-            size = chunk_size(opened.fm_index.reference, options.chunk_size)
-            options = replace(options, chunk_size=size)
-        sources, output = self.reads.sources(options.pairing is not None), opened.in_report(self.output)
-        place, n_shards = context.resources.place, context.run.n_shards
-        return prepare(opened.fm_index, sources, options, output, context.progress, place, n_shards)
+            groups_of(fm_index)
+            options = replace(options, chunk_size=chunk_size(fm_index.reference, options.chunk_size))
+        if self.reads.sample:
+            progress.say(f"sample {self.reads.sample}: writing {output.path}")
+        object_cache.on_first_compile(progress)
+        reference, tally, screen = fm_index.reference, None, None
+        measurement = Measurement(output.report) if output.report else None
+        demultiplexer = None
+        if output.reads.targets:
+            from ..search.counts import Demultiplexer, owners_of
 
-    def execute(self, opened: Opened, prepared: Search, context: Context) -> "Summary | PairSummary":
-        reads, run = self.reads, context.run
-        if reads.literal:
-            reads = replace(reads, literal=reads.literal[slice(*run.share_of(len(reads.literal)))])
-        sources = reads.sources(self.mapping.pairing is not None)
-        return write_hits(prepared, sources, opened.in_report(self.output), context.progress, run)
+            demultiplexer = Demultiplexer(owners_of(fm_index, output.reads.by_group), output.reads.to_each)
+        if output.tables or measurement:
+            from ..index.fm_index import join
+            from ..search.counts import Screen, Tally, owners_of
 
-    def wording(self, opened: Opened) -> Wording:
-        wording = Wording.of(self.mapping, opened.fm_index.reference)
-        return replace(
-            wording, has_codes=not self.reads.literal or any(map(is_ambiguous, self.reads.literal))
-        )
+            grouped = fm_index if reference.groups or not output.screen else join([fm_index])  # one group
+            counted, reference = fm_index if output.counts else grouped, grouped.reference
+            tally = Tally(owners_of(counted, output.by_group)) if output.counts or measurement else None
+            screen = Screen(owners_of(grouped, by_group=True)) if output.screen else None
+        options = replace(options, counts_lengths=bool(measurement))
+        files = paths_of(self.reads.sources(options.pairing is not None))
+        writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
+        is_much = device.engine == "auto" and options.first is None and is_large(files, context.run.n_shards)
+        clock = measurement.clock if measurement else None
+        observers = Observers(tally, screen, clock, progress.say, demultiplexer)
+        mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
+        compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
+        for why in writer.refusals:
+            progress.say(f"BAM is compressed on the CPU: {why}")
+        has_codes = not self.reads.literal or any(map(is_ambiguous, self.reads.literal))
+        wording = replace(Wording.of(options, reference), has_codes=has_codes)
+        return Search(reference, options, mapper, tally, screen, measurement, writer, head, wording)
+
+    def execute(self, prepared: Search, context: Context) -> "Summary | PairSummary":
+        reference, options, mapper, tally, screen, measurement, writer, head, wording = prepared
+        output, run, progress, wall = self.output, context.run, context.progress, context.progress.wall
+        reads, literal = self.reads, self.reads.literal
+        if literal:
+            reads = replace(reads, literal=literal[slice(*run.share_of(len(literal)))])
+        files = reads.sources(options.pairing is not None)
+        for counter in (tally, screen):
+            if counter:
+                counter.clear()
+        if measurement:
+            measurement.begin(wall, [mapper.session] if mapper.session else [])
+        make = getattr(module_of(output.kind), "container", None)
+        container = make(reference, output.records) if make else PLAIN
+        size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
+        with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
+            share = InputShare(paths_of(files) if run.is_whole else ())
+            inputs = InputRange(files, size, n_threads, chosen_records(options.skip, options.first), share)
+            progress.follow(share)
+            if options.collapse:
+                from ..search.collapse import collect
+
+                def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
+                    spans = Run().plan(inputs._replace(n_threads=options.n_threads))
+                    return collect(spans, options, progress)
+
+                collection = context.cache.shared(("distinct", self.reads), distinct)
+                source = collection.spans(size, progress, *run.share_of(collection.n))
+            else:
+                source = run.plan(inputs)
+            sink = wall.written(outputs)
+            sink = measurement.timed(sink) if measurement else sink
+            with wall.spending("mapping"):
+                summary = map_spans(mapper, source, writer, sink, progress)
+            summary.wording = wording
+            wall.turn_to("writing")
+            tables: dict = {}
+            sums: dict = {}
+            facts = None
+            if output.tables:
+                from ..output.formats import tsv  # not needed for records
+
+                if output.counts and tally:
+                    tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
+                if screen and (groups := reference.groups):
+                    (n_all, what), combinations = summary.seen(), screen.combinations()
+                    tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
+                    rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
+                    sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+            if measurement:
+                places = [str(mapper.session or "the CPU")]
+                known = partial(search_facts, summary, tally, screen, output.by_group)
+                facts = lambda: measurement.facts(places, summary, known())  # noqa: E731
+            outputs.finish(summary, tables, facts, sums)
+        return summary
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ The folder appears complete, with its manifest, or not at all; a complete shard 
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
 from ..machines.progress import Wall
 from ..output import PLAIN, Container, as_fields
-from ..output.files import ReadsFile
 from ..output.run import Output, Run
 from ..system import DraftFolder, available_cores
 from . import Cache, Context, Job
@@ -29,19 +29,11 @@ from .identity import (
     Manifest,
     checksum,
     differing,
+    identity,
     name_of,
     read_manifest,
     unlike,
 )
-
-
-class ShardOutput(NamedTuple):
-    """The files of a JobOutput in the folder of a shard."""
-
-    path: str
-    tables: dict[str, str]
-    reads_files: dict[str, ReadsFile]
-    reports: tuple[str, ...]
 
 
 class ShardRun(Run):
@@ -59,26 +51,23 @@ class ShardRun(Run):
         self._shard, self.n_shards, self.client, self._options = Shard(number, count), count, client, options
         self._folder, self._place = Path(folder), Path(folder) / name_of(number, count)
         self._run, self._wall = {}, Wall()  # type: tuple[dict, Wall]
-        self._cache: Cache | None = None
+        self._cache = Cache()
         self._plan: ShardPlan | None = None
         self._is_empty = False
 
     def __str__(self) -> str:
         return f"shard {self._shard} in {self._folder}"
 
-    def begin(self, job: Job, opened: Any, context: Context) -> bool:
-        """Begin the shard of a job, opened as ``opened``; return False if it is complete already.
+    def begin(self, job: Job, context: Context) -> bool:
+        """Begin the shard of a job; return False if it is complete already.
 
         It is complete by the sizes of its files.  Raises OutputError if it is of another run, ClusterError if
         the inputs differ from the client's.
         """
-        self._run, self._wall = job.identity(opened), context.progress.wall
-        if self.client is not None:
-            if self._run != self.client:  # on a worker that joined after the check
-                differs = unlike(self._run, self.client, job.index_paths)
-                differs = differs or "its inputs differ from the client's"
-                raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
-            self._cache = context.cache
+        self._run, self._wall, self._cache = identity(job), context.progress.wall, context.cache
+        if self.client is not None and self._run != self.client:  # on a worker that joined after the check
+            differs = unlike(self._run, self.client, job.index_paths) or "its inputs differ from the client's"
+            raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
         if not self._place.exists():
             return True
         manifest = read_manifest(self._place)
@@ -103,8 +92,8 @@ class ShardRun(Run):
 
     def cut(self, inputs: InputRange) -> ShardPlan:
         """Return the plan that cuts the files for the shard."""
-        n_counting = available_cores() if self._cache else inputs.n_threads  # others of the worker wait
-        self._plan = ShardPlan(self._shard, inputs, n_counting, self.shared)
+        n_counting = inputs.n_threads if self.client is None else available_cores()  # others of a worker wait
+        self._plan = ShardPlan(self._shard, inputs, n_counting, self._cache.shared)
         return self._plan
 
     def share_of(self, n: int) -> tuple[int, int]:
@@ -112,10 +101,6 @@ class ShardRun(Run):
         start, stop = self._shard.of(n)
         self._is_empty = start == stop
         return start, stop
-
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the result of ``make()``, shared by all shards of the run in this process."""
-        return self._cache.shared(key, make) if self._cache else make()
 
     @contextmanager
     def opened(
@@ -130,11 +115,11 @@ class ShardRun(Run):
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
-                files = ShardOutput(
-                    str(draft.path / OUTPUT),
-                    {option: str(draft.path / TABLES[option]) for option in output.tables},
-                    {str(draft.path / file.name): file for file in output.reads_files.values()},
-                    (str(draft.path / REPORT),) if output.report else (),
+                files = SimpleNamespace(
+                    path=str(draft.path / OUTPUT),
+                    tables={option: str(draft.path / TABLES[option]) for option in output.tables},
+                    reads_files={str(draft.path / file.name): file for file in output.reads_files.values()},
+                    reports=[str(draft.path / REPORT)] if output.report else [],
                 )
                 with super().opened(files, head, end, container.part, n_threads) as outputs:
                     try:
@@ -144,7 +129,8 @@ class ShardRun(Run):
                         if renumbered is error:  # an error that is its own cause has no end
                             raise
                         raise renumbered from error
-                plan, numbers = self._plan, asdict(outputs.summary) if outputs.summary else {}
+                plan, summary = self._plan, outputs.summary
+                numbers = as_fields(summary) if summary else {}
                 manifest = Manifest(
                     self._run, *self._shard,
                     begin=list(plan.begin) if plan and plan.begin else None,
@@ -153,7 +139,11 @@ class ShardRun(Run):
                     around=(len(head), len(end)), container=as_fields(container),
                     files={path.name: checksum(path) for path in draft.path.iterdir()},
                     seconds=round(self._wall.over(), 3),
-                    summary={name: int(n) for name, n in numbers.items() if isinstance(n, int | np.integer)},
+                    summary={
+                        name: n if isinstance(n, str) else int(n) for name, n in numbers.items()
+                        if isinstance(n, str | int | np.integer)
+                    },
+                    wording=asdict(summary.wording) if summary and summary.wording else None,
                     sums=outputs.sums, options=self._options or {},
                 )  # fmt: skip
                 (draft.path / MANIFEST).write_text(manifest.to_json())

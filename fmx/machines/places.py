@@ -15,8 +15,6 @@ from ..errors import DeviceError
 if TYPE_CHECKING:
     from .gpu_session import GpuSession
 
-ALL_GPUS = -1
-
 
 @dataclass(frozen=True)
 class Device:

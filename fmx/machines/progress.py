@@ -123,19 +123,24 @@ class Wall:
 
 class RunCounts:
     """Base of what a run has counted; ``things``: the field that is 0 if the inputs are empty; ``unit``: the
-    one that a rate counts, if another."""
+    one that a rate counts, if another; ``wording``: a search's options that sentences depend on, or None."""
 
     things: ClassVar[str]
     unit: ClassVar[str] = ""
+    wording: Any = None
 
-    def seen(self) -> tuple[int, str]:
-        """Return (number, noun) of what a rate counts."""
-        unit = self.unit or self.things
-        return getattr(self, unit), unit
+    def seen(self, unit: str = "") -> tuple[int, str]:
+        """Return (number, noun) of what a rate counts, or of the field ``unit``."""
+        unit = unit or self.unit or self.things
+        return getattr(self, unit), f"{self.wording.noun}s" if self.wording and unit == "reads" else unit
 
-    def sentence(self, asked: Any, /) -> str:
-        """Return one line that describes the run; ``asked``: a search's options for the wording."""
+    def sentence(self) -> str:
+        """Return one line that describes the run."""
         raise NotImplementedError
+
+    def hint(self) -> str:
+        """Return advice about the run in one line, or ""."""
+        return ""
 
 
 class Measurement:

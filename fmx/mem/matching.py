@@ -181,7 +181,7 @@ class MemSummary(Sums):
         """Return the numbers for a report (docs/formats.md)."""
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
-    def sentence(self, _: object = None) -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
         queries, matches = self.in_words()
         bases = n_of(self.bases, "base")

@@ -105,13 +105,16 @@ CONTAINERS = {
 }  # fmt: skip
 
 
-def as_fields(container: Container) -> dict:
-    """Return a Container as JSON types."""
-    return {"container": type(container).__name__, **asdict(container)}
+def as_fields(value: Any) -> dict:
+    """Return a dataclass of JSON types, such as a Container, as a dict of them."""
+    return {"type": type(value).__name__, **asdict(value)}
 
 
-def container_of(fields: dict) -> Container:
-    """Return the Container of as_fields.  Raises KeyError, TypeError if the fields are wrong."""
-    name = fields["container"]
-    values = {key: value for key, value in fields.items() if key != "container"}
-    return getattr(import_module(CONTAINERS[name]), name)(**values)
+def of_fields(fields: dict, modules: dict[str, str] = CONTAINERS) -> Any:
+    """Return the dataclass of as_fields; ``modules``: those of its type and of others, by name.
+
+    Raises KeyError, TypeError if the fields are wrong.
+    """
+    name = fields["type"]
+    values = {key: value for key, value in fields.items() if key != "type"}
+    return getattr(import_module(modules[name]), name)(**values)

@@ -16,7 +16,7 @@ from .files import OutputFile, check_number, named_output
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from _typeshed import DataclassInstance
+    from ..machines.progress import RunCounts
 
 
 class Output:
@@ -28,7 +28,7 @@ class Output:
     def __init__(self, main: Any, tables: dict[str, OutputFile], reads: list[OutputFile], pool: Any) -> None:
         self._main, self._tables, self._reads, self._pool = main, tables, reads, pool
         self._last: Future[None] | None = None
-        self.summary: DataclassInstance | None = None
+        self.summary: RunCounts | None = None
         self.sums: dict = {}
         self.facts: Callable[[], dict] | None = None
 
@@ -49,7 +49,7 @@ class Output:
 
     def finish(
         self,
-        summary: "DataclassInstance | None",
+        summary: "RunCounts | None",
         tables: Mapping[str, bytes] | None = None,
         facts: Callable[[], dict] | None = None,
         sums: dict | None = None,
@@ -85,10 +85,6 @@ class Run:
     def why_empty(self, what: str) -> str:
         """Return why a shard has no ``what``, such as reads."""
         return ""
-
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the result of ``make()``, shared by all shards of this process."""
-        return make()
 
     @contextmanager
     def opened(

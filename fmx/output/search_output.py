@@ -1,7 +1,6 @@
 """The output options of ``fmx search`` and ``fmx locate`` as data."""
 
-import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..report import JobOutput, Report
 from ..system import PLACE
@@ -63,11 +62,6 @@ class SearchOutput(JobOutput):
     @property
     def kind(self) -> str:  # type: ignore[override]
         return self.records.kind
-
-    def absolute(self) -> "SearchOutput":
-        """Return the output with an absolute path of the reference, which is read."""
-        fasta = self.records.fasta and os.path.abspath(self.records.fasta)
-        return replace(self, records=replace(self.records, fasta=fasta))
 
     @property
     def tables(self) -> dict[str, str]:

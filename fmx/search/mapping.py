@@ -1,6 +1,6 @@
 """Options of mapping, and what observes it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import n_of
@@ -97,6 +97,10 @@ class MapOptions:
     def __post_init__(self) -> None:
         usual = chunks.CHUNK_SIZE << (self.n_threads > chunks.FEW)
         object.__setattr__(self, "chunk_size", self.chunk_size or usual)
+
+    def on(self, n_threads: int) -> "MapOptions":
+        """Return the options for a number of threads, with the chunk size that suits it."""
+        return self if n_threads == self.n_threads else replace(self, n_threads=n_threads, chunk_size=0)
 
     def cannot_occur(self) -> str:
         """Return which reads are not searched, as words for a message."""

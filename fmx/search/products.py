@@ -150,7 +150,7 @@ class ProductSummary(RunCounts):
 
     things = "pairs"
 
-    def sentence(self, _: object = None) -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
         have, in_all = n_of(self.amplify, "has", "have"), n_of(self.products, "product")
         return f"{n_of(self.pairs, 'pair')} of primers: {have} products; {in_all}"

@@ -59,6 +59,9 @@ class Summary(Sums):
 
     things = "reads"
 
+    def hint(self) -> str:
+        return hint(self)
+
     @classmethod
     def of(cls, reads: "SearchedReads", options: "MapOptions") -> "Summary":
         """Return the Summary of SearchedReads."""
@@ -85,8 +88,9 @@ class Summary(Sums):
             "cannot_occur": self.hopeless, "occurrences": self.hits,
         }  # fmt: skip
 
-    def sentence(self, wording: "Wording") -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
+        wording: Wording = self.wording
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} not searched ({wording.cannot_occur})"
@@ -158,6 +162,9 @@ class PairSummary(Sums):
 
     things, unit = "reads", "pairs"
 
+    def hint(self) -> str:
+        return hint(self)
+
     @classmethod
     def of(
         cls,
@@ -196,8 +203,9 @@ class PairSummary(Sums):
             "cannot_occur": self.hopeless, "proper_pairs": self.hits,
         }  # fmt: skip
 
-    def sentence(self, wording: "Wording") -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
+        wording: Wording = self.wording
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({wording.cannot_occur})"
@@ -256,9 +264,12 @@ class Wording:
         )  # fmt: skip
 
 
-def hint(summary: "PairSummary | Summary", wording: Wording) -> str:
-    """Return the likeliest reason why so few reads occur, and what to do; "" if enough do."""
-    n_found = summary.mapped + summary.suppressed
+def hint(summary: "PairSummary | Summary") -> str:
+    """Return the likeliest reason why so few reads occur, or why patterns cannot, and what to do, or ""."""
+    wording, n_found = summary.wording, summary.mapped + summary.suppressed
+    if wording.noun == "pattern":
+        is_possible = summary.hopeless == 0 or wording.iupac or not wording.has_codes
+        return "" if is_possible else "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
     if summary.reads < FEW or n_found >= RARE * summary.reads or wording.stretch:
         return ""
     length, contig = summary.bases / summary.reads, wording.contig
@@ -282,13 +293,6 @@ def hint(summary: "PairSummary | Summary", wording: Wording) -> str:
         "a read must match over its whole length: trim adapters (--trim5, --trim3, --length)"
         f"{allow} and check the reference"
     )
-
-
-def hint_for_patterns(summary: "Summary", wording: Wording) -> str:
-    """Return what to do about patterns that cannot occur; "" if all can."""
-    if summary.hopeless == 0 or wording.iupac or not wording.has_codes:
-        return ""
-    return "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
 
 
 # Facts in the report of a search, besides those of every run (machines/progress.py).

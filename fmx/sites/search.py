@@ -89,7 +89,7 @@ class SiteSummary(RunCounts):
         """Return the numbers for a report."""
         return {"bases": self.bases, "sites": self.sites}
 
-    def sentence(self, _: object = None) -> str:
+    def sentence(self) -> str:
         """Return one line that describes the run."""
         return f"{n_of(self.sites, 'site')} in {n_of(self.bases, 'base')}"
 

@@ -1,23 +1,17 @@
 """The command line: what it accepts, and that threads, chunks and layouts never change what it writes."""
 
 import gzip
-import itertools
 import os
 import subprocess
 import sys
 
 import cases
 import pytest
-import workflow
 from conftest import ROOT
-from cover import covered
 from output_of import bgzf
-from texts import TEXTS, numbered, random_letters, reads_of
+from texts import TEXTS, random_letters, reads_of
 
 import fmx
-from fmx.index import fm_index
-from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.mapping import MapOptions, RunSizes
 
 CONTIGS = TEXTS["repeats across separators"]
 FASTA = cases.fasta(CONTIGS, width=11)
@@ -120,55 +114,6 @@ def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
     assert result.records == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "chunk_size", "n_threads", "n_hits"),
-    covered(itertools.product(["sam", "bam", "tsv"], [1, 7, 100, 1000, 1 << 21], [1, 2, 5], [1, 2, 3, 17])),
-)
-def test_threads_chunks_and_slices_do_not_change_the_output(
-    kind, chunk_size, n_threads, n_hits, folder, index_of
-):
-    from fmx.search.hits import ALL, SelectionPolicy
-
-    reads = READS if chunk_size >= 100 else READS[:: len(READS) // 20]
-    (folder / "r.fq").write_bytes(cases.fastq(reads))
-    policy = SelectionPolicy(ALL)
-    outputs = []
-    for threads, size, sizes in ((1, 1 << 21, RunSizes()), (n_threads, chunk_size, RunSizes(hits=n_hits))):
-        options = MapOptions(policy, n_threads=threads, chunk_size=size, sizes=sizes)
-        workflow.search(
-            fm_index.load(index_of(CONTIGS)),
-            ["r.fq", "r.fq"],
-            options,
-            SearchOutput(RecordOutput("out", kind)),
-        )
-        data = (folder / "out").read_bytes()
-        outputs.append(gzip.decompress(data) if kind == "bam" else data)
-    assert outputs[0] == outputs[1]
-
-
-def test_a_seed_draws_the_same_hits_whatever_the_threads(folder, index_of, command):
-    fm_index = index_of(numbered([random_letters(30, "unit") * 40]))
-    reads = [(f"r{i}", random_letters(30, "unit")[i % 12 : i % 12 + 12]) for i in range(300)]
-    (folder / "r.fq").write_bytes(cases.fastq(reads))
-    one, three, other = (
-        command("search", "-q", "-x", fm_index, "r.fq", "--seed", seed, "-t", threads).records
-        for seed, threads in ((1, 1), (1, 3), (2, 1))
-    )
-    assert one == three
-    assert one != other
-    assert len({record[3] for record in one}) > 100
-
-
-def test_the_index_is_found_without_being_named(folder, index_of, command, monkeypatch):
-    (folder / "r.fq").write_bytes(FASTQ)
-    monkeypatch.setenv("FMX_INDEX", str(index_of(CONTIGS)))
-    named = command("search", "-q", "r.fq").records
-    monkeypatch.delenv("FMX_INDEX")
-    (folder / "only.fmx").symlink_to(index_of(CONTIGS))
-    assert command("search", "-q", "r.fq").records == named
-    assert len(named) == len(READS)
-
-
 def test_messages_go_to_stderr_and_quiet_silences_them(folder, command):
     (folder / "ref.fa").write_bytes(FASTA)
     (folder / "r.fq").write_bytes(FASTQ)
@@ -210,9 +155,3 @@ def test_a_shell_completes_commands_options_and_values(words, offered):
         check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == (f"plain,{offered}\n", "")
-
-
-def test_a_failure_in_the_middle_of_stdin_still_names_the_record(folder, index_of, command):
-    result = command("search", "-q", "-x", index_of(CONTIGS), "-", stdin=FASTQ * 50 + b"@x\nAC\n+\nI\n")
-    assert result.code == 1
-    assert f"standard input: record {50 * len(READS) + 1}: " in result.err

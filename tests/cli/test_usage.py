@@ -122,7 +122,7 @@ def test_an_option_means_the_same_everywhere():
             assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
 
 
-VALUES = {"size": "5G", "i/n": "1/2"}
+VALUES = {"size": "5G", "shard_of": "1/2"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -40,7 +40,7 @@ def body_of(path) -> bytes:
 class Nearby:
     """What jobs.cluster.Cluster is to the client."""
 
-    def __init__(self, address=None, file=None):
+    def __init__(self, address, file, say):
         self.name = address
 
     def __enter__(self):
@@ -49,16 +49,13 @@ class Nearby:
     def __exit__(self, *_):
         pass
 
-    def wait(self, say):
-        """Its worker is there."""
-
     def check(self, *given):
         _, differs = cluster.check_worker(*given)
         if differs:
             raise ClusterError(differs)
         return 2
 
-    def results(self, work, items, say):
+    def results(self, work, items):
         work = pickle.loads(pickle.dumps(work))  # as for another process
         with ThreadPoolExecutor(2) as pool:
             yield from pool.map(work, items)

@@ -19,7 +19,7 @@ from texts import random_letters
 
 from fmx.errors import ClusterError
 from fmx.jobs import cluster as dask
-from fmx.jobs.identity import identity
+from fmx.jobs.identity import seen
 
 pytest.importorskip("distributed", reason="pip install '.[cluster]'")
 
@@ -179,12 +179,12 @@ def test_two_clients_with_one_output_end_as_one(home, shared, expected):
 
 
 def test_a_worker_that_is_killed_during_the_check_is_done_without(tmp_path):
-    made, said = identity("search", []), []
-    with cluster(tmp_path, 2) as (file, (_, victim, _)), dask.Cluster(file=file) as near:
+    made, said = seen([], []), []
+    with cluster(tmp_path, 2) as (file, (_, victim, _)), dask.Cluster(None, file, said.append) as near:
         pid = victim.pid
         look = lambda: os.kill(pid, signal.SIGKILL) if os.getpid() == pid else made  # noqa: E731
         assert near.check(made, [], look) == 1
-        assert list(near.results(abs, [-1], said.append)) == [1]
+        assert list(near.results(abs, [-1])) == [1]
     assert len(said) == 1
     assert said[0].startswith("lost worker tcp://")
 
@@ -192,8 +192,8 @@ def test_a_worker_that_is_killed_during_the_check_is_done_without(tmp_path):
 def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path):
     said = []
     no_worker = pytest.raises(ClusterError, match="after 1 s: run 'dask worker'")
-    with cluster(tmp_path, 0) as (file, _), dask.Cluster(file=file, patience=1) as without, no_worker:
-        without.wait(said.append)
+    with cluster(tmp_path, 0) as (file, _), dask.Cluster(None, file, said.append, 1) as without, no_worker:
+        without.check({}, [], dict)
     assert said == [f"waiting up to 1 s for a worker at {file}"]
 
 
@@ -211,8 +211,8 @@ def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path):
     ],
 )  # fmt: skip
 def test_a_worker_that_sees_other_files_is_named_with_its_host(client, worker, message, shared):
-    made = identity("search", [], [{"arrays": {"contig_lengths": {"checksums": ["0"]}}}])
-    with dask.Cluster(file=shared[0]) as near, pytest.raises(ClusterError) as error:
+    made = seen([], []) | {"index": "0" * 16}
+    with dask.Cluster(None, shared[0], print) as near, pytest.raises(ClusterError) as error:
         near.check(made | client, ["/data/ref.fmx"], lambda: made | worker)
     name = f"worker tcp://[0-9.:]+ on {os.uname().nodename}: "
     assert re.fullmatch(name + re.escape(message), str(error.value))

@@ -1,51 +1,27 @@
 """Shards are merged in order, each checked against its manifest and the shard before it."""
 
-import io
-import json
 import re
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
-import xxhash
 
-from fmx.codecs import BGZF_END
 from fmx.errors import OutputError
-from fmx.jobs.identity import MANIFEST, OUTPUT, REPORT, Manifest, name_of
-from fmx.jobs.merge import in_order, manifests, merge, whole
-from fmx.jobs.shard import ShardRun
-from fmx.mem.matching import MemSummary
+from fmx.jobs.identity import MANIFEST, Manifest, name_of
+from fmx.jobs.merge import in_order, manifests
 from fmx.output import PLAIN, as_fields
-from fmx.output.files import ReadsOutput
-from fmx.output.formats.matrix import SparseMatrix
-from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.report import Report
 
-RUN = {"fmx": "1", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
-LARGE = b"0123456789" * 300_001  # read in three pieces
+RUN = {"fmx": "1", "command": "search", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
 
 
-def made(folder, number, count=3, files=None, **fields) -> Manifest:
-    """A shard: its folder with its files, and its Manifest."""
-    files = {OUTPUT: b"head\nbody %d\ntail\n" % number} if files is None else files
-    own = folder / name_of(number, count)
-    own.mkdir(parents=True)
-    for name, data in files.items():
-        (own / name).write_bytes(data)
-    listed = {name: [len(data), xxhash.xxh3_64(data).hexdigest()] for name, data in files.items()}
+def made(folder, number, count=3, **fields) -> Manifest:
+    """The Manifest of a shard, in its folder."""
     given = {
-        "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5),
+        "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5), "files": {},
         "container": as_fields(PLAIN), "seconds": 1.0,
     }  # fmt: skip
-    shard = Manifest(number=number, count=count, files=listed, **{**given, **fields})
-    (own / MANIFEST).write_text(shard.to_json())
+    shard = Manifest(number=number, count=count, **{**given, **fields})
+    (folder / shard.name).mkdir()
+    (folder / shard.name / MANIFEST).write_text(shard.to_json())
     return shard
-
-
-def test_sums_of_numpy_are_stored_in_the_manifest(tmp_path):
-    with ShardRun(1, 1, tmp_path).opened(SearchOutput()) as outputs:
-        outputs.finish(MemSummary(np.int64(3), 150, np.int64(7), lengths=np.ones(4, np.int64)))
-    assert manifests(tmp_path)[0].summary == {"queries": 3, "bases": 150, "matches": 7}
 
 
 def said(words):
@@ -57,15 +33,6 @@ def test_manifests_are_in_order_whatever_else_is_there(tmp_path):
     (tmp_path / "x1-of-0012").mkdir()
     (tmp_path / "notes").write_text("")
     assert manifests(str(tmp_path)) == sorted(expected, key=lambda shard: shard.number)
-
-
-def test_a_folder_without_shards_is_named(tmp_path):
-    with said(
-        f"{tmp_path}: contains no shards; 'fmx search --shard 1/8 -o {tmp_path} ...' writes the first of 8"
-    ):
-        manifests(tmp_path)
-    with said(f"{tmp_path / 'none'}: No such file or directory"):
-        manifests(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -143,89 +110,13 @@ def test_a_shard_begins_where_the_one_before_it_ends(borders, fit, tmp_path):
         list(in_order(tmp_path, shards))
 
 
-def to(path, **more) -> SearchOutput:
-    """An output into a file."""
-    return SearchOutput(RecordOutput(path and str(path)), **more)
-
-
-def test_outputs_tables_and_reads_are_put_together(tmp_path):
-    table = "contig\tlength\treads\nc\t9\t%s\n"
-    shards = [
-        made(tmp_path / "d", i, 2,
-             {OUTPUT: b"head %d\n%stail\n" % (i, own), "counts.tsv": (table % i).encode(),
-              "al": reads + BGZF_END},
-             around=(7, 5))
-        for i, own, reads in ((1, LARGE, b"a"), (2, b"", LARGE))
-    ]  # fmt: skip
-    out, counts, reads = (str(tmp_path / name) for name in ("out", "table", "reads.gz"))
-    output = to(out, counts=counts, reads=ReadsOutput(reads))
-    assert merge(tmp_path / "d", iter(shards), output) == shards
-    written = [(tmp_path / name).read_bytes() for name in ("out", "table", "reads.gz")]
-    assert written == [b"head 1\n" + LARGE + b"tail\n", (table % 3).encode(), b"a" + LARGE + BGZF_END]
-    assert merge(tmp_path / "d", shards, to(None)) == shards  # nowhere
-    assert whole(tmp_path / "d", shards[1], OUTPUT) == b"head 2\ntail\n"
-
-
-def test_nothing_appears_before_the_report_is_complete(tmp_path):
-    facts = [
-        {
-            "started": f"2026-01-0{i}",
-            "counts": {"reads": i},
-            "seconds": {"wall": i},
-            "stages": {},
-            "places": [],
-        }
-        for i in (1, 2)
-    ]
-    shards = [
-        made(tmp_path / "d", i, 2, {OUTPUT: b"head\ntail\n", REPORT: json.dumps(own).encode()})
-        for i, own in enumerate(facts, 1)
-    ]
-    out, there = tmp_path / "out", []
-    wall = SimpleNamespace(over=lambda: there.append(out.exists()) or 9.0)
-    output = to(out, report=Report((str(tmp_path / "r.json"),), {"command": "search"}))
-    for over, seconds in ((wall, 9), (None, 3)):
-        merge(tmp_path / "d", shards, output, over)
-        assert out.exists()
-        found = json.loads((tmp_path / "r.json").read_text())
-        assert [found[name] for name in ("command", "shards", "started")] == ["search", 2, "2026-01-01"]
-        assert (found["counts"]["reads"], found["seconds"]["wall"]) == (3, seconds)
-    assert there == [False]
-
-
-def matrix() -> bytes:
-    """An npz file of no rows."""
-    file = io.BytesIO()
-    with SparseMatrix(["group"], True).opened(SimpleNamespace(file=file), 1):
-        pass
-    return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("data", "container"),
-    [
-        (b"body 3\n", PLAIN), (b"head\nbody 2\ntail\n!", PLAIN), (b"head\nbody 2\ntail", PLAIN), (b"", PLAIN),
-        (b"compared before it is opened", SparseMatrix(["group"], True)),
-    ],
-)  # fmt: skip
-def test_an_output_unlike_its_manifest_is_named(data, container, tmp_path):
-    shards = [
-        made(tmp_path / "d", 1, container=as_fields(container)) if container == PLAIN else
-        made(tmp_path / "d", 1, files={OUTPUT: matrix()}, container=as_fields(container)),
-        *(made(tmp_path / "d", number) for number in (2, 3)),
-    ]  # fmt: skip
-    path = tmp_path / "d" / name_of(2, 3)
-    (path / OUTPUT).write_bytes(data)
-    with said(f"{path / OUTPUT}: damaged; delete its folder and run shard 2 again"):
-        merge(tmp_path / "d", shards, to(tmp_path / "out"))
-    (path / OUTPUT).unlink()
-    with said(f"{path / OUTPUT}: No such file or directory; run shard 2 again"):
-        merge(tmp_path / "d", shards, to(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
-
-
 def test_what_is_no_folder_of_shards_is_named(command, tmp_path):
     (tmp_path / "hits.sam").write_text("@HD\n")
+    empty = (
+        f"{tmp_path}: contains no shards; 'fmx search --shard 1/8 -o {tmp_path} ...' writes the first of 8"
+    )
+    assert empty in command("merge", tmp_path).err
+    assert "none: No such file or directory" in command("merge", tmp_path / "none").err
     assert "hits.sam: this is a file, not a folder of shards" in command("merge", tmp_path / "hits.sam").err
     (tmp_path / "1-of-2").mkdir()
     (tmp_path / "1-of-2" / "manifest.json").write_text("{}")

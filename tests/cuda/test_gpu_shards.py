@@ -17,7 +17,7 @@ MEM = ["mem", "-x", "ref.fmx", "few.fa", "-l", "80", "--format", "tsv", "--algor
 @pytest.mark.parametrize(
     ("words", "module", "name"),
     [
-        (["locate", "-x", "ref.fmx", "few.fa", "--forward-only"], search, "prepare"),
+        (["locate", "-x", "ref.fmx", "few.fa", "--forward-only"], search, "choose_mapper"),
         (MEM, mem, "prepare"),
         pytest.param(
             ["pairwise", "few.fa", "--id", "0.3"], pipeline, "open_gpus",

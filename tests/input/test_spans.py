@@ -24,7 +24,6 @@ from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
 from fmx.input.streams import Source
 from fmx.machines.pipeline import run_ordered
-from fmx.output.run import Run
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions, Pairing
 from fmx.system import RegularFile
@@ -409,10 +408,10 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     paths = [tmp_path / "reads"]
     files = PairedFiles(paths, paths) if options.pairing else paths
     output = SearchOutput(RecordOutput(str(tmp_path / "out")))
-    prepared = workflow.prepare(index, files, options, output, workflow.Progress(quiet=True), workflow.CPU)
+    job, ready, context = workflow.prepared(index, files, options, output)
     del opened[:]
     monkeypatch.setattr(Source, "__init__", noted)
     with pytest.raises(InputError, match="bases but"):
-        workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True), Run())
+        job.execute(ready, context)
     assert any(isinstance(each, Source) for each in opened)
     assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in opened)

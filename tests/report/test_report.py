@@ -18,6 +18,7 @@ from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs import IndexChoice
+from fmx.jobs.identity import identity
 from fmx.jobs.mem import MemJob
 from fmx.mem.matching import MemOptions, MemOutput
 from fmx.report import Report
@@ -239,7 +240,7 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
     (folder / "q.fa").write_text(">q\nACGT\n")
 
     def run(**output):
-        return MemJob(IndexChoice(()), ("q.fa",), MemOptions(), MemOutput(**output)).identity(None)
+        return identity(MemJob(IndexChoice(()), ("q.fa",), MemOptions(), MemOutput(**output)))
 
     assert run(lengths=True) != run()
     assert run(report=Report(("x.json",), {"fmx": "1"})) == run(report=Report(("y.html",), {}))

@@ -2,80 +2,47 @@
 
 import re
 from types import SimpleNamespace
-from typing import Any
 
 import click
 
-from ...errors import shown
 from ...report import KINDS, Report
 from .. import options
-from ..outputs import about, check_reads, reporting
 
 TABLES = ["mageck", "long", "parquet"]
 
 
-class Bases(click.ParamType):
-    """Bases as IUPAC codes; those of mates 1 and mates 2 are separated by a slash."""
-
-    name = "bases"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
-            self.fail(f"{value!r} contains {other[0]!r}, which is not an IUPAC base", param, ctx)
-        return tuple(value.upper().split("/"))
-
-    def written(self, value: tuple[str, ...]) -> str:
-        """Return a value as the user wrote it."""
-        return "/".join(value)
+def _bases(text: str) -> tuple[str, ...]:
+    """Return bases as IUPAC codes; those of mates 1 and mates 2 are separated by a slash."""
+    if other := text.upper().strip("ACGTUNRYSWKMBDHV/"):
+        raise click.BadParameter(f"{text!r} contains {other[0]!r}, which is not an IUPAC base")
+    return tuple(text.upper().split("/"))
 
 
-class LibraryColumnNames(click.ParamType):
-    """NAME=COLUMN, comma-separated: the columns of a library."""
+def _columns(text: str) -> tuple:
+    """Return the columns of a library, ((key, name or number), ...), from NAME=COLUMN, comma-separated."""
+    from ...guides.library import COLUMN_KEYS
 
-    name = "columns"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        from ...guides.library import COLUMN_KEYS
-
-        pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
-        if not all(len(pair) == 2 and pair[0] in COLUMN_KEYS and pair[1] for pair in pairs):
-            if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in COLUMN_KEYS]:
-                self.fail(
-                    f"{wrong[0]!r} in {value!r} is not one of the keys {', '.join(COLUMN_KEYS)}",
-                    param,
-                    ctx,
-                )
-            what = f"{value!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
-            self.fail(f"{what}; the keys are {', '.join(COLUMN_KEYS)}", param, ctx)
-        if len({COLUMN_KEYS[key] for key, _ in pairs}) < len(pairs):
-            self.fail(f"{value!r} names a column twice", param, ctx)
-        return pairs
-
-    def written(self, value: tuple[tuple[str, str], ...]) -> str:
-        """Return a value as the user wrote it."""
-        return shown(",".join(map("=".join, value)))
+    pairs = tuple(tuple(each.split("=", 1)) for each in text.split(","))
+    if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in COLUMN_KEYS]:
+        raise click.BadParameter(f"{wrong[0]!r} in {text!r} is not one of the keys {', '.join(COLUMN_KEYS)}")
+    if not all(len(pair) == 2 and pair[1] for pair in pairs):
+        what = f"{text!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
+        raise click.BadParameter(f"{what}; the keys are {', '.join(COLUMN_KEYS)}")
+    if len({COLUMN_KEYS[key] for key, _ in pairs}) < len(pairs):
+        raise click.BadParameter(f"{text!r} names a column twice")
+    return pairs
 
 
-class Offsets(click.ParamType):
-    """Comma-separated whole numbers; those of mates 1 and mates 2 are separated by a slash."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        words = [each.split(",") for each in value.split("/")]
-        if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
-            self.fail(f"{value!r} is not a number of bases, nor a comma-separated list of them", param, ctx)
-        return tuple(tuple(dict.fromkeys(map(int, each))) for each in words)
-
-    def written(self, value: tuple[tuple[int, ...], ...]) -> str:
-        """Return a value as the user wrote it."""
-        return "/".join(",".join(map(str, each)) for each in value)
+def _offsets(text: str) -> tuple[tuple[int, ...], ...]:
+    """Return comma-separated whole numbers; those of mates 1 and mates 2 are separated by a slash."""
+    words = [each.split(",") for each in text.split("/")]
+    if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
+        raise click.BadParameter(f"{text!r} is not a number of bases, nor a comma-separated list of them")
+    return tuple(tuple(dict.fromkeys(map(int, each))) for each in words)
 
 
 library_columns = click.option(
-    "--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
+    "--columns", type=_columns, metavar="id=A,sequence=B,gene=C",
     help="Columns of the library, by name or number from 1.  [default: by usual names, or by content]",
 )  # fmt: skip
 
@@ -104,11 +71,11 @@ library_columns = click.option(
 )  # fmt: skip
 @options.group(
     "Guides in reads",
-    click.option("--offset", "offsets", type=Offsets(), metavar="N,M,...",
+    click.option("--offset", "offsets", type=_offsets, metavar="N,M,...",
                  help="Number of bases before the guide, or several such numbers; for pairs, 22/3 means 22 "
                  "in first and 3 in second mates.  [default: found from the reads]"),
-    click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
-    click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
+    click.option("--after", type=_bases, metavar="BASES", help="The guide immediately follows these bases."),
+    click.option("--before", type=_bases, metavar="BASES", help="These bases immediately follow the guide."),
     click.option("--anywhere", is_flag=True, help="Find guides anywhere in a read."),
     options.strands,
     click.option("--mismatches", type=options.Number(0, 1), default=0,
@@ -129,7 +96,7 @@ library_columns = click.option(
                  "With {target} in the name, each guide has a file, and reads with several guides have one "
                  "called ambiguous."),
     click.option("--un", type=options.READS, help="Also write the other reads to FILE, unchanged."),
-    reporting(KINDS["count"]),
+    options.reporting(KINDS["count"]),
 )  # fmt: skip
 @options.sharing
 @options.running
@@ -152,11 +119,10 @@ def command(args: SimpleNamespace) -> None:
     from ...guides.results import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...input.chunks import repeated
-    from ...jobs import Resources
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
     from ...output.files import TARGET, ReadsOutput
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
     for path in filter(None, ((args.al or "").replace(TARGET, ""), args.un)):
@@ -164,7 +130,7 @@ def command(args: SimpleNamespace) -> None:
             raise click.UsageError(
                 f"{path}: only {TARGET} in the name of --al is replaced: remove {field[0]}"
             )
-    check_reads(args.al, args.un)
+    options.check_reads(args.al, args.un)
     try:
         names = args.names and args.names.split(",")
         first, sheet = args.mates1 or args.reads, args.samples
@@ -178,16 +144,16 @@ def command(args: SimpleNamespace) -> None:
             "a slash separates the values of first and second mates: give the files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    strands = options.strands_of(args.forward_only, args.reverse_only)
+    strands = options.strands_of(args)
     places = [GuideWindow(**each, anywhere=args.anywhere, strands=strands) for each in windows]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
     if args.reports or args.shard:  # fmx merge may write any report from shards
-        report = Report(args.reports, about([*paths, *args.libraries]))
+        report = Report(args.reports, options.about([*paths, *args.libraries]))
     job = CountJob(
         tuple(samples),
         args.libraries,
-        args.columns,
+        args.columns or (),
         CountOptions(tuple(places), args.mismatches, args.quality),
         CountOutput(args.output, kind, ReadsOutput(args.al, args.un, bool(samples[0].second)), report),
     )
@@ -195,8 +161,7 @@ def command(args: SimpleNamespace) -> None:
     def check(path: str, begin: int) -> object:
         return (begins_reads if path in paths else begins_library)(path, begin)
 
-    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs([job], Resources(args.threads), sharing, args.quiet, [args.samples], check)
+    run_jobs(args, [job], args.samples, check=check)
     for sample in samples:
         if repeats := repeated(sample.first, "counted"):
             Progress(args.quiet, warns=True).warn(repeats)

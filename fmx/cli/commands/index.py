@@ -86,14 +86,13 @@ def command(args: SimpleNamespace) -> None:
         raise click.UsageError("several references need -o NAME.fmx")
     from ...index.plan import IndexOptions
     from ...jobs import index as jobs
-    from ...jobs.run import run
+    from ...jobs import run
     from ...machines.progress import Progress
     from ...system import give_back_large
     from ..dispatch import check_clashes
 
     names = tuple(layout_names.split(",")) if layout_names else ()
-    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
-    progress = Progress(args.quiet, warns=True)
+    resources, progress = options.resources_of(args), Progress(args.quiet, warns=True)
     give_back_large()
     if args.add:
         run(jobs.AddingJob(index_at(first), names, args.with_lcp, args.groups), resources, progress)

@@ -66,11 +66,9 @@ def command(args: SimpleNamespace) -> None:
     """
     job = _products_of(args) if args.pairs else _patterns_of(args)
     from ...input.chunks import begins_fastq
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
-    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
-    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs([job], resources, sharing, args.quiet, check=None if args.pairs else begins_fastq)
+    run_jobs(args, [job], check=None if args.pairs else begins_fastq)
 
 
 def _products_of(args: SimpleNamespace) -> "ProductsJob":
@@ -93,7 +91,7 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
 
     near = Near(args.mismatches, iupac=True, best_first=False)
     return ProductsJob(
-        options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify),
+        options.index_of(args),
         args.pairs,
         MapOptions(SelectionPolicy(ALL), near=near),
         ProductOutput(args.output, kind, args.max_size or ProductOutput.most, args.absent),
@@ -132,12 +130,12 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
 
     is_near = args.mismatches > 0 or args.iupac
     near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None
-    strands = options.strands_of(args.forward_only, args.reverse_only)
+    strands = options.strands_of(args)
     records = RecordOutput(
         args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
     )
     return LocateJob(
-        options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify),
+        options.index_of(args),
         ReadInput(args.patterns, literal=args.literal),
         MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
         SearchOutput(records),
@@ -164,6 +162,6 @@ def _format(args: SimpleNamespace) -> str:
     if kind == "rtab" and args.matrix == "counts":
         raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
     if args.absent and kind != "tsv":
-        (name,) = options.format_names([kind])
+        name = options.format_name(kind)
         raise click.UsageError(f"--absent adds lines to TSV, not to {name}: leave it out, or write TSV")
     return kind

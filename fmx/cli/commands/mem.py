@@ -8,7 +8,6 @@ from ... import limits
 from ...output import kinds_of
 from ...report import KINDS
 from .. import options
-from ..outputs import report_of, reporting
 
 
 @options.command
@@ -39,7 +38,7 @@ from ..outputs import report_of, reporting
                  "complement."),
     click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
     click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),
-    reporting(KINDS["mem"]),
+    options.reporting(KINDS["mem"]),
 )  # fmt: skip
 @options.sharing
 @options.group(options.INDEX, options.verify)
@@ -67,16 +66,16 @@ def command(args: SimpleNamespace) -> None:
     from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions, MemOutput
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
-    method = WHOLE if args.algorithm == "seeds" else "verify"
+    index = options.index_of(args, WHOLE if args.algorithm == "seeds" else "verify")
+    report = options.report_of(args.reports, args.queries, index.paths)
     job = MemJob(
-        options.index_of(args.index_paths, method=method, verify=args.verify),
+        index,
         args.queries,
         MemOptions(args.least, strands, unique, algorithm=args.algorithm),
-        MemOutput(args.output, kind, *layout, report=report_of(args.reports, args.queries)),
+        MemOutput(args.output, kind, *layout, report=report),
     )
-    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
-    run_jobs([job], resources, Sharing(args.shard, args.scheduler, args.scheduler_file), args.quiet)
+    run_jobs(args, [job])

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...output import kinds_of
-from ...report import KINDS, SUFFIXES
+from ...report import KINDS, SUFFIXES, Report
 from .. import options
-from ..outputs import check_reads, report_of, reporting, wrong_kind
 from .count import TABLES
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ CONVERTED = ["sam", "bam"]  # formats that merging converts into each other
     click.option("--al", type=options.READS,
                  help="Also write the mapped reads, unchanged; with {target} in the name if shards have it."),
     click.option("--un", type=options.READS, help="Also write the unmapped reads, unchanged."),
-    reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
+    options.reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
 )  # fmt: skip
 @options.quiet
 def command(args: SimpleNamespace) -> None:
@@ -53,10 +52,8 @@ def command(args: SimpleNamespace) -> None:
     fmx merge hits.d -o hits.bam --counts counts.tsv
     """
     from ...guides.results import CountOutput
-    from ...jobs import say_shards
-    from ...jobs.count import add_up
-    from ...jobs.merge import check_additional, manifests, merge
-    from ...jobs.offtargets import SiteOutput, merge_sites
+    from ...jobs.merge import check_additional, manifests, merge, say_shards
+    from ...jobs.offtargets import SiteOutput
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
@@ -80,16 +77,17 @@ def command(args: SimpleNamespace) -> None:
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])} only: omit it")
     for path in args.reports:
-        if message := wrong_kind(path, KINDS[command], command):
+        if message := options.wrong_kind(path, KINDS[command], command):
             raise click.UsageError(f"--report {path}: {message}")
+    report = Report(args.reports, {}) if args.reports else None
     whole: SearchOutput | CountOutput | SiteOutput
     kinds = [kind, *TABLES] if command == "count" else [kind]
-    _check_suffix(args, command, options.format_names(kinds))
+    _check_suffix(args, command, kinds)
     if command == "count":
         kind = options.format_of(None, args.output, kinds, kind)
-        whole = CountOutput(args.output, kind, _reads_output(args, run), report_of(args.reports))
+        whole = CountOutput(args.output, kind, _reads_output(args, run), report)
     elif command == "offtargets":
-        whole = SiteOutput(args.output, kind, args.summary, report_of(args.reports))
+        whole = SiteOutput(args.output, kind, args.summary, report)
     else:
         whole = _search_output(args, run)
     check_clashes([], whole.places.items())
@@ -101,28 +99,22 @@ def command(args: SimpleNamespace) -> None:
             )
     progress = Progress(args.quiet, warns=True)
     check_additional(args.folder, run, additional)
-    if isinstance(whole, CountOutput):
-        add_up(whole, progress, args.folder, shards)
-    elif isinstance(whole, SiteOutput):
-        merge_sites(whole, progress, args.folder, shards)
-    else:
-        merge(args.folder, shards, whole)
+    merge(args.folder, shards, whole, progress)
     say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")
 
 
-def _check_suffix(args: SimpleNamespace, command: str, formats: list) -> None:
+def _check_suffix(args: SimpleNamespace, command: str, kinds: list) -> None:
     """Raise UsageError if the shards cannot be merged into the format that the suffix of -o names."""
-    suffix = options.suffix_of(args.output)
-    if suffix and suffix not in [end for each in formats for end in options.SUFFIXES.get(each, ())]:
+    if options.suffix_of(args.output) and not options.kind_of(args.output, kinds):
         other = options.kind_of(args.output, kinds_of(command))
         instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
-        contents, mend = " or ".join(formats), "choose another name"
-        if formats == ["NOTHING"]:
+        contents, mend = " or ".join(dict.fromkeys(map(options.format_name, kinds))), "choose another name"
+        if kinds == ["nothing"]:
             contents, mend = "no records", "leave out -o"
         raise click.UsageError(
             f"-o {args.output}: the shards in {args.folder} contain {contents}: {mend}{instead}"
         )
-    options.refuse_terminal(args.output, formats[0])
+    options.refuse_terminal(args.output, kinds[0])
 
 
 def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
@@ -134,7 +126,7 @@ def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
         counts=args.counts,
         screen=args.screen,
         reads=_reads_output(args, run),
-        report=report_of(args.reports),
+        report=Report(args.reports, {}) if args.reports else None,
     )
 
 
@@ -151,5 +143,5 @@ def _reads_output(args: SimpleNamespace, run: dict) -> "ReadsOutput":
         if path and (form := run.get(option)) and is_gzip(path) != (form == "gzip"):
             how = "add .gz to the name" if form == "gzip" else "remove .gz from the name"
             raise click.UsageError(f"{option} {path}: the shards hold these reads as {form}: {how}")
-    check_reads(args.al, args.un, bool(run["options"].get("mapping", {}).get("collapse")))
+    options.check_reads(args.al, args.un, bool(run["options"].get("mapping", {}).get("collapse")))
     return reads

@@ -1,5 +1,6 @@
 """fmx offtargets: every site of guides in a genome, with mismatches."""
 
+import os
 from types import SimpleNamespace
 
 import click
@@ -7,7 +8,6 @@ import click
 from ... import limits
 from ...report import KINDS
 from .. import options
-from ..outputs import report_of, reporting
 from .count import library_columns
 
 FORMATS = ["tsv", "bed", "parquet"]
@@ -52,7 +52,7 @@ def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...])
     click.option("--summary", type=options.TABLE,
                  help="Also write a table of guides: number of sites by mismatches, and whether one site "
                  "matches exactly."),
-    reporting(KINDS["offtargets"]),
+    options.reporting(KINDS["offtargets"]),
 )  # fmt: skip
 @options.sharing
 @options.group(
@@ -75,17 +75,17 @@ def command(args: SimpleNamespace) -> None:
     fmx offtargets -l guides.csv -m 100 genome.fmx --summary guides.tsv -o sites.parquet
     """
     kind = options.format_of(args.kind, args.output, FORMATS, "tsv")
-    from ...jobs import Resources
     from ...jobs.offtargets import SitesJob
     from ...sites.search import SiteOptions, SiteOutput
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
+    indexes = [args.genome] if os.path.isdir(args.genome) else []
+    report = options.report_of(args.reports, [args.library, args.genome], indexes)
     job = SitesJob(
         args.library,
         args.genome,
-        args.columns,
+        args.columns or (),
         SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory),
-        SiteOutput(args.output, kind, args.summary, report_of(args.reports, [args.library, args.genome])),
+        SiteOutput(args.output, kind, args.summary, report),
     )
-    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs([job], Resources(args.threads), sharing, args.quiet, check=None)
+    run_jobs(args, [job], check=None)

@@ -67,8 +67,7 @@ def command(args: SimpleNamespace) -> None:
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
-    from ...machines.places import ALL_GPUS
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
     scoring = Scoring(args.match, args.mismatch, args.gap)
     job = PairJob(
@@ -76,9 +75,7 @@ def command(args: SimpleNamespace) -> None:
         PairOptions(scoring, int(args.iddef), args.identity, not args.no_prefilter),
         PairOutput(args.output, kind, args.cigar, args.matrix, args.checkpoint),
     )
-    resources = options.resources_of(args.threads, args.engine, args.device, gpus=args.gpus, usual=ALL_GPUS)
-    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs([job], resources, sharing, args.quiet, check=check_begin)
+    run_jobs(args, [job], check=check_begin)
 
 
 def _format(args: SimpleNamespace) -> str:

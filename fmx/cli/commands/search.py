@@ -16,7 +16,6 @@ from ...output import kinds_of
 from ...report import KINDS
 from ...system import keep_freed
 from .. import options
-from ..outputs import check_reads, report_of, reporting
 
 if TYPE_CHECKING:
     from ...jobs.search import SearchJob
@@ -193,7 +192,7 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     ),
     click.option("--un", type=options.READS,
                  help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz."),
-    reporting(KINDS["search"]),
+    options.reporting(KINDS["search"]),
 )  # fmt: skip
 @options.sharing
 @options.searching
@@ -235,12 +234,10 @@ def command(args: SimpleNamespace) -> None:
         raise click.UsageError("--strata needs --mismatches 1 or 2")
     from ...input.chunks import advice, swapped
     from ...machines.progress import Progress
-    from ..dispatch import Sharing, run_jobs
+    from ..dispatch import run_jobs
 
     jobs = _jobs_of_sheet(args) if args.samples else [_job_of(args, args.mates1 or args.reads, args.mates2)]
-    resources = options.resources_of(args.threads, args.engine, args.device, args.gpu_memory)
-    sharing = Sharing(args.shard, args.scheduler, args.scheduler_file)
-    run_jobs(jobs, resources, sharing, args.quiet, [args.samples, args.reference])
+    run_jobs(args, jobs, args.samples, args.reference)
     for first, second in ((job.reads.first, job.reads.second) for job in jobs if not args.interleaved):
         if warning := swapped(first, second) if second else advice(first):
             Progress(args.quiet, warns=True).warn(warning)
@@ -257,6 +254,7 @@ def _job_of(
     from ...input.reads import WHOLE, Trim
     from ...jobs.search import ReadInput, SearchJob
     from ...output.files import TARGET, ReadsOutput
+    from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
     from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
@@ -274,8 +272,32 @@ def _job_of(
         raise click.UsageError(f"--counts-by group needs --counts FILE, or {TARGET} in the name of --al")
     if args.shared == "each" and not is_by_target:
         raise click.UsageError(f"--shared each needs {TARGET} in the name of --al")
-    check_reads(args.al, args.un, args.collapse)
-    tags = _tags(args.tags, args.nh, args.comments)
+    options.check_reads(args.al, args.un, args.collapse)
+    tags = REPORTED * (args.nh == "reported") | COMMENTS * args.comments | EVERY * (args.tags is None)
+    for name in args.tags.split(",") if args.tags not in (None, "none") else ():
+        if name not in TAGS:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(TAGS)}", param_hint="--tags")
+        tags |= TAGS[name]
+    limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
+    policy = SelectionPolicy(0 if kind == "nothing" else limit, args.at_most or ALL, seed)
+    counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
+    counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
+    near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
+    begin, length = args.start - 1 if args.start else args.trim5 or 0, args.length or WHOLE.most
+    trim = Trim(begin, args.trim3 or 0, length)
+    mapping = MapOptions(
+        policy,
+        options.strands_of(args),
+        near=near,
+        stretch=args.stretch or 0,
+        pairing=pairing,
+        cpu_only="-a" if policy.limit == ALL else "",
+        skip=args.skip or 0,
+        first=args.first,
+        collapse=trim if args.collapse else None,
+        trim=(Trim() if args.collapse else trim)._replace(least=args.min_length or 0),
+    )
+    index = options.index_of(args)
     output = SearchOutput(
         RecordOutput(
             hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
@@ -286,28 +308,8 @@ def _job_of(
         ReadsOutput(
             args.al, args.un, bool(second), by_group or len(args.index_paths) > 1, args.shared == "each"
         ),
-        report_of(args.reports, (*first, *second)),
+        options.report_of(args.reports, (*first, *second), index.paths),
     )
-    limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
-    policy = SelectionPolicy(0 if kind == "nothing" else limit, args.at_most or ALL, seed)
-    counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
-    counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
-    near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
-    begin, length = args.start - 1 if args.start else args.trim5 or 0, args.length or WHOLE.most
-    trim = Trim(begin, args.trim3 or 0, length)
-    mapping = MapOptions(
-        policy,
-        options.strands_of(args.forward_only, args.reverse_only),
-        near=near,
-        stretch=args.stretch or 0,
-        pairing=pairing,
-        cpu_only="-a" if policy.limit == ALL else "",
-        skip=args.skip or 0,
-        first=args.first,
-        collapse=trim if args.collapse else None,
-        trim=(Trim() if args.collapse else trim)._replace(least=args.min_length or 0),
-    )
-    index = options.index_of(args.index_paths, args.layout, args.method, args.max_memory, args.verify)
     reads = ReadInput(first, second, args.reference, sample, tags="*" if args.comments else "RG")
     return SearchJob(index, reads, mapping, output)
 
@@ -371,20 +373,6 @@ def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str,
             "without -o, the table of --screen goes to standard output: give --screen FILE"
         )
     return args.output if args.shard else None, "nothing", args.screen or "-"
-
-
-def _tags(text: str | None, nh: str, comments: bool) -> int:
-    """Return the bits of output.tags for the options --tags, --nh and -C."""
-    from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
-
-    bits = REPORTED * (nh == "reported") | COMMENTS * comments
-    if text is None:
-        return bits | EVERY
-    for name in text.split(",") if text != "none" else []:
-        if name not in TAGS:
-            raise click.BadParameter(f"{name!r} is not one of {', '.join(TAGS)}", param_hint="--tags")
-        bits |= TAGS[name]
-    return bits
 
 
 def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
