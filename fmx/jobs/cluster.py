@@ -278,7 +278,7 @@ def n_threads_here() -> int:
     return get_worker().state.nthreads
 
 
-class Worker:
+class WorkerState:
     """What the shards of a worker share: the ``cache`` of the run whose shards were done last, and the GPUs,
     for one shard at a time; ``are_unfit``: a shard with ``auto`` has failed on them."""
 
@@ -287,7 +287,7 @@ class Worker:
         self.cache, self.are_unfit = Cache(), False
 
 
-_here = Worker()
+_here = WorkerState()
 
 
 def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:

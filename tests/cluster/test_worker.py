@@ -203,7 +203,7 @@ def test_gpus_have_a_shard_at_a_time(engine, kind, expected, monkeypatch):
 
     monkeypatch.setattr(cluster, "run_job", work)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(cluster, "_here", cluster.Worker())
+    monkeypatch.setattr(cluster, "_here", cluster.WorkerState())
 
     def do(number):
         resources = Resources(1, Device(engine))
