@@ -217,7 +217,7 @@ class SearchJob(Job):
                     spans = Run().plan(inputs._replace(n_threads=options.n_threads))
                     return collect(spans, options, progress)
 
-                collection = context.cache.shared(("distinct", self.reads), distinct)
+                collection = context.cache.shared(f"distinct {self.reads}", distinct)
                 source = collection.spans(size, progress, *run.share_of(collection.n))
             else:
                 source = run.plan(inputs)
