@@ -1,24 +1,28 @@
 """Stretches: whether ``least`` consecutive bases of a read occur, on either strand, inside one contig.
 
-A read is cut at letters other than A, C, G, T and U. The search of a read ends with the first stretch. With a
-whole suffix array, seeds of s symbols lie least - s + 1 symbols apart, so that every stretch holds one of
-them. The seed table gives the rows of a seed; at each of them the text is compared with the read to the left
-and to the right. If a seed has many rows, each stretch that holds it is sought by binary search, among the
-rows of the first s symbols of the stretch. With a sparse suffix array, every stretch of k + w - 1 symbols or
-more holds a minimizer of the read (index/sparse.py), and the text is compared at the rows of these.
+A read is cut at letters other than A, C, G, T and U. With a whole suffix array, seeds of k symbols lie
+least - k + 1 symbols apart, so that every stretch holds one of them, and the seed table gives their rows.
+With a sparse suffix array, every stretch of k + w - 1 symbols or more holds a minimizer of the read
+(index/sparse.py), whose bucket has the rows. At each row the text is compared with the read to the left and
+to the right. The search of a read ends with the first stretch.
+
+Each loop takes one step with the seeds of many reads, and prefetches what the next one reads: seeds -> rows
+of each seed -> positions of the rows -> words of the text around them. Seeds with many rows wait until those
+of their read with few rows have been compared. Then binary search finds the longest prefix of a stretch that
+the text has. No stretch with this prefix and the next symbol occurs, so the search goes on with the last one
+that starts before them and does not hold them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, prefetch, trailing_zeros
+from ..compiler.primitives import at, bits_from, prefetch, trailing_zeros
 from ..compiler.simd import LANES
 from ..errors import UnsupportedError
-from ..index.contracts import FREE, HI, LO, PATTERN, advance, begin
 from ..index.disk import part_span
 from ..index.reference import (
     Blocks,
@@ -27,7 +31,6 @@ from ..index.reference import (
     common_suffix,
     compare,
     find_block,
-    first_row,
     position_of_text_key,
     text_key,
 )
@@ -43,12 +46,10 @@ from ..index.sparse import (
     strand_in,
     too_short,
 )
-from ..index.tables import SeedTable
-from ..input.dna import CODE, OTHER, symbols
+from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
 from .counts import MATES
-from .engines import cpu
-from .find import ReadFinder, SearchedReads, TextPart, make_query
+from .find import ReadFinder, SearchedReads, TextPart
 from .hits import Candidates, ReadRun
 
 if TYPE_CHECKING:
@@ -57,116 +58,10 @@ if TYPE_CHECKING:
     from ..input.reads import Patterns
     from .counts import Demultiplexer, Screen, Tally
     from .mapping import MapOptions, Observers
-    from .queries.sparse import Sparse
-    from .queries.verify import Verify
 
-STAGE, PLACE, SEED = range(FREE, FREE + 3)
-_LOOKUP, _ROWS, _TEXTS = range(3)
-_PLACE, _REVERSE, _FIRST, _LAST, _N_KMER = range(5)  # columns of a k-mer of a read
-FEW, MANY = 8, 128  # rows that are compared together; most rows of a seed that are compared one by one
-
-
-class Stretches(NamedTuple):
-    """Query for stretches of ``least`` symbols on the CPU: ``sa`` uint32[n], the whole suffix array.
-
-    ``words``: the packed text. Patterns are not shorter than ``least``, and that is not less than s.
-    """
-
-    seeds: SeedTable
-    sa: np.ndarray
-    words: np.ndarray
-    blocks: Blocks
-    n: int
-    least: int
-
-
-@begin.register(Stretches)
-def begin_stretches(query, patterns, i, state, slot):
-    state[slot, PATTERN] = i
-    state[slot, PLACE] = np.int64(query.least) - np.int64(query.seeds.s)
-    _prefetch_seed(query, patterns, state, slot)
-
-
-@inlined
-def _prefetch_seed(query, patterns, state, slot):
-    first = at(patterns.first, state[slot, PATTERN])
-    seed = np.int64(symbols(patterns.words, first, state[slot, PLACE], query.seeds.s))
-    prefetch(query.seeds.starts, seed)
-    state[slot, SEED], state[slot, STAGE] = seed, _LOOKUP
-
-
-@advance.register(Stretches)
-def advance_stretches(query, patterns, state, slot):
-    """Take one step with what was prefetched, and prefetch for the next one; return whether done."""
-    stage, i, place = state[slot, STAGE], state[slot, PATTERN], state[slot, PLACE]
-    lo, hi = state[slot, LO], state[slot, HI]
-    if stage == _ROWS:
-        for row in range(lo, min(lo + FEW, hi)):
-            position = np.int64(at(query.sa, row))
-            prefetch(query.words, max(position - query.least + query.seeds.s, 0) >> 5)
-            prefetch(query.words, (position + query.least) >> 5)
-        state[slot, STAGE] = _TEXTS
-        return False
-    if stage == _LOOKUP:
-        seed = state[slot, SEED]
-        lo, hi = np.int64(at(query.seeds.starts, seed)), np.int64(at(query.seeds.starts, seed + 1))
-        if hi - lo > MANY:
-            row = _row_of_stretch(query, patterns, i, place)
-            if row >= 0:
-                state[slot, LO], state[slot, HI] = row, row + 1
-                return True
-            hi = lo
-    else:
-        for row in range(lo, min(lo + FEW, hi)):
-            if _has_stretch(query, np.int64(query.least), patterns, i, place, np.int64(at(query.sa, row))):
-                state[slot, LO], state[slot, HI] = row, row + 1
-                return True
-        lo += FEW
-    if lo < hi:
-        prefetch(query.sa, lo)
-        prefetch(query.sa, min(lo + FEW, hi) - 1)
-        state[slot, LO], state[slot, HI], state[slot, STAGE] = lo, hi, _ROWS
-        return False
-    place += np.int64(query.least) - np.int64(query.seeds.s) + 1
-    if place + query.seeds.s > at(patterns.length, i):
-        state[slot, LO] = state[slot, HI] = 0
-        return True
-    state[slot, PLACE] = place
-    _prefetch_seed(query, patterns, state, slot)
-    return False
-
-
-@inlined
-def _has_stretch(query, least, patterns, i, place, position):
-    """Return whether symbol ``place`` of pattern i is in a stretch that occurs with it at ``position``."""
-    subquery = Subquery(patterns.words, at(patterns.first, i), place, at(patterns.length, i))
-    left = common_suffix(query.words, position, subquery, min(place, min(position, least - 1)))
-    # Among the rows of a seed are a few suffixes that meet a separator within s symbols.
-    right, stop, block = np.int64(0), min(subquery.m - place, query.n - position), np.int64(-1)
-    while left + stop >= least:
-        if common_prefix(query.words, position, subquery, right, least - left) < least - left:
-            return False
-        if block >= 0:
-            return True
-        right = least - left
-        block = find_block(query.blocks, position)
-        before = position - at(query.blocks.text_start, block)
-        left, stop = min(left, before), min(stop, at(query.blocks.length, block) - before)
-    return False
-
-
-@inlined
-def _row_of_stretch(query, patterns, i, place):
-    """Return a row that starts with a stretch of pattern i that holds the seed at ``place``, or -1."""
-    least, s = np.int64(query.least), np.int64(query.seeds.s)
-    for start in range(max(place - (least - s), 0), min(place, at(patterns.length, i) - least) + 1):
-        seed = np.int64(symbols(patterns.words, at(patterns.first, i), start, s))
-        lo, end = np.int64(at(query.seeds.starts, seed)), np.int64(at(query.seeds.starts, seed + 1))
-        subquery = Subquery(patterns.words, at(patterns.first, i), start, int(start + least))
-        row = first_row(query, subquery, lo, end, np.int64(0))
-        if row < end and compare(query, np.int64(at(query.sa, row)), subquery, np.int64(0))[1] == 0:
-            return row
-    return np.int64(-1)
+FEW = 32  # most rows of a seed that are compared one by one
+_GROUP, _N_JOBS = 256, 2 * SPAN  # patterns, and seeds, that are looked up together
+_PATTERN, _PLACE, _LO, _HI, _FIRST, _LONGEST, _N_JOB = range(7)  # columns of a job: a seed of a pattern
 
 
 class StretchFinder(ReadFinder):
@@ -268,172 +163,316 @@ def make_stretch_finder(
     by_contig = bool(observers.tally or any((each.owners.of_part < 0).any() for each in counters))
     parts: list[TextPart] = []
     for number, part in enumerate(index.parts):
-        start, blocks = part_span(index.meta, number)[0], part.reference.blocks
-        most, contigs = 1, np.zeros(1, np.int64)
-        if by_contig:
-            numbers, contigs = np.unique(blocks.contig, return_inverse=True)
-            most = numbers.size
-        if part.method == "sparse":
-            sparse = cast("Sparse", make_query(part))
-            width = sparse.table.k + sparse.table.w - 1
+        start, blocks, n = part_span(index.meta, number)[0], part.reference.blocks, part.reference.n_text
+        contigs = np.unique(blocks.contig, return_inverse=True)[1] if by_contig else np.zeros(1, np.int64)
+        if table := part.sparse:
+            width = table.k + table.w - 1
             if options.stretch < width:
                 raise too_short(f"--min-match is {options.stretch}", width, f"raise it to {width}; ")
-            find = partial(_find_by_minimizers, sparse, options.stretch)
-        elif part.method == "verify":
-            query = cast("Verify", make_query(part))
-            least = max(options.stretch, query.seeds.s)
-            stretches = Stretches(query.seeds, query.sa, query.words, blocks, query.sa.size, least)
-            if not by_contig:
-                parts.append(TextPart(partial(_search, stretches, start), None))
-                continue
-            find = partial(_find_by_seeds, stretches)
+            forms, least = (table.starts, table.rows, table.k, table.w), options.stretch
+        elif part.method == "verify" and part.seeds:
+            forms = (part.seeds.starts, part.sa.positions, part.seeds.s, 0)
+            least = max(options.stretch, part.seeds.s)
         else:
             raise UnsupportedError(
                 "--min-match needs a whole suffix array, or a sparse one: leave out --method backward, or "
                 "build the index without --sa-rate"
             )
-        parts.append(TextPart(partial(_places, find, contigs, most, start), None))
+        query = Stretches(*forms, part.text_words, blocks, n, least)
+        parts.append(TextPart(partial(_places, query, contigs, start), None))
     finder = StretchFinder(parts, options, observers)
     finder.contigs = index.reference.blocks if by_contig else None
     return finder
 
 
-def _search(query: Stretches, start: int, patterns: "Patterns") -> tuple[np.ndarray, np.ndarray]:
-    """Return (pattern, position) of a row with a stretch of each read that has one.
+class Stretches(NamedTuple):
+    """Query for stretches of ``least`` symbols in a text of n symbols, packed in ``words``.
 
-    The reverse complement is searched only if a read has no stretch on the forward strand.
+    ``starts`` uint32: the first of ``rows`` of each seed of k symbols, or of each bucket of a SparseTable.
+    ``rows``: those of the SparseTable, or the whole suffix array, uint32[n], if ``w`` is 0.
     """
-    length = patterns.length.copy()
-    length[1::2] = 0
-    forward = cpu.search(query, patterns._replace(length=length))
-    length[1::2] = np.where(forward.hi[::2] > 0, 0, patterns.length[1::2])
-    length[::2] = 0
-    reverse = cpu.search(query, patterns._replace(length=length))
-    pattern = np.flatnonzero(forward.hi | reverse.hi)
-    return pattern, query.sa[(forward.lo | reverse.lo)[pattern]].astype(np.int64) + start
+
+    starts: np.ndarray
+    rows: np.ndarray
+    k: int
+    w: int
+    words: Any
+    blocks: Blocks
+    n: int
+    least: int
+
+
+class Contigs(NamedTuple):
+    """``of_block`` int64[n_blocks]: number of the contig of each block; ``seen`` int64[n_contigs]: last read
+    found in each; ``n_found`` int64[n_reads]: contigs of each read, whose search ends with ``most``."""
+
+    of_block: np.ndarray
+    seen: np.ndarray
+    n_found: np.ndarray
+    most: int
 
 
 def _places(
-    find: Callable[..., int], contigs: np.ndarray, most: int, start: int, patterns: "Patterns"
+    query: Stretches, of_block: np.ndarray, start: int, patterns: "Patterns"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (pattern, position) of a stretch of each read in up to ``most`` contigs.
+    """Return (pattern, position) of a stretch of each read in each of its contigs.
 
-    ``contigs`` int64[n_blocks]: number of the contig of each block, from 0 on.
+    ``of_block`` int64[n_blocks]: number of the contig of each block, from 0 on; or [0] for any of them.
     """
-    seen = np.empty(int(contigs.max()) + 1, np.int64)
-    size = patterns.length.size // 2 + 1
+    most, n_reads = int(of_block.max()) + 1, patterns.length.size // 2
+    find, room = (_find_by_minimizers, np.empty(ROOM, np.int32)) if query.w else (_find_by_seeds, _jobs())
+    size = n_reads + 1
     while True:
+        contigs = Contigs(of_block, np.full(most, -1), np.zeros(n_reads, np.int64), most)
         places = np.empty((2, size), np.int64)
-        seen[:] = -1
-        n = find(Contigs(contigs, seen, most), patterns, places)
+        n = find(query, contigs, patterns, places, _jobs(), room)
         if n <= size:
             return places[0, :n], places[1, :n] + start
         size = n
 
 
-class Contigs(NamedTuple):
-    """``of_block`` int64[n_blocks]: contig of each block; ``seen`` int64[n]: last read found in each.
+def _jobs() -> np.ndarray:
+    return np.empty((_N_JOBS, _N_JOB), np.int64)
 
-    The search of a read ends once it has stretches in ``most`` contigs.
-    """
 
-    of_block: np.ndarray
-    seen: np.ndarray
-    most: int
+@compiled
+def _find_by_seeds(query, contigs, patterns, places, jobs, late):
+    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many."""
+    k, n, n_late = np.int64(query.k), np.int64(0), np.int64(0)
+    step, size = np.int64(query.least) - k + 1, np.int64(_GROUP if contigs.most == 1 else 2)
+    for begin in range(0, patterns.length.size, size):
+        place, n_jobs = step - 1, min(patterns.length.size - begin, size)
+        for j in range(n_jobs):
+            jobs[j, _PATTERN] = begin + j
+        while n_jobs:
+            n_before, n_jobs = n_jobs, 0
+            for j in range(n_before):
+                i = jobs[j, _PATTERN]
+                if place + k <= at(patterns.length, i) and not _is_done(contigs, i):
+                    jobs[n_jobs, _PATTERN], jobs[n_jobs, _PLACE] = i, place
+                    _prefetch_seed(query, patterns, jobs, n_jobs)
+                    n_jobs += 1
+            _look_up(query, jobs, n_jobs)
+            for j in range(n_jobs if contigs.most == 1 else 0):
+                if jobs[j, _HI] - jobs[j, _LO] > FEW:
+                    late[n_late, _PATTERN], late[n_late, _FIRST] = jobs[j, _PATTERN], place - step + 1
+                    late[n_late, _PLACE] = min(place, at(patterns.length, jobs[j, _PATTERN]) - query.least)
+                    jobs[j, _HI] = jobs[j, _LO]
+                    n_late += 1
+            n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+            if n_late > _N_JOBS - _GROUP:
+                n = _search_late(query, contigs, patterns, places, late, n_late, n)
+                n_late = np.int64(0)
+            place += step
+    return _search_late(query, contigs, patterns, places, late, n_late, n)
 
 
 @inlined
-def _note(query, contigs, r, i, position, places, n):
-    """Write pattern i and a position, unless read r has a place in this contig; return whether it had none.
+def _is_done(contigs, i):
+    return at(contigs.n_found, i >> 1) >= contigs.most
+
+
+@inlined
+def _prefetch_seed(query, patterns, jobs, j):
+    first = at(patterns.first, jobs[j, _PATTERN])
+    jobs[j, _LO] = np.int64(symbols(patterns.words, first, jobs[j, _PLACE], np.int64(query.k)))
+    prefetch(query.starts, jobs[j, _LO])
+
+
+@inlined
+def _look_up(query, jobs, n_jobs):
+    """Replace the number of the seed, or bucket, of each job by its rows, and prefetch the first of them."""
+    for j in range(n_jobs):
+        seed = jobs[j, _LO]
+        jobs[j, _LO], jobs[j, _HI] = np.int64(at(query.starts, seed)), np.int64(at(query.starts, seed + 1))
+        prefetch(query.rows, jobs[j, _LO])
+
+
+@inlined
+def _compare(query, contigs, patterns, places, jobs, n_jobs, n):
+    """Compare the text at the rows of each job with its read; return the next n.
+
+    Of the symbols to the left and to the right of a seed, a stretch holds at least ``half`` on one side.
+    """
+    k, least = np.int64(query.k), np.int64(query.least)
+    half = min((least - k + 1) >> 1, (WORD - k) >> 1)
+    left = bits_from(np.int32(WORD * 2 - 2 * half))
+    seed = bits_from(np.int32(WORD * 2 - 2 * (half + k))) ^ left
+    right = bits_from(np.int32(WORD * 2 - 2 * (half + k + half))) ^ left ^ seed
+    for j in range(n_jobs):
+        for row in range(jobs[j, _LO], min(jobs[j, _HI], jobs[j, _LO] + FEW)):
+            word = max(_position(query, row) - half, 0) >> 5
+            prefetch(query.words, word)
+            prefetch(query.words, word + 1)
+    for j in range(2 * n_jobs):  # seeds with few rows, then those with many
+        job = j if j < n_jobs else j - n_jobs
+        lo, hi = jobs[job, _LO], jobs[job, _HI]
+        if (hi - lo > FEW) != (j >= n_jobs) or _is_done(contigs, jobs[job, _PATTERN]):
+            continue
+        for row in range(lo, hi):
+            i, place, position = jobs[job, _PATTERN], jobs[job, _PLACE], _position(query, row)
+            if query.w and strand_in(at(query.rows, row)):
+                place = max(at(patterns.length, i), at(patterns.length, i ^ 1)) - k - place
+                i ^= 1
+            if min(place, position) >= half:
+                differ = symbols(patterns.words, at(patterns.first, i), place - half, WORD)
+                differ ^= symbols(query.words, 0, position - half, WORD)
+                if differ & seed or (differ & left and differ & right):
+                    continue
+            if _has_stretch(query, least, patterns, i, place, position):
+                n = _note(query, contigs, i, position, places, n)
+                if _is_done(contigs, i):
+                    break
+    return n
+
+
+@inlined
+def _position(query, row):
+    entry = at(query.rows, row)
+    return position_in(entry) if query.w else np.int64(entry)
+
+
+@inlined
+def _has_stretch(query, least, patterns, i, place, position):
+    """Return whether symbol ``place`` of pattern i is in a stretch that occurs with it at ``position``."""
+    subquery = Subquery(patterns.words, at(patterns.first, i), place, at(patterns.length, i))
+    left = common_suffix(query.words, position, subquery, min(place, min(position, least - 1)))
+    # Among the rows of a seed are a few suffixes that meet a separator within k symbols.
+    right, stop, block = np.int64(0), min(subquery.m - place, query.n - position), np.int64(-1)
+    while left + stop >= least:
+        if common_prefix(query.words, position, subquery, right, least - left) < least - left:
+            return False
+        if block >= 0:
+            return True
+        right = least - left
+        block = find_block(query.blocks, position)
+        before = position - at(query.blocks.text_start, block)
+        left, stop = min(left, before), min(stop, at(query.blocks.length, block) - before)
+    return False
+
+
+@inlined
+def _note(query, contigs, i, position, places, n):
+    """Write pattern i and a position, unless the read has a place in this contig; return the next n.
 
     Places beyond the end of ``places`` int64[2, size] are only counted.
     """
-    contig = contigs.of_block[find_block(query.blocks, position) if contigs.of_block.size > 1 else 0]
-    if contigs.seen[contig] == r:
-        return False
-    contigs.seen[contig] = r
+    contig = contigs.of_block[find_block(query.blocks, position) if contigs.most > 1 else 0]
+    if contigs.seen[contig] == i >> 1:
+        return n
+    contigs.seen[contig] = i >> 1
+    contigs.n_found[i >> 1] += 1
     if n < places.shape[1]:
         places[0, n], places[1, n] = i, position
-    return True
+    return n + 1
 
 
-@compiled
-def _find_by_seeds(query, contigs, patterns, places):
-    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many."""
-    s, step, n = np.int64(query.seeds.s), np.int64(query.least) - query.seeds.s + 1, np.int64(0)
-    for r in range(patterns.length.size // 2):
-        begin = n
-        for i in range(2 * r, 2 * r + 2):
-            place = step - 1
-            while place + s <= at(patterns.length, i) and n - begin < contigs.most:
-                seed = np.int64(symbols(patterns.words, at(patterns.first, i), place, s))
-                for row in range(at(query.seeds.starts, seed), at(query.seeds.starts, seed + 1)):
-                    position = np.int64(at(query.sa, row))
-                    if _has_stretch(query, np.int64(query.least), patterns, i, place, position):
-                        n += _note(query, contigs, r, i, position, places, n)
-                        if n - begin == contigs.most:
-                            break
-                place += step
-    return n
+@inlined
+def _search_late(query, contigs, patterns, places, jobs, n_jobs, n):
+    """Search for the stretches that start at _FIRST to _PLACE of each job's pattern, from the last one on.
 
-
-def _find_by_minimizers(
-    query: "Sparse", least: int, contigs: Contigs, patterns: "Patterns", places: np.ndarray
-) -> int:
-    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many."""
-    kmers, room = np.empty((SPAN, _N_KMER), np.int64), np.empty(ROOM, np.int32)
-    return _search_minimizers(query, least, contigs, patterns, places, kmers, room)
-
-
-@compiled
-def _search_minimizers(query, least, contigs, patterns, places, kmers, room):
-    """Do the work of _find_by_minimizers; ``kmers`` int64[SPAN, _N_KMER], ``room`` int32[ROOM]: scratch."""
-    k, w, n = np.int64(query.table.k), np.int64(query.table.w), np.int64(0)
-    for r in range(patterns.length.size // 2):
-        length, begin = max(at(patterns.length, 2 * r), at(patterns.length, 2 * r + 1)), n
-        start = np.int64(0)
-        while start + k + w - 1 <= length and n - begin < contigs.most:
-            size = min(length - start, np.int64(SPAN))
-            for j in range(_look_up(query, patterns, r, (start, size), kmers, room)):
-                for row in range(kmers[j, _FIRST], kmers[j, _LAST]):
-                    entry, place = at(query.table.rows, row), kmers[j, _PLACE]
-                    i, position = 2 * r + (strand_in(entry) ^ kmers[j, _REVERSE]), position_in(entry)
-                    place = length - k - place if i & 1 else place
-                    if at(patterns.length, i) and _has_stretch(query, least, patterns, i, place, position):
-                        n += _note(query, contigs, r, i, position, places, n)
-                        if n - begin == contigs.most:
-                            break
-                if n - begin == contigs.most:
-                    break
-            start += size - (k + w - 2)
+    Return the next n.
+    """
+    least = np.int64(query.least)
+    while n_jobs:
+        n_before, n_jobs = n_jobs, 0
+        for j in range(n_before):
+            if not _is_done(contigs, jobs[j, _PATTERN]):
+                for column in (_PATTERN, _PLACE, _FIRST):
+                    jobs[n_jobs, column] = jobs[j, column]
+                jobs[n_jobs, _LONGEST] = query.k - 1
+                _prefetch_seed(query, patterns, jobs, n_jobs)
+                n_jobs += 1
+        _look_up(query, jobs, n_jobs)
+        n_open = n_jobs
+        while n_open:
+            for j in range(n_jobs):
+                if jobs[j, _LO] < jobs[j, _HI]:
+                    row = (jobs[j, _LO] + jobs[j, _HI]) >> 1
+                    prefetch(query.words, np.int64(at(query.rows, row)) >> 5)
+            n_open = 0
+            for j in range(n_jobs):
+                if jobs[j, _LO] < jobs[j, _HI]:
+                    n = _halve(query, contigs, patterns, places, jobs, j, n)
+                    n_open += 1
+        n_before, n_jobs = n_jobs, 0
+        for j in range(n_before):
+            place = jobs[j, _PLACE] + jobs[j, _LONGEST] - least
+            if jobs[j, _FIRST] <= place < jobs[j, _PLACE]:
+                jobs[n_jobs, _PATTERN], jobs[n_jobs, _FIRST] = jobs[j, _PATTERN], jobs[j, _FIRST]
+                jobs[n_jobs, _PLACE] = place
+                n_jobs += 1
     return n
 
 
 @inlined
-def _look_up(query, patterns, r, span, kmers, room):
-    """Note the minimizers of a span of read r that have rows, and prefetch these; return their number."""
-    k, w, first = np.int64(query.table.k), np.int64(query.table.w), at(patterns.first, 2 * r)
-    start, n_kmers = span[0], span[1] - k + 1
-    hash_kmers(patterns.words, first, start, n_kmers, k, room)
+def _halve(query, contigs, patterns, places, jobs, j, n):
+    """Compare a stretch of job j with the middle one of its rows, and keep a half of these."""
+    i, place, lo, hi = jobs[j, _PATTERN], jobs[j, _PLACE], jobs[j, _LO], jobs[j, _HI]
+    position = np.int64(at(query.rows, (lo + hi) >> 1))
+    subquery = Subquery(patterns.words, at(patterns.first, i), place, place + query.least)
+    common, order = compare(query, position, subquery, np.int64(0))
+    jobs[j, _LONGEST] = max(jobs[j, _LONGEST], common)
+    if order > 0:
+        jobs[j, _LO] = lo = ((lo + hi) >> 1) + 1
+    else:
+        jobs[j, _HI] = hi = (lo + hi) >> 1 if order else lo
+    prefetch(query.rows, (lo + hi) >> 1)
+    if order == 0 and not _is_done(contigs, i):
+        return _note(query, contigs, i, position, places, n)
+    return n
+
+
+@compiled
+def _find_by_minimizers(query, contigs, patterns, places, jobs, room):
+    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many.
+
+    The first bases of the reads of a group are searched before the others. ``room`` int32[ROOM]: scratch.
+    """
+    k, n, n_jobs, n_reads = np.int64(query.k), np.int64(0), np.int64(0), patterns.length.size // 2
+    width, size = k + query.w - 1, _GROUP if contigs.most == 1 else 1
+    head = (width + LANES) // LANES * LANES
+    for begin in range(0, n_reads, size):
+        for is_first in (True, False):
+            for r in range(begin, min(begin + size, n_reads)):
+                length = max(at(patterns.length, 2 * r), at(patterns.length, 2 * r + 1))
+                start, stop = (0, min(length, head)) if is_first else (head - width + 1, length)
+                while start + width <= stop and not _is_done(contigs, 2 * r):
+                    span = start, min(stop - start, np.int64(SPAN))
+                    n_jobs = _add_minimizers(query, patterns, r, span, jobs, n_jobs, room)
+                    if n_jobs > _N_JOBS - SPAN:
+                        _look_up(query, jobs, n_jobs)
+                        n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+                        n_jobs = np.int64(0)
+                    start += span[1] - width + 1
+            _look_up(query, jobs, n_jobs)
+            n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+            n_jobs = np.int64(0)
+    return n
+
+
+@inlined
+def _add_minimizers(query, patterns, r, span, jobs, n_jobs, room):
+    """Add the minimizers of a span of read r to the jobs, and prefetch their buckets; return the number."""
+    k, w, first = np.int64(query.k), np.int64(query.w), at(patterns.first, 2 * r)
+    length, n_kmers = max(at(patterns.length, 2 * r), at(patterns.length, 2 * r + 1)), span[1] - k + 1
+    hash_kmers(patterns.words, first, span[0], n_kmers, k, room)
     find_minimizers(room, n_kmers, w)
-    n = 0
+    n_bits = trailing_zeros(np.uint64(query.starts.size - 1))
     for i in range(0, n_kmers, LANES):
         bits = np.uint64(minimizers(room, i, w))
         while bits:
-            j = i + trailing_zeros(bits)
+            place = i + trailing_zeros(bits)
             bits &= bits - np.uint64(1)
-            if j < n_kmers:
-                kmer, reverse = canonical(patterns.words, first, start + j, k)
-                bucket = bucket_of(kmer, query.n_bits)
-                prefetch(query.table.starts, bucket)
-                kmers[n, _PLACE], kmers[n, _REVERSE], kmers[n, _FIRST] = start + j, reverse, bucket
-                n += 1
-    for j in range(n):
-        bucket = kmers[j, _FIRST]
-        kmers[j, _FIRST] = np.int64(at(query.table.starts, bucket))
-        kmers[j, _LAST] = np.int64(at(query.table.starts, bucket + 1))
-        prefetch(query.table.rows, kmers[j, _FIRST])
-    return n
+            if place < n_kmers:
+                kmer, reverse = canonical(patterns.words, first, span[0] + place, k)
+                bucket = bucket_of(kmer, n_bits)
+                prefetch(query.starts, bucket)
+                place += span[0]
+                jobs[n_jobs, _PATTERN], jobs[n_jobs, _LO] = 2 * r + reverse, bucket
+                jobs[n_jobs, _PLACE] = length - k - place if reverse else place
+                n_jobs += 1
+    return n_jobs
 
 
 @compiled
