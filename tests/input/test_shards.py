@@ -11,7 +11,7 @@ import pytest
 from cover import examples
 from hypothesis import given
 from input.test_mates import letters_of, pairs_of
-from input.test_spans import fastq, outcome
+from input.test_spans import fasta, fastq, outcome
 from output_of import bgzf
 
 from fmx.errors import InputError, StalledError
@@ -60,16 +60,19 @@ def check(paths, n, size):
     assert list(chain(*(records(part) for part, _, _ in parts))) == records(expected)
 
 
-@examples(150)
-@given(text=fastq(), n=st.integers(1, 6), size=st.sampled_from(SIZES))
-def test_shards_of_fastq_have_all_records_and_faults(text, n, size, tmp_path_factory):
+@examples(200)
+@given(text=st.one_of(fastq(), fasta()), n=st.integers(1, 6), size=st.sampled_from(SIZES))
+def test_shards_have_all_records_and_faults(text, n, size, tmp_path_factory):
     path = tmp_path_factory.mktemp("shards") / "reads.fq"
     path.write_bytes(text)
     check([path], n, size)
 
 
 @examples(60)
-@given(texts=st.lists(fastq(spoiled=False), min_size=1, max_size=3), n=st.integers(1, 6), data=st.data())
+@given(
+    texts=st.lists(st.one_of(fastq(spoiled=False), fasta(spoiled=False)), min_size=1, max_size=3),
+    n=st.integers(1, 6), data=st.data(),
+)  # fmt: skip
 def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
     paths, folder = [], tmp_path_factory.mktemp("shards")
     for i, text in enumerate(texts):
@@ -77,15 +80,6 @@ def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
         paths.append(folder / f"{i}.fq")
         paths[-1].write_bytes(kind(text))
     check(paths, n, data.draw(st.sampled_from(SIZES)))
-
-
-@examples(60)
-@given(lines=st.lists(st.sampled_from([">a", ">", "AC", "", "G>T", "> b"]), max_size=20), n=st.integers(1, 5))
-def test_shards_of_fasta(lines, n, tmp_path_factory):
-    path = tmp_path_factory.mktemp("shards") / "reads.fa"
-    path.write_text("\n".join([">first", *lines]))
-    for size in SIZES:
-        check([path], n, size)
 
 
 def many(n) -> bytes:
