@@ -88,14 +88,14 @@ class ShardInputs:
         self.lock = Lock()  # of n_reads
 
     def __iter__(self) -> "Iterator[ShardSpan]":
-        for number, span in self._plan.numbered():
+        for number, first, span in self._plan.numbered():
             if number not in self._opened:
                 sample, i, paths = self._files[number]
                 with closing(SampleFile(sample, i, paths, 1)) as file:
                     while file.where is None and not file.is_over:
                         file.read(self._counter.find)
                 self._opened[number] = file
-            yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self)
+            yield ShardSpan(self._opened[number], span, first, self)
 
 
 class ShardSpan(NamedTuple):

@@ -10,7 +10,7 @@ stretches, at places where files may be cut:
 The number of newlines before a shard, modulo 4, is found in the shard: of the four lines that may begin a
 FASTQ record, all but one give records that are not valid (in a valid file the right one is always valid).  If
 several are possible, or none, the newlines before the shard are counted.  When shards are merged, neighbours
-are compared (``Border``), so damage where two shards meet is detected as in one run.
+are compared (``ShardPlan.begin``, ``end``), so damage where two shards meet is detected as in one run.
 
 Pairs, and the reads of a range (--skip, --first), need the numbers of the records: these are counted from the
 start of the files, by every process once (``RecordCounts``).  A shard has the pairs whose mates 1 are in its
@@ -21,8 +21,7 @@ import os
 import re
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,7 +31,7 @@ import numpy as np
 from ..codecs import PlainRange, after
 from ..codecs.bgzf import find_block
 from ..errors import InputError
-from ..machines.jobs import run_all, settled
+from ..machines.jobs import run_all
 from . import ALL, InputRange, PairedFiles, records_after, together
 from .chunks import CHUNK_SIZE, Chunk, count, find_border
 from .mates import pair_spans
@@ -53,15 +52,6 @@ class Shard(NamedTuple):
     def of(self, n: int) -> tuple:
         """Return (start, stop): its part of n items."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
-
-
-class Border(NamedTuple):
-    """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there to the one before a
-    record, or -1 after the last record."""
-
-    path: str
-    at: int
-    newlines: int
 
 
 APART = CHUNK_SIZE  # bytes between the cuts of an uncompressed file, whatever the spans of a machine
@@ -97,7 +87,7 @@ class CutFile(RecordFile):
             possible = [newlines for newlines in range(4) if _may_begin(data, newlines)]
             if len(possible) == 1:
                 return Before(4 - possible[0])
-        return count_records(self, start)
+        return RecordCounts().at(self, start).before
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
@@ -112,11 +102,6 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
     except InputError:
         return False
     return True
-
-
-def count_records(file: CutFile, start: int) -> Before:
-    """Return the Before at a cut, found by reading everything before it."""
-    return RecordCounts().at(file, start).before
 
 
 class RecordCounts:
@@ -172,7 +157,8 @@ class ShardPlan:
     ``n_counting``: threads that count records; ``shared(key, make)``: the result of ``make()`` that all
     shards of a process share.
 
-    ``begin``, ``end``: the shard's Borders inside files (of mates 1), or None; ``is_empty``: whether it has
+    ``begin``, ``end``: where the shard begins and ends inside a file (of mates 1), or None: path, byte, and
+    newlines from there to the one before a record (-1: after the last record).  ``is_empty``: whether it has
     no spans, as for short files; ``whole``: a message about a file that cannot be cut, and that another shard
     reads, or "".
     """
@@ -193,20 +179,20 @@ class ShardPlan:
             for paths in self._files
         ]
         self._records = [inputs.records] * len(self._files)  # numbers of reads or pairs in each file
-        self._first_numbers: dict[int, int] = {}
         self._guess: Before | None = None  # at ``begin``, if records before it were not counted
-        self._last: tuple[CutFile, int, Future] | None = None  # file, byte, Future of the Before there
-        self.begin: Border | None = None
+        self._last: tuple[CutFile, int, Callable[[], Before]] | None = None  # file, byte, and its Before
+        self.begin: tuple[str, int, int] | None = None
         self.is_empty = True
         self.whole = ""
 
     def spans(self) -> Generator[Any, None, None]:
         """Yield Spans, Chunks or PairSpans, in order.  Raises InputError."""
-        for _, span in self.numbered():
+        for _, _, span in self.numbered():
             yield span
 
-    def numbered(self) -> Generator[tuple[int, Any], None, None]:
-        """Yield (number of the file, or of that of mates 1, from 0, span)."""
+    def numbered(self) -> Generator[tuple[int, int, Any], None, None]:
+        """Yield (number of the file, or of that of mates 1, from 0; number of its first record that is in the
+        shard, from 1; span)."""
         line, after = self._wanted_bytes(), 0
         begin, end = (line.start + at for at in self._shard.of(len(line)))
         for number, size in enumerate(self._sizes):
@@ -226,8 +212,9 @@ class ShardPlan:
                         self.whole = f"{uncut.path} cannot be split, so {who}; to share the work, {how}"
                 elif files[0].is_whole or start < stop:
                     self.is_empty = self.is_empty and not any(file.has_records for file in files)
-                    for span in self._spans_of(number, files, start, stop):
-                        yield number, span
+                    first, spans = self._spans_of(number, files, start, stop)
+                    for span in spans:
+                        yield number, first, span
 
     def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:
         """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""
@@ -264,17 +251,19 @@ class ShardPlan:
         """Return how many reads or pairs begin before a place."""
         return -(-before.n_records(file.is_fastq) // self._step)
 
-    def _spans_of(self, number: int, files: Sequence[CutFile], start: int, stop: int) -> Iterator[Any]:
-        """Yield the spans of a file, or PairSpans, whose mates 1 are between two cuts."""
+    def _spans_of(
+        self, number: int, files: Sequence[CutFile], start: int, stop: int
+    ) -> tuple[int, Iterable[Any]]:
+        """Return (number of the first record, spans of a file, or PairSpans, whose mates 1 are between two
+        cuts)."""
         one, size, n_threads = files[0], self._inputs.size, self._inputs.n_threads
         if not self._in_pairs and self._inputs.records == ALL:
             before = one.before(start) if start else Before()
             if start:
                 self._guess, self.begin = before, _border(one, start, before)
-                self._first_numbers[number] = 1 + before.n_records(one.is_fastq)
-            yield from one.spans(size, n_threads, cut=Cut(start, before), stop=stop)
-            self._last = (one, stop, one.behind) if stop < one.size else None
-            return
+            self._last = (one, stop, lambda: one.behind.result()) if stop < one.size else None
+            first = 1 + before.n_records(one.is_fastq)
+            return first, one.spans(size, n_threads, cut=Cut(start, before), stop=stop)
         counts, reads = self._counts[number], self._records[number]
         if start:
             before = counts[0].at(one, start).before
@@ -285,39 +274,34 @@ class ShardPlan:
                 first = min(first, least.before.n_records(files[-1].is_fastq) // self._step)
             reads = range(first, reads.stop)
         if stop < one.size:
-            before = counts[0].at(one, stop).before
-            self._last = one, stop, settled(before)
-            reads = range(reads.start, min(reads.stop, self._n_before(one, before)))
+            behind = counts[0].at(one, stop).before
+            self._last = one, stop, lambda: behind
+            reads = range(reads.start, min(reads.stop, self._n_before(one, behind)))
         if not reads:
-            return
-        self._first_numbers[number] = 1 + self._step * reads.start
+            return 1, ()
         numbers, sides = self._numbers(reads), []
         for file, known in zip(files, counts, strict=True):
             cuts = (START, Cut(file.size)) if file.is_whole else known.around(file, numbers)
             sides.append(file.spans(size, n_threads, numbers, cut=cuts[0], stop=cuts[1].at))
-        yield from pair_spans([file.path for file in files], sides) if self._in_pairs else sides[0]
+        paths = [file.path for file in files]
+        return 1 + numbers.start, pair_spans(paths, sides) if self._in_pairs else sides[0]
 
     @property
-    def end(self) -> Border | None:
+    def end(self) -> tuple[str, int, int] | None:
         """Where the shard ends inside a file; valid after all spans were read."""
-        return self._last and _border(*self._last[:2], self._last[2].result())
-
-    def first_number(self, number: int) -> int:
-        """Number of the first record in the spans of a file; valid after its first span was yielded."""
-        return self._first_numbers.get(number, 1)
+        return self._last and _border(*self._last[:2], self._last[2]())
 
     def renumbered(self, error: InputError) -> InputError:
         """The error with its record's number in the file, found by counting the records before the shard."""
         record = re.fullmatch(r"record (\d+)", error.where)
-        if not (record and self.begin and self._guess and self.begin.path == error.path):
+        if not (record and self.begin and self._guess and self.begin[0] == error.path):
             return error
         with Source(error.path) as source:
             file = CutFile(source)
-            before = count_records(file, self.begin.at)
+            before = RecordCounts().at(file, self.begin[1]).before
         n_more = before.n_records(file.is_fastq) - self._guess.n_records(file.is_fastq)
         return InputError(error.path, f"record {int(record[1]) + n_more}", error.what)
 
 
-def _border(file: CutFile, at: int, before: Before) -> Border:
-    newlines = -1 if before.blank else -before.newlines % 4 if file.is_fastq else 0
-    return Border(file.path, at, newlines)
+def _border(file: CutFile, at: int, before: Before) -> tuple[str, int, int]:
+    return file.path, at, -1 if before.blank else -before.newlines % 4 if file.is_fastq else 0

@@ -125,7 +125,7 @@ _LONGEST = 60  # characters of a value in a message
 class Manifest:
     """The manifest of shard ``number`` of ``count``; ``run``: what all shards of the run have in common.
 
-    ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``around``: bytes of the main
+    ``begin``, ``end``: those of input.shards.ShardPlan, as lists; ``around``: bytes of the main
     output before the first piece and after the last; ``container``: of the merged output (output/run.py);
     ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``, ``sums``: what is added
     up; ``wording`` of the summary; ``options``: {option: value} of the command, if there was one.
