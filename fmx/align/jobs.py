@@ -456,19 +456,3 @@ def align_list(task, pairs, known, start, work, records):
         n_records += 1
         records.first_run[n_records] = n_used + n_runs
     return pairs.query.size, n_records
-
-
-# As an array; output/ writes them as text.
-
-PAIR = np.dtype(
-    [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
-     ("matches", "i8")]
-)  # fmt: skip
-
-
-def as_rows(records: Records, scores: np.ndarray) -> np.ndarray:
-    """Return Records and their ``scores`` int64[n] as an array of PAIR."""
-    rows = np.empty(records.h.size, PAIR)
-    rows["query"], rows["target"], rows["identity"] = records.query, records.target, records.identity
-    rows["score"], rows["length"], rows["matches"] = scores, records.length, records.matches
-    return rows

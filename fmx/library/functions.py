@@ -183,7 +183,6 @@ def pairwise(
         [(0, 1, 18, 0.875, 8, 7)]
     """
     from ..align import pipeline  # not needed for an index
-    from ..align.jobs import as_rows
     from ..align.sequences import Scoring
 
     scores = {"match": (match, 4), "mismatch": (mismatch, -5), "gap": (gap, -10)}
@@ -203,5 +202,10 @@ def pairwise(
     names, job, records = pipeline.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
     known = {column: Names.of(values) for column, source, values in of_columns if source.has_names}
-    rows = (as_rows(some, job.totals(some, some.h)) for some in records)
-    return make_table(np.concatenate([np.empty(0, PAIR), *rows]), known)
+    rows = [np.empty(0, PAIR)]
+    for some in records:
+        rows.append(np.empty(some.h.size, PAIR))
+        rows[-1]["score"] = job.totals(some, some.h)
+        for column in ("query", "target", "identity", "length", "matches"):
+            rows[-1][column] = getattr(some, column)
+    return make_table(np.concatenate(rows), known)

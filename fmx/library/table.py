@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..align.jobs import PAIR
 from ..compiler.functions import compiled
 from ..compiler.primitives import copy_bytes
 from ..errors import UnsupportedError, brief, installed, n_of, quoted
@@ -139,6 +138,10 @@ MATCH = np.dtype(
 PROPER_PAIR = np.dtype(
     [("pair", "i8"), ("contig", "i4"), ("position1", "i8"), ("position2", "i8"), ("reverse1", "?"),
      ("reverse2", "?"), ("insert", "i8"), ("occurrences", "i8")]
+)  # fmt: skip
+PAIR = np.dtype(
+    [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
+     ("matches", "i8")]
 )  # fmt: skip
 NEAR_PROPER_PAIR = np.dtype([*PROPER_PAIR.descr, ("mismatches1", "i1"), ("mismatches2", "i1")])
 

@@ -79,14 +79,25 @@ def html(facts: dict[str, Any]) -> bytes:
     groups = "indexes" if len(facts.get("references", ())) > 1 else "groups"
     for name, called in (("contigs", "contigs"), ("groups", groups)):
         if facts.get(name):
-            parts += [f"<h2>{called.capitalize()}</h2>", *_of_reference(called, facts[name])]
+            shown, note = _with_most_reads(facts[name], called)
+            most = max(shown[0]["reads"], 1)
+            bar = '<td class="bar"><i style="width: {:.1f}%"></i></td>'
+            lines = [[*cells(*row.values()), bar.format(100 * row["reads"] / most)] for row in shown]
+            columns = [column for column in shown[0] if column not in ("name", "length")]
+            parts += [f"<h2>{called.capitalize()}</h2>", *note, table(["name", "bases", *columns, ""], lines)]
     if facts.get("screen"):
         shown, note = _with_most_reads(facts["screen"], "combinations")
         lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
         parts += [f"<h2>Reads by combination of {groups}</h2>", *note, table((groups, "reads"), lines)]
     parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>Run</h2>", _run(facts)]
-    return html_page(title, parts)
+    page = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
+        *(part if part.startswith(("<h", "<p")) else f"<div>{part}</div>" for part in parts),
+        "</body>\n</html>\n",
+    ]
+    return "\n".join(page).encode()
 
 
 def _counts(facts: dict[str, Any]) -> str:
@@ -133,16 +144,6 @@ def _with_most_reads(rows: Sequence[dict[str, Any]], what: str) -> tuple[list, l
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     note = f"<p>The {len(shown)} of {len(rows):,} {what} with the most reads; the JSON report has all.</p>"
     return shown, [note] if len(rows) > len(shown) else []
-
-
-def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
-    """Return a table of the contigs or groups with the most reads, each with a bar."""
-    shown, note = _with_most_reads(rows, what)
-    names = [name for name in shown[0] if name not in ("name", "length")]
-    most = max(shown[0]["reads"], 1)
-    bars = [f'<td class="bar"><i style="width: {100 * row["reads"] / most:.1f}%"></i></td>' for row in shown]
-    lines = [[*cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
-    return [*note, table(["name", "bases", *names, ""], lines)]
 
 
 def _times(facts: dict[str, Any]) -> list:
@@ -195,38 +196,26 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
     title, names = f"{done} {what}", next(iter(data.values()))
     name = f"fmx_{what}" if done == "Mapped" else f"fmx_counted_{what}"
     section = {
-        "id": name,
-        "parent_id": "fmx",
-        "parent_name": "fmx",
-        "parent_description": _ABOUT,
-        "section_name": title,
-        "description": text,
-        "plot_type": "bargraph",
+        "id": name, "parent_id": "fmx", "parent_name": "fmx", "parent_description": _ABOUT,
+        "section_name": title, "description": text, "plot_type": "bargraph",
         "pconfig": {
-            "id": f"{name}_plot",
-            "title": f"fmx: {title}",
-            "ylab": what.capitalize(),
+            "id": f"{name}_plot", "title": f"fmx: {title}", "ylab": what.capitalize(),
             "cpswitch_counts_label": f"Number of {what}",
         },
         "categories": {words: {"name": words, "color": colours[words]} for words in names},
         "data": data,
-    }
+    }  # fmt: skip
     return f"{json.dumps(section, indent=1)}\n".encode()
 
 
 def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
     """Return columns of MultiQC's General Statistics for these samples: reads or pairs, and percentages."""
-    rows: dict[str, tuple]
+    rows: dict[str, tuple] = {}
     if "samples" in facts:
         what, titles = f"{facts['samples'][0]['unit']}s", ["% assigned", "% guides without reads"]
-        rows = {
-            each["sample"]: (
-                each["reads"],
-                each["assigned_share"],
-                each["zero_guides"] / max(each["guides"], 1),
-            )
-            for each in facts["samples"]
-        }
+        for each in facts["samples"]:
+            zero = each["zero_guides"] / max(each["guides"], 1)
+            rows[each["sample"]] = each["reads"], each["assigned_share"], zero
     else:
         what = "pairs" if "pairs" in facts["counts"] else "reads"
         titles = ["% proper pairs" if what == "pairs" else "% mapped"]
@@ -290,12 +279,6 @@ def sample_fates(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
     return {each["sample"]: {SAMPLE_FATES[name][0]: each[name] for name in seen} for each in samples}
 
 
-def offsets_in_words(sample: Sample) -> str:
-    """Return the most frequent offsets: at most 8 per mate, with 1 % of the assigned reads or more."""
-    first, second = (_of_mate(sample, mate) for mate in (1, 2))
-    return "; second mates: ".join(filter(None, [first or "none", second]))
-
-
 def starts_in_words(sample: Sample) -> str:
     """Return the most frequent offsets as a part of a sentence; "" if there are none."""
     first, second = (_of_mate(sample, mate, _start) for mate in (1, 2))
@@ -312,6 +295,7 @@ def _start(place: Mapping[str, Any]) -> str:
 
 
 def _of_mate(sample: Sample, mate: int, words: Callable[[Mapping[str, Any]], str] = _offset) -> str:
+    """Return the most frequent offsets: at most 8 per mate, with 1 % of the assigned reads or more."""
     places = [place for place in sample["offsets"] if place["mate"] == mate]
     shares = [(place, 100 * place["reads"] / max(sample["assigned"], 1)) for place in places[:8]]
     return ", ".join(f"{words(place)} ({share:.0f} %)" for place, share in shares if share >= 1)
@@ -378,13 +362,9 @@ def _samples(samples: Sequence[Sample], units: str) -> str:
     for each in samples:
         _, *numbers = fates[each["sample"]].values()
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
-        rows.append(
-            [
-                name_cell(each["sample"]),
-                *cells("", *row)[1:],
-                f'<td class="words">{escape(offsets_in_words(each))}</td>',
-            ]
-        )
+        first, second = (_of_mate(each, mate) for mate in (1, 2))
+        offsets = escape("; second mates: ".join(filter(None, [first or "none", second])))
+        rows.append([name_cell(each["sample"]), *cells("", *row)[1:], f'<td class="words">{offsets}</td>'])
     return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
 
 
@@ -450,17 +430,6 @@ th.words, td.words { text-align: left } td.words { white-space: normal; overflow
 """
 _MATRIX_ROWS = 16  # rows of a matrix with numbers
 _ALIGNED = '<td class="(words|letters|name)">'
-
-
-def html_page(title: str, parts: list[str]) -> bytes:
-    """Make a page of ``parts``, HTML; all but headings and paragraphs are wrapped in a div."""
-    lines = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-        *(part if part.startswith("<h") or part.startswith("<p") else f"<div>{part}</div>" for part in parts),
-        "</body>\n</html>\n",
-    ]
-    return "\n".join(lines).encode()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
