@@ -42,15 +42,15 @@ def size(value: str) -> int:
 class Number(click.ParamType):
     """A number from ``least`` to ``most``, an int or a float; not nan.
 
-    ``words``: {a value: the message about it}.
+    ``words``: {a value: the message about it}. ``usual``: the number of an option without one.
     """
 
     name = "n"
 
     def __init__(
-        self, least: float, most: float, kind: type = int, words: dict[str, str] | None = None
+        self, least: float, most: float, kind: type = int, words: dict[str, str] | None = None, usual: int = 0
     ) -> None:
-        self.least, self.most, self.kind, self.words = least, most, kind, words or {}
+        self.least, self.most, self.kind, self.words, self.usual = least, most, kind, words or {}, usual
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in self.words:
@@ -58,7 +58,8 @@ class Number(click.ParamType):
         try:
             number = self.kind(value)
         except ValueError:
-            self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number", param, ctx)
+            remedy = f"; write {param.opts[0]} {self.usual} {value}" if self.usual and param else ""
+            self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number{remedy}", param, ctx)
         if not self.least <= number <= self.most:
             is_bounded = self.most < 1 << 31 or number > self.most
             limit = f"from {self.least} to {self.most}" if is_bounded else f"{self.least} or more"

@@ -226,6 +226,7 @@ MESSAGES = [
     ("pairwise --matrix score --id 0.9 a.fa", "--matrix writes every pair: leave out --id"),
     ("index --layout auto --sa-rate 4 a.fa", "--layout auto chooses the SA rate: leave out --sa-rate"),
     ("search -k x r.fq", "-k: 'x' is not a whole number"),
+    ("search --min-match r.fq", "--min-match: 'r.fq' is not a whole number; write --min-match 31 r.fq"),
     ("search -k all r.fq", "-k: use -a to report all hits"),
     ("search --gpu r.fq", "no option --gpu in 'fmx search': use --engine cuda"),
     ("search --forward-only --reverse-only r.fq", "give only one of --forward-only and --reverse-only"),

@@ -127,8 +127,8 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     options.mismatches,
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
-    click.option("--min-match", "stretch", type=options.Number(*limits.STRETCH), is_flag=False,
-                 flag_value=limits.USUAL_STRETCH,
+    click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH,
+                 type=options.Number(*limits.STRETCH, usual=limits.USUAL_STRETCH),
                  help="Find reads of which N consecutive bases occur, not all, and pairs with such a mate, "
                  "for --al, --un, --screen and --counts; no hits are written.  [N if omitted: "
                  f"{limits.USUAL_STRETCH}]"),
