@@ -8,7 +8,7 @@ range reports it.  If the guess was wrong, the range is inflated again from the 
                reported        guessed,       guessed,        guessed,
                                reported       reported        reported
 
-If anything is unusual or damaged, igzip reads on from there as a stream (``Ranges.rest``).
+If anything is unusual or damaged, igzip reads on from there as a stream (``readers_of``).
 """
 
 import sys
@@ -78,39 +78,29 @@ class _Room(threading.local):
 _room = _Room()
 
 
-def ranges_of(file: "RegularFile", size: int) -> "Ranges | None":
-    """Return the Ranges of a RegularFile, of about ``size`` uncompressed bytes each; None if too few."""
+def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | GzipStream, int]]":
+    """Yield (Range, its end in the file) for ranges of about ``size`` uncompressed bytes, and then a stream
+    of what they left for igzip, if any; nothing for a file with fewer than two ranges.
+
+    The last step waits until all ranges have begun.
+    """
     head = file.bytes(HEAD, 0)
-    data = np.frombuffer(head + bytes(SPARE), np.uint8)
-    start = inflate.header_end(data)
+    first = inflate.header_end(np.frombuffer(head + bytes(SPARE), np.uint8))
     try:
-        n = len(zlib.decompressobj(31).decompress(head)) if start > 0 else 0
+        n = len(zlib.decompressobj(31).decompress(head)) if first > 0 else 0
     except zlib.error:
-        return None
+        return
     step = max(1, size * len(head) // n) if n else file.size
-    return Ranges(file, start, step, size) if 2 * step < file.size else None
-
-
-class Ranges:
-    """The ranges of a gzip file whose first block begins at byte ``start``: one every ``step`` bytes."""
-
-    def __init__(self, file: "RegularFile", start: int, step: int, size: int) -> None:
-        self._file, self._start, self._step, self._size = file, start, step, size
-        self._context = settled(RangeStart(8 * start, _no_meaning(), 0, 0))
-
-    def readers(self) -> "Iterator[tuple[Range, None, int]]":
-        """Yield (Range, None, its end in the file) for each range."""
-        total = settled(Sum(0, 0))
-        for start in range(self._start, self._file.size, self._step):
-            contexts, sums = (self._context, Future[Any]()), (total, Future[Any]())
-            stop = min(start + self._step, self._file.size)
-            yield Range(self._file, (start, stop), self._size, contexts, sums), None, stop
-            self._context, total = contexts[1], sums[1]
-
-    def rest(self) -> GzipStream | None:
-        """Return a stream of what the Ranges left for igzip; None if nothing is left."""
-        context = self._context.result()
-        return _from(self._file, context.total) if context and context.bit < 0 else None
+    if 2 * step >= file.size:
+        return
+    context, total = settled(RangeStart(8 * first, _no_meaning(), 0, 0)), settled(Sum(0, 0))
+    for start in range(first, file.size, step):
+        contexts, sums = (context, Future[Any]()), (total, Future[Any]())
+        stop = min(start + step, file.size)
+        yield Range(file, (start, stop), size, contexts, sums), stop
+        context, total = contexts[1], sums[1]
+    if (end := context.result()) and end.bit < 0:
+        yield _from(file, end.total), file.size
 
 
 def _no_meaning() -> np.ndarray:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..codecs import BgzfBlocks, PlainRange, after
+from ..codecs import BgzfBlocks, GzipStream, PlainRange, after
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
 from ..machines.jobs import pass_on, run_all, settle, settled
@@ -302,16 +302,17 @@ class RecordFile:
         elif not self.source.is_gzip:
             yield from ranges_of(file, size, skip, start, stop)
         else:
-            is_whole = start == 0 and stop in (None, file.size)
+            is_whole, end = start == 0 and stop in (None, file.size), start
             if is_whole and self.is_fastq and n_threads >= RANGES_FROM and skip == 0:
                 from ..codecs import parallel_gzip  # imported on first use
 
-                if ranges := parallel_gzip.ranges_of(file, size):
-                    yield from ranges.readers()
-                    if rest := ranges.rest():
-                        yield from in_order(rest, nothing, size)
+                for part, end in parallel_gzip.readers_of(file, size):
+                    if isinstance(part, GzipStream):
+                        yield from in_order(part, nothing, size)
+                    else:
+                        yield part, None, end
+                if end:
                     return
-            end = start
             for reader, n, end in blocks_of(file, size, skip, start, stop):
                 yield reader, n, end
             if end < (file.size if stop is None else stop):

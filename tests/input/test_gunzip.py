@@ -61,18 +61,19 @@ def by_igzip(path):
 def by_ranges(path, size):
     """(bytes of ranges, number of ranges that hold any, is the rest left to igzip); None if it has none."""
     with Source(path) as source:
-        ranges = parallel_gzip.ranges_of(source.regular(), size)
-    if ranges is None:
-        return None
+        file = source.regular()
 
     def read(reader):
+        if isinstance(reader, GzipStream):
+            return None
         view = np.empty(reader.begin(), np.uint8)
         assert reader.readinto(view) == view.size
         return view.tobytes()
 
     with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(read, [reader for reader, _, _ in ranges.readers()]))
-    return b"".join(found), sum(map(bool, found)), ranges.rest() is not None
+        read_by = [pool.submit(read, reader) for reader, _ in parallel_gzip.readers_of(file, size)]
+        found = [future.result() for future in read_by]
+    return (b"".join(filter(None, found)), sum(map(bool, found)), None in found) if found else None
 
 
 @st.composite
