@@ -180,12 +180,10 @@ class ReadsOutput:
         for name in [*names, *([] if self.to_each else [AMBIGUOUS])]:
             target = re.sub(r"^$|^\.|[/\0-\x1f\x7f]", "_", name)
             if target in targets:
-                both = f"{shown(targets[target])} and {shown(name)}"
-                if name == AMBIGUOUS:
-                    both = f"{shown(targets[target])} and the reads of several targets"
+                other = "the reads of several targets" if name == AMBIGUOUS else shown(name)
                 raise OutputError(
-                    f"--al {self.mapped}: {both} would be written to the same file, with the name "
-                    f"{shown(target)}: rename one of them"
+                    f"--al {self.mapped}: {shown(targets[target])} and {other} would be written to the same "
+                    f"file, with the name {shown(target)}: rename one of them"
                 )
             targets[target] = name
         output = replace(self, targets=tuple(targets))

@@ -132,11 +132,11 @@ def placed_matches(matches: "Candidates", n: np.ndarray) -> Placed:
 
 
 def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
-    """Return (distinct intervals, number of reads that have each, of their occurrences, that of each read).
+    """Return (distinct intervals, number of reads that have each, and of their occurrences).
 
-    These are (lo, hi) int64[n_parts, 2 * n], int64[n], int64[n], and int64[n_reads], or -1 for none.
-    ``intervals``: Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences;
-    ``weight`` int64[n_reads]: number of copies of each read.
+    These are (lo, hi) int64[n_parts, 2 * n], int64[n] and int64[n]. ``intervals``: Intervals
+    [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences; ``weight`` int64[n_reads]:
+    number of copies of each read.
     """
     few, many = np.flatnonzero((eligible > 0) & (eligible < _MANY)), np.flatnonzero(eligible >= _MANY)
     rows = [row.reshape(-1, 2) for array in intervals for row in array]
@@ -146,9 +146,7 @@ def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -
     weights = np.concatenate((weight[few], np.zeros(first.size, np.int64)))
     np.add.at(weights[few.size :], which.ravel(), weight[many])
     bounds = np.array([row[reads].ravel() for row in rows], np.int64).reshape(2, len(rows) // 2, -1)
-    number = np.full(eligible.size, -1)
-    number[few], number[many] = np.arange(few.size), few.size + which.ravel()
-    return (bounds[0], bounds[1]), weights, eligible[reads], number
+    return (bounds[0], bounds[1]), weights, eligible[reads]
 
 
 class OwnersCounter:
@@ -160,17 +158,17 @@ class OwnersCounter:
     def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
         """Count the reads of a ReadRun, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
-            bounds, weight, total, _ = distinct(run.intervals, eligible, run.weight)
+            bounds, weight, total = distinct(run.intervals, eligible, run.weight)
             self._count(placed(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
             n = eligible * (np.diff(run.matches.first) > 0)
             self._count([placed_matches(run.matches, n)], run.weight, n)
 
-    def places_of_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Placed]:
-        """Yield the places of pairs: a pair occurs wherever a mate with ``eligible`` occurrences does."""
+    def places_of(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Placed]:
+        """Yield the places of reads, or of pairs: wherever a mate with ``eligible`` occurrences does."""
         for run, n in zip(mates, eligible, strict=True):
             if run.matches is not None:
-                yield placed_matches(run.matches, n)
+                yield placed_matches(run.matches, n * (np.diff(run.matches.first) > 0))
             elif run.intervals is not None:
                 lo, hi = (array.astype(np.int64) for array in run.intervals)
                 bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
@@ -329,7 +327,7 @@ class Screen(OwnersCounter):
     def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
         """Count the pairs of two Runs."""
         ones = np.ones(eligible[0].size, np.int64)
-        self._count(self.places_of_pairs(mates, eligible), ones, ones)
+        self._count(self.places_of(mates, eligible), ones, ones)
 
     def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
         masks = np.zeros(weight.size, np.int64)
@@ -367,36 +365,18 @@ class Demultiplexer(OwnersCounter):
         super().__init__(owners, n_located)
         self._to_each, self._n = to_each, len(owners.names)
 
-    def of_reads(self, run: "ReadRun", eligible: np.ndarray, start: int) -> np.ndarray:
-        """Return the keys of OwnersOfReads of a ReadRun, whose first read has number ``start``.
+    def keys(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray], start: int) -> np.ndarray:
+        """Return the keys of OwnersOfReads of a ReadRun, or two of mates, whose first read is ``start``.
 
-        ``eligible`` int64[n]: number of occurrences of each read.
+        ``eligible`` int64[n] of each: numbers of occurrences.
         """
-        keys = _NOWHERE
-        if run.intervals is not None:
-            bounds, _, total, number = distinct(run.intervals, eligible, run.weight)
-            of_distinct = self._keys(placed(self.owners, run.locators, bounds, self._n_located), total.size)
-            first, end = np.searchsorted(of_distinct, [number * self._n, (number + 1) * self._n])
-            n = end - first
-            which = np.repeat(first - np.cumsum(n) + n, n) + np.arange(n.sum())
-            keys = np.repeat((np.arange(n.size) - number) * self._n, n) + of_distinct[which]
-        if run.matches is not None:
-            n = eligible * (np.diff(run.matches.first) > 0)
-            keys = np.append(keys, self._keys([placed_matches(run.matches, n)], n.size))
-        return keys + start * self._n
-
-    def of_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray], start: int) -> np.ndarray:
-        """Return the keys of OwnersOfReads of the pairs of two Runs; the first has number ``start``."""
-        return self._keys(self.places_of_pairs(mates, eligible), eligible[0].size) + start * self._n
-
-    def _keys(self, places: Iterable[Placed], n_reads: int) -> np.ndarray:
-        parts, ones = [_NOWHERE], np.ones(n_reads, np.int64)
-        for each in places:
+        parts, ones = [_NOWHERE], np.ones(eligible[0].size, np.int64)
+        for each in self.places_of(mates, eligible):
             keys = np.empty(each.positions.size + each.size.size, np.int64)
             owners = OwnersOfReads(keys, np.zeros(1, np.int64), self._n)
             _walk(each, ones, ones, self.owners.blocks, owners)
             parts.append(keys[: owners.n[0]])
-        return np.unique(np.concatenate(parts))
+        return np.unique(np.concatenate(parts)) + start * self._n
 
     def destinations(self, keys: Sequence[np.ndarray], n_reads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (read, its destination), int64[n] both; in order of the reads for each destination.

@@ -9,7 +9,6 @@ A tally, a screen, the files of mapped and unmapped reads and the summary use th
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -154,11 +153,11 @@ class Mapper:
 
     def _count(self, run: Any, start: int, owners: list) -> None:
         """Count the reads of a ReadRun from ``start`` on in the tally and the screen; add their owners."""
-        with self.timed("tally") if self.tally or self.screen or self.demultiplexer else nullcontext():
-            for counter in (self.tally, self.screen):
-                if counter:
+        for counter in (self.tally, self.screen):
+            if counter:
+                with self.timed("tally"):
                     counter.add(run, self.options.policy.eligible(run.total))
-            if self.demultiplexer:
-                owners.append(
-                    self.demultiplexer.of_reads(run, self.options.policy.eligible(run.total), start)
-                )
+        if self.demultiplexer:
+            with self.timed("tally"):
+                eligible = self.options.policy.eligible(run.total)
+                owners.append(self.demultiplexer.keys([run], [eligible], start))

@@ -494,7 +494,7 @@ class PairChooser:
             ]
             if screen:
                 screen.add_pairs(run.mates, of_mates)
-            return [demultiplexer.of_pairs(run.mates, of_mates, run.start)] if demultiplexer else []
+            return [demultiplexer.keys(run.mates, of_mates, run.start)] if demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""

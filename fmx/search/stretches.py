@@ -148,7 +148,7 @@ class StretchPairs:
             for counter, weight in ((tally, MATES), (screen, 1)):
                 if counter:
                     counter.add(pairs._replace(weight=weight * pairs.weight), run.total)
-            return [demultiplexer.of_reads(pairs, run.total, run.start)] if demultiplexer else []
+            return [demultiplexer.keys([pairs], [run.total], run.start)] if demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairsOfReads) -> tuple:
         """Return no hits: no records are written."""
