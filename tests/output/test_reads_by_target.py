@@ -2,6 +2,9 @@
 
 import re
 import resource
+import signal
+import subprocess
+import sys
 
 import cases
 import hypothesis
@@ -9,6 +12,7 @@ import naive
 import naive_pairs
 import pytest
 import workflow
+from conftest import ON_CPU
 from hypothesis import strategies as st
 from texts import random_letters, reads_of
 
@@ -88,6 +92,18 @@ def written(folder) -> dict:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+KILL = """
+import os, sys
+from fmx.cli.main import run
+from fmx.output.files import OutputFile as File
+complete = File.complete
+def kill(file):
+    complete(file)
+    if file.path == "ambiguous.fq":
+        os.kill(os.getpid(), 9)
+File.complete = kill
+run(sys.argv[1:])
+"""
 WAYS = {
     "exact": [], "at most": ["-m", "3"], "near": ["--mismatches", "1"],
     "near, best": ["--mismatches", "1", "--strata"], "stretches": ["--min-match", str(LEAST)],
@@ -166,6 +182,37 @@ def test_what_cannot_be_is_refused_before_any_work(options, folder, command):
     assert result.code in (1, 2)
     assert REFUSED[options] in result.err, result.err
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_all_files_appear_or_none_does(home, folder, command, monkeypatch, chunks_of):
+    """As on a full disk, and when killed."""
+    chunks_of(900)
+    words = ["search", "-q", "-x", home / "all.fmx", home / "r.fq", "-o", "out.sam", "--al", "{target}.fq"]
+    write, n_written = files.OutputFile.write, []
+
+    def full(file, piece):
+        n_written.append(file.path)
+        if n_written.count("a.fq") == 2:
+            raise OutputError("a.fq: cannot write: No space left on device")
+        write(file, piece)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.OutputFile, "write", full)
+        result = command(*words)
+    assert (result.code, result.err) == (1, "fmx: error: a.fq: cannot write: No space left on device\n")
+    assert len(set(n_written)) > 3
+    assert list(folder.iterdir()) == []
+    killed = subprocess.run(
+        [sys.executable, "-c", KILL, *map(str, words)], cwd=folder, env=ON_CPU, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    drafts = [path.name for path in folder.iterdir()]
+    assert len(drafts) > 5
+    assert all(name.startswith(".") and name.endswith(".partial") for name in drafts)
+    assert command(*words).code == 0
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [*(f"{name}.fq" for name in [*NAMES["contig"], "ambiguous"]), "out.sam"]
+    )
 
 
 def test_too_many_targets_are_refused_before_any_work(folder, command, monkeypatch):
