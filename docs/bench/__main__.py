@@ -16,6 +16,7 @@ COMMANDS = {  # name: file, and command in it
     "modes": "peers.modes_command",
     "count": "peers.count_command",
     "screens": "peers.screens_command",
+    "offtargets": "peers.offtargets_command",
     "mem": "peers.mem_command",
     "pairwise": "peers.pairwise_command",
     "search": "cpu_search.search_command",

@@ -240,6 +240,40 @@ def screens_command(host: str, other: str, **given: Any) -> None:
     runner.keep(given["output"], "screens", f"{runner.machine()}; 1 thread; errors {given['errors']}", rows)
 
 
+# offtargets: the sites of guides of 20 bases, beside bowtie (without PAMs) and sassy (edits, without PAMs).
+
+SASSY = """import sassy, sys; k, guides, fasta = sys.argv[1:]
+words = open(guides, "rb").read().split()[1::2]
+texts = [text.split(b"\\n", 1)[1].replace(b"\\n", b"") for text in open(fasta, "rb").read().split(b">")[1:]]
+sassy.Searcher("dna").search_many(words, texts, int(k), 1, "single")"""
+
+
+@click.command("offtargets")
+@click.argument("reference", required=False, type=click.Path(exists=True))
+@click.option("--size", type=COUNT, default="30M", show_default=True, help="Bases of a random reference.")
+@click.option("--guides", type=COUNT, default="5k", show_default=True, help="Guides, from the reference.")
+@click.option("--mismatches", type=click.IntRange(0, 4), default=4, help="Mismatches allowed in a guide.")
+@click.option("--peer", "peers", multiple=True, help="bowtie, or sassy=PYTHON; repeatable.")
+@runner.common
+def offtargets_command(reference: str | None, **given: Any) -> None:
+    """Time the sites of guides beside a PAM."""
+    threads, k = given["threads"], given["mismatches"]
+    with inputs.work_folder(given["work"]) as folder:
+        fasta, guides = inputs.write_reference(reference, given["size"], folder), folder / "guides.fa"
+        inputs.write_reads(fasta, given["guides"], 20, guides, inputs.FASTA)
+        words = ["-q", "-t", threads, "-l", guides, fasta, "--mismatches", k, "-o", folder / "sites.tsv"]
+        commands = {"fmx": fmx_command("offtargets", *words)}
+        for name, _, python in (peer.partition("=") for peer in given["peers"]):
+            commands[name] = [python, "-c", SASSY, k, guides, fasta]
+            if name == "bowtie":
+                runner.run(["bowtie-build", "-q", fasta, folder / "bowtie"])
+                words = ["-p", threads, "-f", "-v", min(k, 3), "-a", "-x", folder / "bowtie"]
+                commands[name] = ["bowtie", *words, guides, folder / "hits"]
+        rows = runner.compared("sites", runner.medians(commands, given["n_runs"]))
+    note = f"{runner.machine()}; {threads} threads; {given['guides']} guides, {k} mismatches"
+    runner.keep(given["output"], "offtargets", note, rows)
+
+
 # mem: the workloads of Gharaibeh and Ripeanu 2010, table 1, beside mummer less the time of its index.
 
 
