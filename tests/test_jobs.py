@@ -136,7 +136,8 @@ def examples(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("name", "section"), [("probes", "probes"), ("count", "barcodes"), ("pairs", "near-matches")]
+    ("name", "section"),
+    [("probes", "probes"), ("count", "barcodes"), ("pairs", "near-matches"), ("off-targets", "example")],
 )
 def test_the_commands_of_a_page_tell_what_it_says(name, section, jobs, run, folder, examples):
     page = sections(DOCS / f"{name}.md")[section]

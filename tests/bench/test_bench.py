@@ -96,7 +96,6 @@ def test_a_simulated_screen_is_counted_as_is_true(mismatches, tmp_path):
     assert 1300 < sum(int(line[2]) for line in lines[1:]) <= 1500
 
 
-@pytest.mark.nightly
 def test_sites_of_guides_are_timed(tmp_path):
     small = "--size 3000 --guides 9 --mismatches 2 --runs 1 -t 1"
     (table,) = run("offtargets", *small.split(), "--work", tmp_path, "-o", tmp_path)
@@ -104,6 +103,7 @@ def test_sites_of_guides_are_timed(tmp_path):
     assert (tmp_path / "sites.tsv").read_bytes().startswith(b"guide\tcontig\t")
 
 
+@pytest.mark.nightly
 def test_what_screens_leave_and_lose_is_counted(tmp_path):
     for name in "ho":
         (tmp_path / f"{name}.fa").write_text(f">{name}\n{random_letters(4000, name)}\n")
