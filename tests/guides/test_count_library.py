@@ -35,79 +35,43 @@ def test_libraries_are_read_as_people_have_them(name, tmp_path):
     ]
 
 
-HEADERS = {  # of libraries that people download: lines of each, (id, sequence, gene) of its first guide
-    "Brie": (
-        "Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After Cut "
-        "(1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\tExon Number\t"
-        "Rule Set 2 score\n"
-        "11287\tPzp\tNM_007376.4\tNC_000072.6\t128519712\tantisense\tACATTGTTGCCCAACACCAG\t"
-        "CCTCACATTGTTGCCCAACACCAGAGGTGA\tAGG\t9\t0.61\n",
-        ("ACATTGTTGCCCAACACCAG", "ACATTGTTGCCCAACACCAG", "Pzp"),
-    ),
-    "GeCKO v2": (
-        "gene_id,UID,seq\nA1BG,HGLibA_00001,GTCGCTGAGCTCCGATTCGA\n",
-        ("HGLibA_00001", "GTCGCTGAGCTCCGATTCGA", "A1BG"),
-    ),
-    "Calabrese": (
-        "sgRNA Sequence,Annotated Gene Symbol,Annotated Gene ID\nGAGACTGAGGCCTGATCAGT,A1CF,29974\n",
-        ("GAGACTGAGGCCTGATCAGT", "GAGACTGAGGCCTGATCAGT", "A1CF"),
-    ),
-    "a CHIP file of the Broad": (
-        "Barcode Sequence\tGene Symbol\tGene ID\nGGACAACTAGAGCCAAGACG\tA1BG\t1\n",
-        ("GGACAACTAGAGCCAAGACG", "GGACAACTAGAGCCAAGACG", "A1BG"),
-    ),
-    "Yusa": (
-        "gRNA ID,Gene,gRNA sequence\nYUSA_0001,A1cf,GCAGAGTTCACCTGTTACC\n",
-        ("YUSA_0001", "GCAGAGTTCACCTGTTACC", "A1cf"),
-    ),
+HEADERS = {  # of libraries that people download; what each column holds (see CELLS)
+    "Brie": ("Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After "
+             "Cut (1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\t"
+             "Exon Number\tRule Set 2 score", "-g----sxp--"),
+    "GeCKO v2": ("gene_id,UID,seq", "gis"),
+    "Calabrese": ("sgRNA Sequence,Annotated Gene Symbol,Annotated Gene ID", "sg-"),
+    "a CHIP file of the Broad": ("Barcode Sequence\tGene Symbol\tGene ID", "sg-"),
+    "Yusa": ("gRNA ID,Gene,gRNA sequence", "igs"),
     "Sanger, as CRISPRcleanR's": (
-        '"","CODE","GENES","EXONE","CHRM","STRAND","STARTpos","ENDpos","seq"\n'
-        '"A1BG_CCDS12976.1_ex3_19:58862927-58862950:-_5-1","A1BG_1","A1BG","ex3","19","-",58862927,58862950,'
-        '"AAGAGCGCCTCGGTCCCAG"\n',
-        ("A1BG_1", "AAGAGCGCCTCGGTCCCAG", "A1BG"),
-    ),
+        '"","CODE","GENES","EXONE","CHRM","STRAND","STARTpos","ENDpos","seq"', "-ig-----s"),
     "Sanger's MinLibCas9": (
-        "sgRNA_ID\tLibrary\tApproved_Symbol\tHGNC_ID\tWGE_ID\tWGE_Sequence\n"
-        "1021\tKosukeYusa\tA1BG\tHGNC:5\t1139541371\tCATCTTCTTTCACCTGAACGCGG\n",
-        ("1021", "CATCTTCTTTCACCTGAACGCGG", "A1BG"),
-    ),
-    "Sanger's pyCROQUET": (
-        "#id\tsgrna_ids\tsgrna_seqs\tgene_pair_id\n1\tA1BG_1\tAAGAGCGCCTCGGTCCCAG\tA1BG\n",
-        ("1", "AAGAGCGCCTCGGTCCCAG", "A1BG"),
-    ),
-    "MAGeCK's": (
-        "s_10007\tTGTTCACAGTATAGTTTGCC\tCCNA1\ns_10008\tTTCTCCCTAATTGCTTGCTG\tCCNA1\n",
-        ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
-    ),
-    "2FAST2Q's": ("sgRNA0001,TTTTTTTTACGTACGTACGT\n", ("sgRNA0001", "TTTTTTTTACGTACGTACGT", "sgRNA0001")),
+        "sgRNA_ID\tLibrary\tApproved_Symbol\tHGNC_ID\tWGE_ID\tWGE_Sequence", "i-g--s"),
+    "Sanger's pyCROQUET": ("#id\tsgrna_ids\tsgrna_seqs\tgene_pair_id", "i-sg"),
     "10x's feature reference": (
-        "id,name,read,pattern,sequence,feature_type,target_gene_id,target_gene_name\n"
-        "RAB1A_1,RAB1A_1,R2,(BC)GTTTAAGAGC,ACATTGTTGCCCAACACCAG,CRISPR Guide Capture,ENSG0001,RAB1A\n",
-        ("RAB1A_1", "ACATTGTTGCCCAACACCAG", "RAB1A"),
-    ),
-    "a list of sequences": (
-        "CATCTTCTTTCACCTGAACG\nGGACAACTAGAGCCAAGACG\n",
-        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG"),
-    ),
-    "ids that are names of columns elsewhere": (
-        "guide1,CATCTTCTTTCACCTGAACG,A1BG\nguide2,GGACAACTAGAGCCAAGACG,A1BG\n",
-        ("guide1", "CATCTTCTTTCACCTGAACG", "A1BG"),
-    ),
-    "a name of letters of IUPAC": (
-        "id,gRNA,gene\nx1,CATCTTCTTTCACCTGAACG,A1BG\n",
-        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
-    ),
-}
+        "id,name,read,pattern,sequence,feature_type,target_gene_id,target_gene_name", "i--bs--g"),
+    "a name of letters of IUPAC": ("id,gRNA,gene", "isg"),
+    "MAGeCK's": ("s_10008\tTTCTCCCTAATTGCTTGCTG\tCCNA1", "isg"),
+    "2FAST2Q's": ("sgRNA0001,TTTTTTTTACGTACGTACGT", "is"),
+    "a list of sequences": ("CATCTTCTTTCACCTGAACG", "s"),
+    "ids that are names of columns elsewhere": ("guide1,CATCTTCTTTCACCTGAACG,A1BG", "isg"),
+}  # fmt: skip
+CELLS = {
+    "i": "YUSA_0001", "s": "ACATTGTTGCCCAACACCAG", "g": "Pzp", "x": "CCTCACATTGTTGCCCAACACCAGAGGTGA",
+    "p": "AGG", "b": "(BC)GTTTAAGAGC", "-": "9",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_of_known_libraries_are_understood(name, tmp_path):
-    lines, first = HEADERS[name]
-    (tmp_path / "library").write_bytes(lines.encode())
-    library = read_library(tmp_path / "library")
-    assert (library.ids[0], library.sequences[0], library.genes[0]) == first
-    is_first_data = name in ("MAGeCK's", "a list of sequences", "ids that are names of columns elsewhere")
-    assert len(library) == 1 + is_first_data
+    header, columns = HEADERS[name]
+    row = ("\t" if "\t" in header else ",").join(CELLS[column] for column in columns)
+    (tmp_path / "library").write_text(f"{header}\n{row}\n")
+    library, has_ids, has_genes = read_library(tmp_path / "library"), "i" in columns, "g" in columns
+    guide_id = CELLS["i"] if has_ids else CELLS["s"]
+    expected = guide_id, CELLS["s"], CELLS["g"] if has_genes else guide_id
+    assert (library.ids[-1], library.sequences[-1], library.genes[-1]) == expected
+    assert len(library) == 1 + (list(HEADERS).index(name) > 9)  # those without a header
 
 
 def test_columns_that_are_not_used_are_named(tmp_path):
@@ -133,7 +97,7 @@ def test_columns_that_are_not_used_are_named(tmp_path):
         path.write_text(text)
         read_library(path, say=said.append)
     assert len(said) == n
-    path.write_text(HEADERS["Sanger's MinLibCas9"][0])
+    path.write_text("id,seq,gene\na,CATCTTCTTTCACCTGAACGCGG,A1BG\n")
     read_library(path, say=said.append)
     assert said[-1] == f"{path}: all guides have 23 bases and end with GG: remove the PAM, if it is one"
 
