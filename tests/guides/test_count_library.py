@@ -36,8 +36,8 @@ def test_libraries_are_read_as_people_have_them(name, tmp_path):
 
 
 HEADERS = {  # of libraries that people download; what each column holds (see CELLS)
-    "Brie": ("Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After "
-             "Cut (1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\t"
+    "Brie": ("Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base "
+             "After Cut (1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\t"
              "Exon Number\tRule Set 2 score", "-g----sxp--"),
     "GeCKO v2": ("gene_id,UID,seq", "gis"),
     "Calabrese": ("sgRNA Sequence,Annotated Gene Symbol,Annotated Gene ID", "sg-"),
