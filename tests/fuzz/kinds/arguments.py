@@ -114,7 +114,7 @@ def _value(rng, parameter) -> str:
         limits = [x for x in (kind.min, kind.max) if x is not None]
         near = [str(x + d) for x in limits for d in (0, 0, -1, 1)]
         values = [*near, *(NUMBERS if isinstance(kind, click.IntRange) else REALS)]
-    elif isinstance(kind, options.Bytes):
+    elif getattr(kind, "func", None) is options.size:
         values = SIZES
     elif kind is click.INT:
         values = NUMBERS

@@ -51,7 +51,7 @@ def _text(rng) -> bytes:
 def check(case, outcomes, folder) -> list:
     (outcome,), facts, data = outcomes, case.facts, case.files["in.txt"]
     longest = oracle.LONGEST_NAME if facts["command"] == "search" else len(data)
-    look, output = _check_locate, outcome.out
+    look, output = check_locate, outcome.out
     if facts["command"] == "search":
         look, output = _check_search, folder / facts["output"]
     return refused_or_right(outcome, lambda: oracle.reads(data, longest), look, facts, output)
@@ -69,12 +69,19 @@ def _check_search(facts, path, records):
     assert found == expected, [both for both in zip(found, expected, strict=False) if both[0] != both[1]][:1]
 
 
-def _check_locate(facts, out, records):
-    expected = []
+def check_locate(facts, out, records):
+    """TSV or BED of exact or near matches."""
+    expected, n_mismatches = [], facts.get("mismatches", 0)
     for name, read, _ in records:
-        found = naive.near(world.CONTIGS, read, facts["mismatches"], facts["iupac"])
+        if n_mismatches or facts.get("iupac"):
+            found = naive.near(world.CONTIGS, read, n_mismatches, facts["iupac"])
+        else:
+            found = [(0, *hit) for hit in naive.locate(world.CONTIGS, read, facts.get("strands", (0, 1)))]
         for contig, start, strand, n in sorted((*hit[1:], hit[0]) for hit in found):
-            place = [world.CONTIGS[contig][0], start, start + len(read), "+-"[strand], len(found), n]
-            expected.append("\t".join(map(str, [name or read, *place])))
-    lines = out.decode().splitlines()[1:]
+            place = [world.CONTIGS[contig][0], start, start + len(read)]
+            row = [name or read, *place, "+-"[strand], len(found), *([n] if "mismatches" in facts else [])]
+            if facts.get("form") == "bed":
+                row = [*place, name or read, 0, "+-"[strand]]
+            expected.append("\t".join(map(str, row)))
+    lines = out.decode().splitlines()[facts.get("form") != "bed" :]
     assert lines == expected, [both for both in zip(lines, expected, strict=False) if both[0] != both[1]][:1]

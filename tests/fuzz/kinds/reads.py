@@ -7,7 +7,7 @@ from align import naive_nw
 
 from .. import mutate, oracle, world
 from ..case import Case
-from . import refused_or_right
+from . import near, refused_or_right
 
 SHARE = 4
 
@@ -32,9 +32,7 @@ def make(rng, folder) -> Case:
 
 
 def _text(rng) -> bytes:
-    return (
-        world.fastq(rng, rng.randrange(1, 9)) if rng.random() < 0.7 else world.fasta(rng, rng.randrange(1, 9))
-    )
+    return (world.fastq if rng.random() < 0.7 else world.fasta)(rng, rng.randrange(1, 9))
 
 
 def _strands(rng) -> tuple:
@@ -119,18 +117,7 @@ def _check_counts(facts, records, text):
 
 
 def _check_locate(facts, out, folder, records):
-    expected = []
-    for name, sequence, _ in records:
-        found = naive.locate(world.CONTIGS, sequence, facts["strands"])
-        for contig, start, strand in found:
-            place = world.CONTIGS[contig][0], str(start), str(start + len(sequence))
-            sign = "+-"[strand]
-            if facts["form"] == "tsv":
-                expected.append("\t".join([name or sequence, *place, sign, str(len(found))]))
-            else:
-                expected.append("\t".join([*place, name or sequence, "0", sign]))
-    lines = out.decode().split("\n")[:-1]
-    assert lines[facts["form"] == "tsv" :] == expected, (lines[:3], expected[:3])
+    near.check_locate(facts, out, records)
 
 
 def _check_mem(facts, out, folder, records):
