@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 FEW = 32  # most rows of a seed that are compared one by one
 _GROUP, _N_JOBS = 256, 2 * SPAN  # patterns, and seeds, that are looked up together
-_PATTERN, _PLACE, _LO, _HI, _FIRST, _LONGEST, _N_JOB = range(7)  # columns of a job: a seed of a pattern
+_PATTERN, _PLACE, _LO, _HI, _N_JOB = range(5)  # columns of a job: a seed of a pattern
 
 
 class StretchFinder(ReadFinder):
@@ -249,14 +249,14 @@ def _find_by_seeds(query, contigs, patterns, places, jobs, late):
             for j in range(n_before):
                 i = jobs[j, _PATTERN]
                 if place + k <= at(patterns.length, i) and not _is_done(contigs, i):
-                    jobs[n_jobs, _PATTERN], jobs[n_jobs, _PLACE] = i, place
-                    _prefetch_seed(query, patterns, jobs, n_jobs)
+                    seed = np.int64(symbols(patterns.words, at(patterns.first, i), place, k))
+                    prefetch(query.starts, seed)
+                    jobs[n_jobs, _PATTERN], jobs[n_jobs, _PLACE], jobs[n_jobs, _LO] = i, place, seed
                     n_jobs += 1
             _look_up(query, jobs, n_jobs)
             for j in range(n_jobs if contigs.most == 1 else 0):
                 if jobs[j, _HI] - jobs[j, _LO] > FEW:
-                    late[n_late, _PATTERN], late[n_late, _FIRST] = jobs[j, _PATTERN], place - step + 1
-                    late[n_late, _PLACE] = min(place, at(patterns.length, jobs[j, _PATTERN]) - query.least)
+                    late[n_late, _PATTERN], late[n_late, _PLACE] = jobs[j, _PATTERN], place
                     jobs[j, _HI] = jobs[j, _LO]
                     n_late += 1
             n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
@@ -270,13 +270,6 @@ def _find_by_seeds(query, contigs, patterns, places, jobs, late):
 @inlined
 def _is_done(contigs, i):
     return at(contigs.n_found, i >> 1) >= contigs.most
-
-
-@inlined
-def _prefetch_seed(query, patterns, jobs, j):
-    first = at(patterns.first, jobs[j, _PATTERN])
-    jobs[j, _LO] = np.int64(symbols(patterns.words, first, jobs[j, _PLACE], np.int64(query.k)))
-    prefetch(query.starts, jobs[j, _LO])
 
 
 @inlined
@@ -368,58 +361,28 @@ def _note(query, contigs, i, position, places, n):
 
 
 @inlined
-def _search_late(query, contigs, patterns, places, jobs, n_jobs, n):
-    """Search for the stretches that start at _FIRST to _PLACE of each job's pattern, from the last one on.
-
-    Return the next n.
-    """
-    least = np.int64(query.least)
-    while n_jobs:
-        n_before, n_jobs = n_jobs, 0
-        for j in range(n_before):
-            if not _is_done(contigs, jobs[j, _PATTERN]):
-                for column in (_PATTERN, _PLACE, _FIRST):
-                    jobs[n_jobs, column] = jobs[j, column]
-                jobs[n_jobs, _LONGEST] = query.k - 1
-                _prefetch_seed(query, patterns, jobs, n_jobs)
-                n_jobs += 1
-        _look_up(query, jobs, n_jobs)
-        n_open = n_jobs
-        while n_open:
-            for j in range(n_jobs):
-                if jobs[j, _LO] < jobs[j, _HI]:
-                    row = (jobs[j, _LO] + jobs[j, _HI]) >> 1
-                    prefetch(query.words, np.int64(at(query.rows, row)) >> 5)
-            n_open = 0
-            for j in range(n_jobs):
-                if jobs[j, _LO] < jobs[j, _HI]:
-                    n = _halve(query, contigs, patterns, places, jobs, j, n)
-                    n_open += 1
-        n_before, n_jobs = n_jobs, 0
-        for j in range(n_before):
-            place = jobs[j, _PLACE] + jobs[j, _LONGEST] - least
-            if jobs[j, _FIRST] <= place < jobs[j, _PLACE]:
-                jobs[n_jobs, _PATTERN], jobs[n_jobs, _FIRST] = jobs[j, _PATTERN], jobs[j, _FIRST]
-                jobs[n_jobs, _PLACE] = place
-                n_jobs += 1
-    return n
-
-
-@inlined
-def _halve(query, contigs, patterns, places, jobs, j, n):
-    """Compare a stretch of job j with the middle one of its rows, and keep a half of these."""
-    i, place, lo, hi = jobs[j, _PATTERN], jobs[j, _PLACE], jobs[j, _LO], jobs[j, _HI]
-    position = np.int64(at(query.rows, (lo + hi) >> 1))
-    subquery = Subquery(patterns.words, at(patterns.first, i), place, place + query.least)
-    common, order = compare(query, position, subquery, np.int64(0))
-    jobs[j, _LONGEST] = max(jobs[j, _LONGEST], common)
-    if order > 0:
-        jobs[j, _LO] = lo = ((lo + hi) >> 1) + 1
-    else:
-        jobs[j, _HI] = hi = (lo + hi) >> 1 if order else lo
-    prefetch(query.rows, (lo + hi) >> 1)
-    if order == 0 and not _is_done(contigs, i):
-        return _note(query, contigs, i, position, places, n)
+def _search_late(query, contigs, patterns, places, late, n_late, n):
+    """Search for the stretches that hold the seed of each late job, by binary search; return the next n."""
+    k, least = np.int64(query.k), np.int64(query.least)
+    for j in range(n_late):
+        i, place = late[j, _PATTERN], late[j, _PLACE]
+        start = min(place, at(patterns.length, i) - least)  # of a stretch, from the last one on
+        while start >= place + k - least and not _is_done(contigs, i):
+            seed = np.int64(symbols(patterns.words, at(patterns.first, i), start, k))
+            lo, hi = np.int64(at(query.starts, seed)), np.int64(at(query.starts, seed + 1))
+            subquery, longest = Subquery(patterns.words, at(patterns.first, i), start, start + least), k - 1
+            while lo < hi:
+                row = (lo + hi) >> 1
+                position = np.int64(at(query.rows, row))
+                common, order = compare(query, position, subquery, np.int64(0))
+                longest = max(longest, common)
+                if order > 0:
+                    lo = row + 1
+                else:
+                    hi = row if order else lo
+            if longest == least:
+                n = _note(query, contigs, i, position, places, n)
+            start += longest - least
     return n
 
 
