@@ -198,6 +198,7 @@ for i, path in enumerate(reads):
 @click.argument("other", type=click.Path(exists=True))
 @click.option("--reads", type=COUNT, default="500k", show_default=True, help="Reads, half of each genome.")
 @click.option("--errors", type=float, default=0.005, show_default=True, help="Fraction of changed bases.")
+@click.option("--real", type=click.Path(exists=True), help="FASTQ of real reads of HOST, instead of both.")
 @click.option(
     "--peer", "peers", nargs=2, multiple=True, help="deacon=PYTHON, or mappy=PYTHON, and its index."
 )
@@ -210,33 +211,27 @@ def screens_command(host: str, other: str, **given: Any) -> None:
         runner.run(fmx_command("index", "-q", host, "-o", index))
         for mark, fasta in (("h", host), ("o", other)):
             paths.append(folder / f"{mark}.fq")
-            inputs.write_reads(
-                fasta, n, 100, paths[-1], inputs.FASTQ.replace("@", f"@{mark}"), given["errors"]
-            )
-        words = [
-            "search",
-            "-q",
-            "-t",
-            1,
-            "-x",
-            index,
-            *paths,
-            "--un",
-            f"{out}0",
-            "--screen",
-            folder / "table",
-        ]
+            form = inputs.FASTQ.replace("@", f"@{mark}")
+            inputs.write_reads(fasta, n, 100, paths[-1], form, given["errors"])
+        if given["real"]:
+            del paths[1]
+            lines = inputs.write_plain(given["real"], paths[0]).read_text().splitlines()
+            n, lines[::4] = len(lines) // 4, [f"@h{line[1:]}" for line in lines[::4]]
+            paths[0].write_text("\n".join([*lines, ""]))
+        words = ["search", "-q", "-t", 1, "-x", index, *paths]
+        words += ["--un", f"{out}0", "--screen", folder / "table"]
         commands = {f"fmx {option}".strip(): fmx_command(*words, *option.split()) for option in SCREENS}
         for program, its_index in given["peers"]:
             name, _, python = program.partition("=")
             commands[name] = [python, "-c", {"deacon": DEACON, "mappy": MAPPY}[name], its_index, out, *paths]
-        for row in runner.compared("screen", runner.medians(commands, given["n_runs"]), 2 * n):
+        for row in runner.compared("screen", runner.medians(commands, given["n_runs"]), len(paths) * n):
             for old in folder.glob("left*"):
                 old.unlink()
             runner.run(commands[row["screen"]])
             names = [line[:2] for path in folder.glob("left*") for line in path.read_text().splitlines()[::4]]
             left, kept = names.count("@h"), names.count("@o")
-            rows.append(row | {"host left %": 100 * left / n, "other lost %": 100 - 100 * kept / n})
+            row |= {"host left %": 100 * left / n}
+            rows.append(row if given["real"] else row | {"other lost %": 100 - 100 * kept / n})
     runner.keep(given["output"], "screens", f"{runner.machine()}; 1 thread; errors {given['errors']}", rows)
 
 
