@@ -161,20 +161,20 @@ def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
     return name, re.sub(r"\[default: \((.*)\)\]$", r"[default: \1]", text)  # click adds parentheses
 
 
-def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        ctx.meta[_SHOWS_ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
-
-
 def help_all(params: Iterable[click.Parameter] = ()) -> click.Option:
     """Return --help-all; help lists it only if ``params`` has rare ones: else it shows the same as --help."""
+
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[_SHOWS_ALL] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
     rare_ones = [getattr(param, "heading", None) for param in params if _is_rare(param)]
     machines = [words for heading, words in _MACHINES.items() if heading in rare_ones]
     more = f", also those for {' and '.join(machines)}" if machines else ""
     return click.Option(
-        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show,
         hidden=not rare_ones, help=f"Show all options{more}.",
     )  # fmt: skip
 

@@ -99,7 +99,9 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
     started.set(start or time.monotonic())
     debug = "--debug" in arguments[:1]
     try:
-        _refuse_empty(arguments)
+        for before, argument in zip(["fmx", *arguments], arguments, strict=False):
+            if not argument or re.fullmatch("--[a-z-]+=", argument):  # usually a variable without a value
+                raise click.UsageError(f"empty argument after '{argument or before}'")
         # Not fmx.main: it would turn a closed pipe into exit code 1.
         with fmx.make_context("fmx", list(arguments)) as context:
             fmx.invoke(context)
@@ -156,13 +158,6 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> str:
     if context and (text.startswith("got unexpected extra") or isinstance(error, click.MissingParameter)):
         return f"{text}; see '{context.command_path} --help'"
     return text
-
-
-def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Raise UsageError for an empty argument: it is usually a shell variable without a value."""
-    for before, argument in zip(["fmx", *arguments], arguments, strict=False):
-        if not argument or re.fullmatch("--[a-z-]+=", argument):
-            raise click.UsageError(f"empty argument after '{argument or before}'")
 
 
 def _report(error: BaseException, message: str, debug: bool) -> int:

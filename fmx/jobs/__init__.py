@@ -8,6 +8,7 @@ that makes it from options, and a case in tests/test_every_job.py.  Fields that 
 places (system.py); the other fields identify a run.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -123,9 +124,9 @@ class Job:
 
     def n_parts(self, context: Context) -> int:
         """Return the number of parts on a cluster, whatever its workers."""
-        from .identity import n_of_files  # only for runs in parts
+        from .identity import n_of_bytes  # only for runs in parts
 
-        return n_of_files(self.inputs, context.resources.place.engine)
+        return n_of_bytes(sum(map(os.path.getsize, self.inputs)), context.resources.place.engine)
 
     def prepare(self, context: Context) -> Any:
         """Open the index, and make what does the work, on cores or GPUs; it can do several parts in turn."""

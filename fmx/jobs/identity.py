@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,8 @@ def identity(job: Any) -> dict:
     for path in job.inputs:
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
-    options = as_json(job) | job.facts()
-    seen_here = seen(job.inputs, job.index_paths)
-    return {**seen_here, "command": job.name, "options": options, **job.output.additional()}
+    common = {"command": job.name, "options": as_json(job) | job.facts(), **job.output.additional()}
+    return seen(job.inputs, job.index_paths) | common
 
 
 def seen(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
@@ -68,20 +67,10 @@ def unlike(worker: dict, client: dict, index_paths: Sequence[str]) -> str:
     return ""
 
 
-def n_of_files(paths: Iterable[str], engine: str) -> int:
-    """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
-    return n_of_bytes(sum(map(os.path.getsize, paths)), engine)
-
-
 def n_of_bytes(n_bytes: int, engine: str) -> int:
-    """Return the number of shards for files of so many bytes."""
-    several, least, most = SIZES[is_gpu(engine)]
+    """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
+    several, least, most = SIZES[engine not in ("cpu", "auto")]
     return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
-
-
-def is_gpu(engine: str) -> bool:
-    """Return whether all shards run on GPUs."""
-    return engine not in ("cpu", "auto")
 
 
 def as_json(value: Any) -> Any:
@@ -220,8 +209,16 @@ def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) 
 
 def difference(one: dict, other: dict) -> str:
     """Return how two runs differ, by the names of their fields; "" if they are the same."""
-    if one.get("inputs") != other.get("inputs"):
-        return f"inputs: {_inputs_differ(one['inputs'], other['inputs'])}"
+    inputs, others = one.get("inputs", []), other.get("inputs", [])
+    for (name, size, ends), (other_name, other_size, other_ends) in zip(inputs, others, strict=False):
+        if name != other_name:
+            return f"inputs: {shown(name)}, not {shown(other_name)}"
+        if size != other_size:
+            return f"inputs: {shown(name)} with {size:,} bytes, not {other_size:,}"
+        if ends != other_ends and len(inputs) == len(others):
+            return f"inputs: {shown(name)} with other contents"
+    if len(inputs) != len(others):
+        return f"inputs: {n_of(len(inputs), 'file')}, not {len(others):,}"
     for key in sorted({*one, *other}):
         values = one.get(key), other.get(key)
         if values[0] == values[1]:
@@ -232,15 +229,3 @@ def difference(one: dict, other: dict) -> str:
             return f"{'with' if values[0] else 'without'} {key}"
         return f"{key} {', not '.join(brief(json.dumps(value), _LONGEST) for value in values)}"
     return ""
-
-
-def _inputs_differ(one: list, other: list) -> str:
-    """Return how two lists of inputs (name, bytes, digest) differ."""
-    for (name, size, *_), (other_name, other_size, *_) in zip(one, other, strict=False):
-        if name != other_name:
-            return f"{shown(name)}, not {shown(other_name)}"
-        if size != other_size:
-            return f"{shown(name)} with {size:,} bytes, not {other_size:,}"
-    if len(one) != len(other):
-        return f"{n_of(len(one), 'file')}, not {len(other):,}"
-    return f"{shown(next(a[0] for a, b in zip(one, other, strict=True) if a != b))} with other contents"

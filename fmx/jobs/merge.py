@@ -66,16 +66,6 @@ def manifests(folder: str | Path) -> list:
     return list(in_order(folder, shards))
 
 
-def check_additional(folder: str | Path, run: dict, needed: dict) -> None:
-    """Raise OutputError if shards of ``run`` lack an output that is wanted; ``needed``: {option: whether}."""
-    for option, is_wanted in needed.items():
-        if is_wanted and not run[option]:
-            raise OutputError(
-                f"{folder}: the shards were run without {option}: delete the folder and run them again with "
-                f"{option}"
-            )
-
-
 def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifest]:
     """Yield Manifests in order, each as soon as it and all before it are among those of ``shards``.
 
@@ -191,7 +181,15 @@ def merge(
                 outputs.write(main.read())
         tables = {}
         if "--counts" in output.tables:
-            tables["--counts"] = added_counts([whole(folder, shard, TABLES["--counts"]) for shard in merged])
+            from decimal import Decimal  # takes 5 ms to import, so only here
+
+            parts = [whole(folder, shard, TABLES["--counts"]).splitlines() for shard in merged]
+            lines = [parts[0][0]]
+            for rows in zip(*(part[1:] for part in parts), strict=True):  # two names, then numbers
+                columns = zip(*(row.decode().split("\t")[2:] for row in rows), strict=True)
+                totals = (str(sum(map(Decimal, column))) for column in columns)  # whole, or of equal decimals
+                lines.append(b"\t".join([*rows[0].split(b"\t")[:2], *map(str.encode, totals)]))
+            tables["--counts"] = b"".join(line + b"\n" for line in lines)
         if "--screen" in output.tables:
             from ..output.formats import tsv
 
@@ -210,19 +208,6 @@ def merge(
     elif run["command"] == "offtargets":
         say_cap(sites[1], sites[2], progress)
     return merged
-
-
-def added_counts(parts: Sequence[bytes]) -> bytes:
-    """Add up tables of --counts: the first two columns name a row, the others are numbers."""
-    from decimal import Decimal  # takes 5 ms to import, so only here
-
-    tables = [[line.split(b"\t") for line in part.splitlines()] for part in parts]
-    lines = [tables[0][0]]
-    for rows in zip(*(table[1:] for table in tables), strict=True):
-        columns = zip(*(row[2:] for row in rows), strict=True)  # of whole numbers, or with equal decimals
-        sums = [str(sum(Decimal(number.decode()) for number in column)).encode() for column in columns]
-        lines.append([*rows[0][:2], *sums])
-    return b"".join(b"\t".join(line) + b"\n" for line in lines)
 
 
 def whole(folder: str | Path, shard: Manifest, name: str) -> bytes:

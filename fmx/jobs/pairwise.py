@@ -9,7 +9,7 @@ from ..align.jobs import cut
 from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput, ScoringGpus
 from ..system import PLACE
 from . import Context, Job
-from .identity import MOST, is_gpu
+from .identity import MOST
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
@@ -25,7 +25,9 @@ class PairJob(Job):
 
     def n_parts(self, context: Context) -> int:
         job = self._read(context).job
-        return n_of_chunks(len(cut(job)), job.filtered, context.resources.place.engine)
+        several, with_filter, without = CHUNKS[context.resources.place.engine not in ("cpu", "auto")]
+        n = len(cut(job))
+        return max(1, min(max(n // (with_filter if job.filtered else without), several), n, MOST))
 
     def prepare(self, context: Context) -> tuple[ScoringGpus, PairInput]:
         return pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
@@ -38,9 +40,3 @@ class PairJob(Job):
         options = replace(self.pairs, n_threads=context.resources.threads)
         make = partial(pipeline.prepare, self.inputs, options, self.output, context.progress)
         return context.cache.shared("sequences", make)
-
-
-def n_of_chunks(n: int, filtered: bool, engine: str) -> int:
-    """Number of shards for n chunks of pairs (align/jobs.py); ``filtered``: few pairs pass the filter."""
-    several, with_filter, without = CHUNKS[is_gpu(engine)]
-    return max(1, min(max(n // (with_filter if filtered else without), several), n, MOST))

@@ -116,7 +116,7 @@ class SearchJob(Job):
 
     name: ClassVar[str] = "search"
     index: IndexChoice = field(metadata=PLACE)
-    reads: ReadInput = field(metadata=PLACE)
+    reads: ReadInput
     mapping: MapOptions = field(default_factory=MapOptions)
     output: SearchOutput = field(default_factory=SearchOutput)
 
@@ -127,9 +127,6 @@ class SearchJob(Job):
     @property
     def skip(self) -> int:  # type: ignore[override]
         return self.mapping.skip
-
-    def facts(self) -> dict:
-        return {"literal": list(self.reads.literal)}
 
     def with_targets(self, context: Context) -> "SearchJob":
         reads = self.output.reads

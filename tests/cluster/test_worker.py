@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import re
 import sys
 import threading
@@ -22,8 +21,7 @@ from fmx.errors import DeviceError, InputError
 from fmx.index import fm_index
 from fmx.jobs import Cache, Job, Resources, cluster
 from fmx.jobs import mem as mem_job
-from fmx.jobs.identity import n_of_files
-from fmx.jobs.pairwise import n_of_chunks
+from fmx.jobs.identity import n_of_bytes
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
 from fmx.output.formats import sam
@@ -40,30 +38,11 @@ def files(folder):
 
 @pytest.mark.parametrize(
     ("engine", "expected"),
-    [
-        ("cpu", [1, 1, 3, 64, 64, 800, 4096]),
-        ("auto", [1, 1, 3, 64, 64, 800, 4096]),
-        ("cuda", [1, 1, 1, 8, 16, 100, 4096]),
-    ],
+    [("cpu", [1, 1, 3, 64, 64, 800, 4096]), ("cuda", [1, 1, 1, 8, 16, 100, 4096])],
 )
-def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected, monkeypatch):
-    monkeypatch.setattr(os.path, "getsize", lambda n: n << 20)
+def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected):
     sizes = 0, 31, 100, 2 << 10, 6 << 10, 100 << 10, 1 << 30
-    assert [n_of_files([n], engine) for n in sizes] == expected
-    assert n_of_files([50, 50], "cpu") == n_of_files([100], "cpu")
-
-
-@pytest.mark.parametrize(
-    ("engine", "filtered", "expected"),
-    [
-        ("cpu", True, [1, 5, 64, 64, 78]),
-        ("cpu", False, [1, 5, 70, 256, 4096]),
-        ("cuda", True, [1, 5, 16, 16, 39]),
-        ("both", False, [1, 5, 16, 16, 39]),
-    ],
-)
-def test_many_pairs_have_larger_shards(engine, filtered, expected):
-    assert [n_of_chunks(n, filtered, engine) for n in (0, 5, 70, 256, 5000)] == expected
+    assert [n_of_bytes(n << 20, engine) for n in sizes] == expected
 
 
 def test_the_rate_is_of_what_was_done_now():

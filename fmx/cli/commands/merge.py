@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import OutputError
 from ...output import kinds_of
 from ...report import KINDS, SUFFIXES, Report
 from .. import options
@@ -14,7 +15,6 @@ from .count import TABLES
 
 if TYPE_CHECKING:
     from ...output.files import ReadsOutput
-    from ...output.search_output import SearchOutput
 
 _OF = {  # options, and the commands whose shards they work with
     "--counts": ["search"], "--screen": ["search"], "--al": ["search", "count"], "--un": ["search", "count"],
@@ -52,11 +52,12 @@ def command(args: SimpleNamespace) -> None:
     fmx merge hits.d -o hits.bam --counts counts.tsv
     """
     from ...guides.results import CountOutput
-    from ...jobs.merge import check_additional, manifests, merge, say_shards
+    from ...jobs.merge import manifests, merge, say_shards
     from ...jobs.offtargets import SiteOutput
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
+    from ...output.search_output import RecordOutput, SearchOutput
     from ..dispatch import check_clashes
 
     shards = manifests(args.folder)
@@ -79,32 +80,7 @@ def command(args: SimpleNamespace) -> None:
     for path in args.reports:
         if message := options.wrong_kind(path, KINDS[command], command):
             raise click.UsageError(f"--report {path}: {message}")
-    report = Report(args.reports, {}) if args.reports else None
-    whole: SearchOutput | CountOutput | SiteOutput
     kinds = [kind, *TABLES] if command == "count" else [kind]
-    _check_suffix(args, command, kinds)
-    if command == "count":
-        kind = options.format_of(None, args.output, kinds, kind)
-        whole = CountOutput(args.output, kind, _reads_output(args, run), report)
-    elif command == "offtargets":
-        whole = SiteOutput(args.output, kind, args.summary, report)
-    else:
-        whole = _search_output(args, run)
-    check_clashes([], whole.places.items())
-    folder = os.path.realpath(args.folder)
-    for option, path in whole.places.items():
-        if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
-            raise click.UsageError(
-                f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
-            )
-    progress = Progress(args.quiet, warns=True)
-    check_additional(args.folder, run, additional)
-    merge(args.folder, shards, whole, progress)
-    say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")
-
-
-def _check_suffix(args: SimpleNamespace, command: str, kinds: list) -> None:
-    """Raise UsageError if the shards cannot be merged into the format that the suffix of -o names."""
     if options.suffix_of(args.output) and not options.kind_of(args.output, kinds):
         other = options.kind_of(args.output, kinds_of(command))
         instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
@@ -115,19 +91,32 @@ def _check_suffix(args: SimpleNamespace, command: str, kinds: list) -> None:
             f"-o {args.output}: the shards in {args.folder} contain {contents}: {mend}{instead}"
         )
     options.refuse_terminal(args.output, kinds[0])
-
-
-def _search_output(args: SimpleNamespace, run: dict) -> "SearchOutput":
-    """Return a SearchOutput with all paths; ``run``: the identity of the shards' run.  Raises UsageError."""
-    from ...output.search_output import RecordOutput, SearchOutput
-
-    return SearchOutput(
-        RecordOutput(args.output),
-        counts=args.counts,
-        screen=args.screen,
-        reads=_reads_output(args, run),
-        report=Report(args.reports, {}) if args.reports else None,
-    )
+    report = Report(args.reports, {}) if args.reports else None
+    whole: SearchOutput | CountOutput | SiteOutput
+    if command == "count":
+        kind = options.format_of(None, args.output, kinds, kind)
+        whole = CountOutput(args.output, kind, _reads_output(args, run), report)
+    elif command == "offtargets":
+        whole = SiteOutput(args.output, kind, args.summary, report)
+    else:
+        reads = _reads_output(args, run)
+        whole = SearchOutput(RecordOutput(args.output), args.counts, False, args.screen, reads, report)
+    check_clashes([], whole.places.items())
+    folder = os.path.realpath(args.folder)
+    for option, path in whole.places.items():
+        if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
+            raise click.UsageError(
+                f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
+            )
+    progress = Progress(args.quiet, warns=True)
+    for option, path in additional.items():
+        if path and not run[option]:
+            raise OutputError(
+                f"{args.folder}: the shards were run without {option}: delete the folder and run them again "
+                f"with {option}"
+            )
+    merge(args.folder, shards, whole, progress)
+    say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")
 
 
 def _reads_output(args: SimpleNamespace, run: dict) -> "ReadsOutput":
