@@ -185,10 +185,10 @@ def merge(
 
             parts = [whole(folder, shard, TABLES["--counts"]).splitlines() for shard in merged]
             lines = [parts[0][0]]
-            for rows in zip(*(part[1:] for part in parts), strict=True):  # two names, then numbers
-                columns = zip(*(row.decode().split("\t")[2:] for row in rows), strict=True)
+            for same in zip(*(part[1:] for part in parts), strict=True):  # two names, then numbers
+                columns = zip(*(line.decode().split("\t")[2:] for line in same), strict=True)
                 totals = (str(sum(map(Decimal, column))) for column in columns)  # whole, or of equal decimals
-                lines.append(b"\t".join([*rows[0].split(b"\t")[:2], *map(str.encode, totals)]))
+                lines.append(b"\t".join([*same[0].split(b"\t")[:2], *map(str.encode, totals)]))
             tables["--counts"] = b"".join(line + b"\n" for line in lines)
         if "--screen" in output.tables:
             from ..output.formats import tsv
