@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -56,20 +56,28 @@ def on_cluster(
             if before := finished():
                 was_or_were = "was" if len(before) == 1 else "were"
                 progress.say(f"{len(before):,} of them {was_or_were} finished by an earlier run, in {place}")
-            count = ShardCount(n, before)
-            progress.follow(count.share)
+            new: list[Manifest] = []  # finished by this run
+            n_seen, start = 0, time.monotonic()
+            progress.follow(lambda: len(new) / max(1, n - len(before)))
+
+            def message() -> str:
+                n_new, unit = summary_of(new).seen() if new else (0, "")
+                rate = f", {n_new / (time.monotonic() - start):,.0f} {unit}/s" if n_new else ""
+                return f"{n_seen} of {n_of(n, 'shard')}{rate}"
 
             def manifests() -> Iterator[Manifest]:
+                nonlocal n_seen
                 work = partial(do_shard, worker_job, resources, run, str(folder))
                 for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
                     shard = read_manifest(folder / name_of(number, n))
-                    count.add(shard)
-                    progress.show(count.message())
+                    n_seen += 1
+                    new.extend([shard] if number not in before else [])
+                    progress.show(message())
                     yield shard
 
             progress.wall.turn_to("cluster")
             try:
-                with progress.kept_up(count.message):
+                with progress.kept_up(message):
                     merged = merge(folder, in_order(folder, manifests()), job.output, progress, job)
             except KeyboardInterrupt:
                 if n_kept := len(finished()):
@@ -81,7 +89,8 @@ def on_cluster(
                 raise
             for path in folder.iterdir():
                 shutil.rmtree(path, ignore_errors=True)
-    rate = f", {progress.wall.rate(count.n, count.unit)}" if count.n else ""
+    n_new, unit = summary_of(new).seen() if new else (0, "")
+    rate = f", {progress.wall.rate(n_new, unit)}" if n_new else ""
     say_shards(progress, merged, f"{progress.wall.in_words()}{rate}")
 
 
@@ -107,36 +116,6 @@ def _locked_folder(place: str) -> Iterator[tuple[str, Path]]:
             os.remove(path)
             os.rmdir(folder)
         lock.close()
-
-
-class ShardCount:
-    """Counts the finished ones of ``total`` shards; ``before``: the numbers of those of an earlier run.
-
-    ``n``, ``unit``: how many reads, pairs or bases were in the shards that this run has finished.
-    """
-
-    def __init__(
-        self, total: int, before: Collection[int], now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._total, self._before, self._now, self._start = total, before, now, now()
-        self._n_shards, self._n_new, self.n, self.unit = 0, 0, 0, ""
-
-    def add(self, shard: Manifest) -> None:
-        """Count a shard, finished now or before."""
-        self._n_shards += 1
-        if shard.number not in self._before:
-            n, self.unit = summary_of([shard]).seen()
-            self._n_new, self.n = self._n_new + 1, self.n + n
-
-    def share(self) -> float:
-        """Return the fraction of the remaining shards that are finished."""
-        return self._n_new / max(1, self._total - len(self._before))
-
-    def message(self) -> str:
-        """Return the state of the run, for the progress line."""
-        seconds = self._now() - self._start
-        rate = f", {self.n / seconds:,.0f} {self.unit}/s" if self.n else ""
-        return f"{self._n_shards} of {n_of(self._total, 'shard')}{rate}"
 
 
 class Cluster:

@@ -270,7 +270,7 @@ def test_merge_refuses_what_other_commands_keep(command, tmp_path):
     assert command(*arguments).code == 0
     for option, of in (
         ("--counts", "search"),
-        ("--al", "search"),
+        ("--al", "search and count"),
         ("--report", "search and mem and count and offtargets"),
     ):
         name = "y.html" if option == "--report" else "y"

@@ -45,22 +45,6 @@ def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected):
     assert [n_of_bytes(n << 20, engine) for n in sizes] == expected
 
 
-def test_the_rate_is_of_what_was_done_now():
-    def shard(number, bases):
-        summary = {"type": "MemSummary", "queries": 1, "bases": bases, "matches": 9}
-        return SimpleNamespace(number=number, summary=summary)
-
-    now = [10.0]
-    count = cluster.ShardCount(3, {2}, lambda: now[0])
-    assert (count.message(), count.share()) == ("0 of 3 shards", 0)
-    count.add(shard(2, 5000))
-    now[0] += 4
-    assert (count.message(), count.share()) == ("1 of 3 shards", 0)
-    count.add(shard(3, 6000))
-    assert (count.message(), count.share()) == ("2 of 3 shards, 1,500 bases/s", 0.5)
-    assert cluster.ShardCount(1, {1}).share() == 0  # nothing is left
-
-
 @pytest.mark.parametrize(
     ("arguments", "unit"),
     [
