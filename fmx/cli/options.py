@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -39,39 +39,33 @@ def size(value: str) -> int:
     return int(n_bytes)
 
 
-class Number(click.ParamType):
-    """A number from ``least`` to ``most``, an int or a float; not nan.
+def number(
+    least: float, most: float, kind: type = int, words: dict[str, str] | None = None, has_all: bool = False,
+    before: str = "",
+) -> Callable[[Any], float]:  # fmt: skip
+    """Return a function that parses a number from ``least`` to ``most``, an int or a float; not nan.
 
-    ``words``: {a value: the message about it}. ``usual``: the number of an option without one.
+    ``words``: {a value: the message about it}; ``has_all``: "all" is 0; ``before``: an option with a number,
+    to write before a value that is none.
     """
 
-    name = "n"
-
-    def __init__(
-        self, least: float, most: float, kind: type = int, words: dict[str, str] | None = None, usual: int = 0
-    ) -> None:
-        self.least, self.most, self.kind, self.words, self.usual = least, most, kind, words or {}, usual
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in self.words:
-            self.fail(self.words[value], param, ctx)
+    def n(value: Any) -> float:
+        if value in (words or ()):
+            raise click.BadParameter(words[value])  # type: ignore[index]
+        if has_all and value == "all":
+            return 0
         try:
-            number = self.kind(value)
-        except ValueError:
-            remedy = f"; write {param.opts[0]} {self.usual} {value}" if self.usual and param else ""
-            self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number{remedy}", param, ctx)
-        if not self.least <= number <= self.most:
-            is_bounded = self.most < 1 << 31 or number > self.most
-            limit = f"from {self.least} to {self.most}" if is_bounded else f"{self.least} or more"
-            self.fail(f"must be {limit}, not {value}", param, ctx)
-        return number
+            parsed = kind(value)
+        except ValueError as error:
+            what = f"{value!r} is not a {'whole ' if kind is int else ''}number"
+            remedy = f"; write {before} {value}" if before else ""
+            raise click.BadParameter(f"{what}{remedy}") from error
+        if not least <= parsed <= most:
+            limit = f"from {least} to {most}" if most < 1 << 31 or parsed > most else f"{least} or more"
+            raise click.BadParameter(f"must be {limit}, not {value}")
+        return parsed
 
-
-class GpuCount(Number):
-    """A number of GPUs; 0: ``all`` of them."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return 0 if value == "all" else super().convert(value, param, ctx)
+    return n
 
 
 # Variables of array jobs: the task, the first and the last task, and the step between tasks.
@@ -140,10 +134,10 @@ def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -
     return value
 
 
-COUNT = Number(*limits.COUNT)
+COUNT = number(*limits.COUNT)
 INDEX = "Index and memory"  # a heading of --help
 _USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
-threads = click.option("-t", "--threads", type=Number(*limits.THREADS), default=available_cores,
+threads = click.option("-t", "--threads", type=number(*limits.THREADS), default=available_cores,
                        show_default="all cores",
                        help="Number of threads.")  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors, and warnings of wrong results.")
@@ -162,7 +156,7 @@ _engine_of = functools.partial(click.option, "--engine", metavar="NAME", default
 _WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
 _NOT_GPUS = {name: f"'{name}' is not a GPU number; use --engine {name}" for name in ("cpu", "cuda", "both")}
 _device_of = functools.partial(
-    click.option, "--device", type=Number(0, 999, words=_NOT_GPUS), show_default="0"
+    click.option, "--device", type=number(0, 999, words=_NOT_GPUS), show_default="0"
 )  # fmt: skip
 _gpu_memory = click.option("--gpu-memory", type=size, show_default="all that is free",
                            help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
@@ -174,7 +168,7 @@ on_processors = group(
                help="Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), "
                "or on GPUs if there are any, else on the CPU (auto)."),
     _device_of(help="First GPU to use, counted from 0."),
-    click.option("--gpus", type=GpuCount(1, 999, words=_NOT_GPUS), metavar="N|all",
+    click.option("--gpus", type=number(1, 999, words=_NOT_GPUS, has_all=True), metavar="N|all",
                  show_default="all; with --device, 1",
                  help="Number of GPUs to use."),
 )  # fmt: skip
@@ -206,7 +200,7 @@ strands = together(
     click.option("--forward-only", is_flag=True, help="Do not search for reverse complements."),
     click.option("--reverse-only", is_flag=True, help="Search only for reverse complements."),
 )  # fmt: skip
-mismatches = click.option("--mismatches", type=Number(*limits.MISMATCHES), default=0,
+mismatches = click.option("--mismatches", type=number(*limits.MISMATCHES), default=0,
                           help="Allow N mismatches in a hit, 0 to 2.")  # fmt: skip
 sharing = group(
     CLUSTER,

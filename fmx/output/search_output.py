@@ -65,11 +65,8 @@ class SearchOutput(JobOutput):
 
     @property
     def tables(self) -> dict[str, str]:
-        return {option: path for option, path in self._tables.items() if path}
-
-    @property
-    def _tables(self) -> dict[str, str | None]:
-        return {"--counts": self.counts, "--screen": self.screen}
+        paths = {"--counts": self.counts, "--screen": self.screen}
+        return {option: path for option, path in paths.items() if path}
 
     def additional(self) -> dict:
-        return {name: bool(path) for name, path in self._tables.items()} | super().additional()
+        return {"--counts": bool(self.counts), "--screen": bool(self.screen), **super().additional()}

@@ -78,10 +78,10 @@ library_columns = click.option(
     click.option("--before", type=_bases, metavar="BASES", help="These bases immediately follow the guide."),
     click.option("--anywhere", is_flag=True, help="Find guides anywhere in a read."),
     options.strands,
-    click.option("--mismatches", type=options.Number(0, 1), default=0,
+    click.option("--mismatches", type=options.number(0, 1), default=0,
                  help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts "
                  "towards the guide that it matches with one mismatch, if there is only one."),
-    click.option("--min-quality", "quality", type=options.Number(0, 93), default=0, show_default=False,
+    click.option("--min-quality", "quality", type=options.number(0, 93), default=0, show_default=False,
                  metavar="Q",
                  help="Skip reads with a base quality below Q within the guide."),
 )  # fmt: skip

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     click.option("--pairs", type=click.Path(), metavar="FILE",
                  help="List the products of the primer pairs in FILE instead; each line has a name, a "
                  "forward primer and a reverse primer."),
-    click.option("--max-size", type=options.Number(*limits.LENGTH), show_default="3000", metavar="N",
+    click.option("--max-size", type=options.number(*limits.LENGTH), show_default="3000", metavar="N",
                  help="Longest product in bases, primers included."),
 )  # fmt: skip
 @options.group(

@@ -15,7 +15,7 @@ from .. import options
 @options.indexes
 @options.group(
     "Matches",
-    click.option("-l", "least", type=options.Number(*limits.LENGTH), default=20,
+    click.option("-l", "least", type=options.number(*limits.LENGTH), default=20,
                  help="Shortest match to report, in bases."),
     click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements."),
     click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements."),

@@ -39,7 +39,7 @@ def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...])
     click.option("--pam", "pams", multiple=True, callback=_pams, default=("NGG",), metavar="BASES",
                  help="PAM, in IUPAC codes; repeat to allow several."),
     click.option("--pam-5prime", is_flag=True, help="The PAM precedes the guide, as that of Cas12a."),
-    click.option("--mismatches", type=options.Number(*limits.SITE_MISMATCHES), default=4,
+    click.option("--mismatches", type=options.number(*limits.SITE_MISMATCHES), default=4,
                  help="Allow N mismatches in a guide, 0 to 4."),
     click.option("-m", "most", type=options.COUNT, metavar="N",
                  help="List at most N sites of each guide, those with the fewest mismatches; all are "

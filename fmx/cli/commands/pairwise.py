@@ -9,7 +9,7 @@ from ...output import kinds_of
 from .. import options
 
 _MATRIX = "npz", "phylip"
-_SCORE = options.Number(*limits.SCORE)
+_SCORE = options.number(*limits.SCORE)
 _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.IDENTITIES[1] + 1)])
 
 
@@ -18,7 +18,7 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @click.argument("other", metavar="[OTHER.FA]", required=False)
 @options.group(
     "Alignment",
-    click.option("--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0,
+    click.option("--id", "identity", type=options.number(*limits.SHARE, float), default=0.0,
                  help="Report only pairs of at least this identity, 0 to 1."),
     click.option("--iddef", type=_DEFINITIONS, default="1",
                  help="Definition of identity, numbered as in vsearch: matches / shorter sequence (0), / "

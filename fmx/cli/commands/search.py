@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ...output.search_output import ReadGroups
     from ...search.mapping import Pairing
 
-_BASES = options.Number(0, 2**31)
-_INSERT = options.Number(*limits.INSERT)
+_BASES = options.number(0, 2**31)
+_INSERT = options.number(*limits.INSERT)
 MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
 # Options that --min-match, which writes no hits, leaves without an effect: parameter, and its name.
@@ -107,9 +107,9 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
                  "reads2 (for pairs) and read_group. With -o {sample}.bam each sample has its own output."),
     click.option("--trim5", type=_BASES, help="Remove N bases from the start of each read."),
     click.option("--trim3", type=_BASES, help="Remove N bases from the end of each read."),
-    click.option("--start", type=options.Number(1, 2**31),
+    click.option("--start", type=options.number(1, 2**31),
                  help="Start at base N of each read, counted from 1 (the same as --trim5 N-1)."),
-    click.option("--length", type=options.Number(1, 2**31), help="Keep at most N bases of each read."),
+    click.option("--length", type=options.number(1, 2**31), help="Keep at most N bases of each read."),
     click.option("--min-length", type=_BASES,
                  help="Treat reads shorter than N bases after trimming as unmapped."),
     click.option("--skip", type=options.COUNT, help="Skip the first N reads or pairs."),
@@ -119,7 +119,7 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
 @options.group(
     "Hits",
     click.option("-k", "limit", default=1,
-                 type=options.Number(*limits.COUNT, words={"all": "use -a to report all hits"}),
+                 type=options.number(*limits.COUNT, words={"all": "use -a to report all hits"}),
                  help="Report up to N hits per read."),
     click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
     click.option("-m", "at_most", type=options.COUNT,
@@ -128,12 +128,12 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
     click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH,
-                 type=options.Number(*limits.STRETCH, usual=limits.USUAL_STRETCH),
+                 type=options.number(*limits.STRETCH, before=f"--min-match {limits.USUAL_STRETCH}"),
                  help="Find reads of which N consecutive bases occur, not all, and pairs with such a mate, "
                  "for --al, --un, --screen and --counts; no hits are written.  [N if omitted: "
                  f"{limits.USUAL_STRETCH}]"),
     options.rare(
-        click.option("--seed", type=options.Number(*limits.SEED),
+        click.option("--seed", type=options.number(*limits.SEED),
                      help="Choose the reported hits at random, not the first; the same N gives the same "
                      "hits."),
     ),
