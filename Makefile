@@ -90,12 +90,10 @@ UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol
 	guides/test_assign.py guides/test_count_mates.py::test_pairs_of_a_library_and_pairs_of_others \
 	align/test_paths.py::test_a_few_sequences_of_each_kind_are_aligned_as_defined \
 	align/test_pairwise.py::test_table_is_the_definitions align/test_pairwise.py::test_matrices_hold_all_values \
-	align/test_pairwise.py::test_table_of_an_identity_is_the_definitions \
 	index/test_adding.py::test_added_layouts_are_those_built index/test_layouts.py::test_a_layout_keeps_the_limits_of_engines \
-	index/test_adding.py::test_commands_know_it index/test_adding.py::test_a_search_over_it \
+	index/test_adding.py::test_commands_know_it index/test_adding.py::test_the_law_of_occ \
 	index/test_suffix_array.py::test_repeats_end_after_as_many_rounds_as_doublings[AC-1000] \
 	index/test_groups.py::test_groups_of_a_table_may_come_later \
-	index/test_layouts.py::test_the_law_holds_uncompiled input/test_gunzip.py::test_small_streams_are_read \
 	mem/test_mem_sparse.py::test_matches_are_the_naive_ones[palindromes] mem/test_mem_sparse.py::test_the_command \
 	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0]
 coverage: $(DEV)

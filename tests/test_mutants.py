@@ -1,4 +1,4 @@
-"""tests/mutants.py: the faults that it makes, and the tests that it runs."""
+"""tests/mutants.py: the faults that it makes; the tests that it and ``make coverage`` name."""
 
 import re
 
@@ -32,3 +32,11 @@ def test_files_and_their_tests_are_there():
     for path, tests in TESTS.items():
         assert any(mutants((ROOT / path).read_bytes()))
         assert all((ROOT / name).exists() for name in re.findall(r"tests/[\w/]+\.py", tests))
+
+
+def test_tests_without_the_compiler_are_there():
+    (listed,) = re.findall(r"^UNCOMPILED := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    names = listed.replace("\\\n", " ").split()
+    assert len(names) > 10
+    for path, _, name in (name.partition("::") for name in names):
+        assert f"def {name.partition('[')[0]}" in (ROOT / "tests" / path).read_text(), path
