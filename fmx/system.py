@@ -113,12 +113,9 @@ class DraftFile(_Draft):
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def commit(self, is_complete: bool = False) -> None:
-        """Complete the file, unless it is, and rename it to its final name, replacing any file there."""
-        if not is_complete:
-            self.complete()
+    def commit(self) -> None:
+        """Rename the file, which is complete, to its final name, replacing any file there."""
         os.replace(self.path, self.final)
-        sync_names(self.final.parent)
 
     def __exit__(self, *_: object) -> None:
         self._finish()

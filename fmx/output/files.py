@@ -72,14 +72,15 @@ class OutputFile:
             for draft in self._drafts:
                 draft.complete()
 
-    def commit(self) -> None:
-        """Rename the complete drafts to their final names."""
+    def commit(self) -> set[Path]:
+        """Rename the complete drafts to their final names; return their folders, to be synced to disk."""
         with named_output(self.path):
             for suffix in self.replaced:
                 with suppress(FileNotFoundError):
                     os.unlink(f"{self._drafts[0].final}{suffix}")
             for draft in self._drafts:
-                draft.commit(is_complete=True)
+                draft.commit()
+        return {draft.final.parent for draft in self._drafts}
 
 
 def is_special(path: str) -> bool:

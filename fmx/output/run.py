@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..input import InputRange, spans
+from ..system import sync_names
 from . import PLAIN, Container, ReadsPiece
 from .files import OutputFile, check_number, named_output
 
@@ -131,5 +132,5 @@ class Run:
                 for path, each in reports.items():
                     each.write(rendered(path, facts))
                     each.complete()
-            for each in (*reports.values(), *others, file):
-                each.commit()
+            for folder in set().union(*(each.commit() for each in (*reports.values(), *others, file))):
+                sync_names(folder)

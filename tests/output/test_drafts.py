@@ -47,6 +47,7 @@ def make(draft, text="new"):
     """Write a draft in full; gives what its final place holds."""
     if isinstance(draft, DraftFile):
         draft.file.write(text.encode())
+        draft.complete()
         draft.commit()
         return draft.final.read_text()
     (draft.path / "part0").mkdir()
