@@ -165,8 +165,10 @@ def make_stretch_finder(
     for number, part in enumerate(index.parts):
         start, blocks, n = part_span(index.meta, number)[0], part.reference.blocks, part.reference.n_text
         contigs = np.unique(blocks.contig, return_inverse=True)[1] if by_contig else np.zeros(1, np.int64)
+        width = part.sparse.k + part.sparse.w - 1 if part.sparse else 0
+        if options.stretch < width and part.shorter:
+            part = part.shorter
         if table := part.sparse:
-            width = table.k + table.w - 1
             if options.stretch < width:
                 raise too_short(f"--min-match is {options.stretch}", width, f"raise it to {width}; ")
             forms, least = (table.starts, table.rows, table.k, table.w), options.stretch

@@ -72,10 +72,13 @@ def test_long_reads_are_searched_in_spans(method, index_of):
         assert found_in(index, reads, least, by_contig=False) == expected
 
 
-def test_a_sparse_index_names_its_shortest_stretch(index_of):
-    index = fm_index.load(index_of(numbered(["ACGT" * 20]), ["sparse-k7-w6"]), method="sparse")
+def test_a_sparse_index_names_its_shortest_stretch_or_uses_its_suffix_array(index_of):
+    contigs = numbered(["GATTACAGGCT", "ACGT" * 20])
+    index = fm_index.load(index_of(contigs, ["sparse-k7-w6"]), method="sparse")
     with pytest.raises(UnsupportedError, match=r"--min-match is 11, .* 12 bases or more: raise it to 12"):
         make_stretch_finder(index, MapOptions(stretch=11), Observers())
+    index = fm_index.load(index_of(contigs, ["sparse-k7-w6", LAYOUTS["verify"]]), method="sparse")
+    assert found_in(index, ["CCAGCCTGTAATC", "GATTACAGGC"], 11) == [{0}, set()]
 
 
 def test_an_index_with_a_part_of_the_suffix_array_is_refused(index_of, command, folder):
