@@ -47,22 +47,12 @@ def fastq(records) -> bytes:
 
 
 def build(
-    path,
-    contigs,
-    layout_names=("bvsfm-k2-d96",),
-    sa_rate=1,
-    prefix_length=None,
-    n_threads=1,
-    max_memory=None,
-    with_lcp=False,
-):
+    path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1,
+    max_memory=None, with_lcp=False,
+):  # fmt: skip
     """Build an index of contigs at ``path``; return ``path``."""
-    workflow.build_index(
-        fasta(contigs),
-        path,
-        workflow.IndexOptions(list(layout_names), sa_rate, prefix_length, max_memory, with_lcp),
-        n_threads,
-    )
+    options = workflow.IndexOptions(list(layout_names), sa_rate, prefix_length, max_memory, with_lcp)
+    workflow.build_index(fasta(contigs), path, options, n_threads)
     return path
 
 
