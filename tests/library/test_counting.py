@@ -1,4 +1,4 @@
-"""fmx.count gives what fmx count writes, and refuses what it cannot mean."""
+"""fmx.count and fmx.pairwise give what the commands write, and refuse what they cannot mean."""
 
 import json
 import random
@@ -101,3 +101,33 @@ def test_mates_and_one_file(files, command):
 def test_what_is_wrong_is_named(given, error, said, files):
     with pytest.raises(error, match=said):
         fmx.count(**{"reads": "a.fq", "library": "library.csv"} | given)
+
+
+SEQUENCES = ["ACGTTGCAACGTTAGC", "acguugcacgttagc", "", "ACGTTGNAACGTTAGC", "T", "GGGGGGCCCC"]
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ({}, []),
+        ({"identity": 0.9}, ["--id", "0.9"]),
+        ({"identity": 0.5, "iddef": 3, "threads": 1}, ["--id", "0.5", "--iddef", "3"]),
+        ({"match": 2, "mismatch": -9, "gap": -1, "engine": "auto"},
+         ["--match", 2, "--mismatch", -9, "--gap", -1]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pairs_are_those_of_the_command(given, options, folder, command):
+    fasta = folder / "s.fa"
+    fasta.write_text("".join(f">{i}\n{sequence}\n" for i, sequence in enumerate(SEQUENCES)))
+    for files, sequences in (([fasta], [SEQUENCES]), ([fasta, fasta], [SEQUENCES, fasta])):
+        found = fmx.pairwise(*sequences, **given)
+        lines = command("pairwise", "-q", *files, *options).out.splitlines()[1:]
+        rows = [[float(cell) for cell in line.split(b"\t")] for line in lines]
+        assert found.dtype == fmx.PAIR
+        assert [[*row[:3], float(f"{row[3]:.6f}"), *row[4:]] for row in found.tolist()] == rows != []
+    assert fmx.pairwise(fasta, **given).tolist() == fmx.pairwise(SEQUENCES, **given).tolist()
+    as_bytes = (sequence.encode() for sequence in SEQUENCES)
+    assert fmx.pairwise(as_bytes, **given).tolist() == fmx.pairwise(SEQUENCES, **given).tolist()
+    assert fmx.pairwise([]).size == fmx.pairwise(SEQUENCES, []).size == fmx.pairwise([], SEQUENCES).size == 0
+    assert fmx.pairwise([]).dtype == fmx.PAIR
