@@ -36,9 +36,12 @@ def run(command):
 
 
 def test_files_of_reads_that_shards_do_not_have_are_refused(files, run, command):
-    run("search", "r.fq.gz", "--un", "un.fq", "-o", "out.d", "--shard", "1/1")
+    reads = ["--un", "un.fq", "--al", "{target}.fq"]
+    run("search", "r.fq.gz", *reads, "-o", "out.d", "--shard", "1/1")
     assert not (files / "un.fq").exists()
     for option, message in (
+        ("--al al.fq", "--al al.fq: the shards are divided by {target}: add it to the name"),
+        ("--al out.d/{target}.fq", "--al (c0) out.d/c0.fq is inside out.d"),
         ("--un un.fq.gz", "--un un.fq.gz: the shards hold these reads as plain: remove .gz from"),
         ("--un un.bam", "--un un.bam: the output can only be FASTA or FASTQ, not .bam"),
         ("--un out.d/un.fq", "--un out.d/un.fq is inside out.d"),

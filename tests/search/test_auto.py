@@ -93,6 +93,7 @@ CORES = {
     "search -1 r.fq -2 r2.fq --counts n.tsv": "--counts or --report of pairs",
     "search -1 r.fq -2 r2.fq --report run.json": "--counts or --report of pairs",
     "search r.fq -x two.fmx --screen s.tsv": "--screen",
+    "search r.fq --al {target}.fq": "{target} in --al",
     "locate -p GATTACA --iupac": "IUPAC codes",
     "locate -p GATTACA --mismatches 1": "mismatches",
     "locate r.fq --matrix counts -x two.fmx": "this output",
