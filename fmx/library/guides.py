@@ -180,10 +180,10 @@ def offtargets(
     where = reference if is_index else SequenceSource("reference", reference).whole()
     search = SiteSearch(read_genome(where, options.n_threads, Progress(quiet=True)), checked(guides), options)
     blocks, tables = search.reference.blocks, [np.empty(0, SITE)]
-    for rank, key, _ in search.batches(0, search.reference.n_text):
+    for first, rank, key, _ in search.batches(0, search.reference.n_text):
         rows, begin = np.empty(rank.size, SITE), start_of(key)
         block = np.searchsorted(blocks.text_start, begin, "right") - 1
-        rows["guide"], rows["mismatches"], rows["reverse"] = rank >> 3, rank & 7, key & 1
+        rows["guide"], rows["mismatches"], rows["reverse"] = first + (rank >> 3), rank & 7, key & 1
         rows["contig"] = blocks.contig[block]
         rows["start"] = begin - blocks.text_start[block] + blocks.contig_start[block]
         rows["end"] = rows["start"] + length_of(key)

@@ -214,7 +214,7 @@ def n_different(x, y):
 
 
 class Matched(NamedTuple):
-    """Sites that guides match: ``rank`` int64, number of the guide << 3 | mismatches; ``key`` int64."""
+    """Sites that guides match: ``rank`` int32, number of the guide << 3 | mismatches; ``key`` int64."""
 
     rank: np.ndarray
     key: np.ndarray
@@ -253,3 +253,25 @@ def match_sites(tables, sites, first, n_sites, matched):
                     matched.rank[n], matched.key[n] = np.int64(number) << 3 | total, at(sites.key, s)
                     n += 1
     return n, n_sites
+
+
+@compiled
+def place_keys(rank, key, begins, out):
+    """Write the keys of each rank to ``out`` from ``begins``, int64 by rank, on, which are moved."""
+    for i in range(rank.size):
+        out[begins[rank[i]]] = key[i]
+        begins[rank[i]] += 1
+
+
+@compiled
+def sort_keys(ends, key):
+    """Sort the keys of each rank, up to ``ends``; they nearly are, as pieces of the text come in order."""
+    begin = np.int64(0)
+    for end in ends:
+        for i in range(begin + 1, end):
+            moved, j = key[i], i
+            while j > begin and key[j - 1] > moved:
+                key[j] = key[j - 1]
+                j -= 1
+            key[j] = moved
+        begin = end

@@ -21,7 +21,17 @@ from ..output import PLAIN, Container, put
 from ..output.run import Run
 from ..report import JobOutput, Report
 from ..system import PLACE
-from .kernels import Matched, Sites, find_sites, make_patterns, make_tables, match_sites, words_of_halves
+from .kernels import (
+    Matched,
+    Sites,
+    find_sites,
+    make_patterns,
+    make_tables,
+    match_sites,
+    place_keys,
+    sort_keys,
+    words_of_halves,
+)
 from .lines import HEAD, Part, SiteForm, lines_of
 
 if TYPE_CHECKING:
@@ -31,7 +41,7 @@ SHORTEST, LONGEST = 16, 28  # bases of a guide
 _CODES = str.maketrans("ACGT", "0123")
 _PIECE = 1 << 20  # bases of the text that a thread takes at a time
 _AT_ONCE = 1 << 14  # sites, and lines, that are made at a time
-_OF_SITE = 64  # bytes, while sites are sorted
+_OF_SITE = 32  # bytes, while sites are sorted
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -136,28 +146,29 @@ class SiteSearch:
         codes = [int(sequence.translate(_CODES), 4) for sequence in library.sequences]
         self._words = np.array(codes, np.uint64)
 
-    def batches(self, start: int, stop: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield (rank, key, counts) for batches of guides, of sites in ``start`` to ``stop`` of the text.
+    def batches(self, start: int, stop: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (first, rank, key, counts) for guides from number ``first`` on, in batches of them.
 
-        ``rank`` int64: number of the guide << 3 | mismatches, and ``key`` int64: place (kernels.py), of the
-        sites to list, in order; ``counts`` int64[guides, mismatches + 1] of all sites.  A batch whose sites
-        take too much memory is searched again in two halves.
+        Of the sites to list in ``start`` to ``stop`` of the text, in order: ``rank`` int32, (guide - first)
+        << 3 | mismatches; ``key`` int64, the place (kernels.py).  ``counts`` int64[guides, mismatches + 1] of
+        all sites.  A batch whose sites take too much memory is searched again in two halves.
         """
-        room, n = self.options.max_memory // 2, len(self.library)
+        room, n = self.options.max_memory, len(self.library)
         halves = [words_of_halves(each, self.options.mismatches) for each in set(self._lengths.tolist())]
-        n_entries = max(sum(changes.size for _, changes in each) for each in halves)
-        size = max(1, room // (8 * n_entries))
+        of_guide = 8 * max(sum(changes.size for _, changes in each) for each in halves)
+        size = max(1, room // 2 // of_guide)
         waiting = [(first, min(first + size, n)) for first in range(0, n, size)][::-1]
         while waiting:
             first, last = waiting.pop()
-            if batch := self._batch(first, last, (start, stop), room // _OF_SITE):
-                yield batch
+            limit = (room - (last - first) * of_guide) // _OF_SITE
+            if batch := self._batch(first, last, (start, stop), limit):
+                yield first, *batch
             else:
                 middle = (first + last) // 2
                 waiting += [(middle, last), (first, middle)]
 
     def _batch(self, first: int, last: int, span: tuple[int, int], limit: int) -> Any:
-        """Return what ``batches`` yields for guides first to last; None if there are over ``limit`` sites."""
+        """Return (rank, key, counts) of guides first to last; None if more than ``limit`` sites are kept."""
         options, words, lengths = self.options, self._words[first:last], self._lengths[first:last]
         searched = [
             (
@@ -169,11 +180,12 @@ class SiteSearch:
 
         def worker() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
             sites = Sites(np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64))
-            matched = Matched(*np.empty((2, max(_AT_ONCE, words.size)), np.int64))
+            n_most = max(_AT_ONCE, words.size)
+            matched = Matched(np.empty(n_most, np.int32), np.empty(n_most, np.int64))
 
             def work(emit: object, item: tuple[Part, int, int]) -> tuple[np.ndarray, np.ndarray]:
                 part, start, stop = item
-                ranks, keys = [_NOTHING], [_NOTHING]
+                ranks, keys = [_NOTHING.astype(np.int32)], [_NOTHING]
                 for patterns, tables in searched:
                     i = start
                     while i < stop:
@@ -187,21 +199,21 @@ class SiteSearch:
 
             return work
 
-        counts, kept, n_kept = np.zeros((words.size, 8), np.int64), [(_NOTHING, _NOTHING)], 0
+        counts, kept, n_kept = np.zeros(8 * words.size, np.int64), [], 0
         workers = [worker() for _ in range(options.n_threads)]
         with closing(run_ordered(self._pieces(*span), workers, None)) as results:
             for rank, key in results:
-                counts += np.bincount(rank, minlength=counts.size).reshape(counts.shape)
+                np.add.at(counts, rank, 1)
                 kept.append((rank, key))
                 n_kept += rank.size
                 if n_kept > limit:
-                    kept = [first_of_guides(kept, options.most)]
+                    kept = [first_of_guides(kept, counts.size, options.most)]
                     n_kept = kept[0][0].size
                     if 2 * n_kept > limit and words.size > 1:
                         return None
                     limit = max(limit, 2 * n_kept)
-        rank, key = first_of_guides(kept, options.most)
-        return rank + (first << 3), key, counts[:, : options.mismatches + 1]
+        listed = first_of_guides(kept, counts.size, options.most)
+        return *listed, counts.reshape(-1, 8)[:, : options.mismatches + 1]
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Part, int, int]]:
         """Yield (part, start, stop in it) of the stretches that threads take."""
@@ -211,14 +223,22 @@ class SiteSearch:
                 yield part, i, min(i + _PIECE, last)
 
 
-def first_of_guides(several: Sequence[tuple], most: int | None) -> tuple[np.ndarray, np.ndarray]:
+def first_of_guides(
+    several: Sequence[tuple], n_ranks: int, most: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return (rank, key) of sites, sorted; with ``most`` only the first of each guide."""
-    rank, key = (np.concatenate(column) for column in zip(*several, strict=True))
-    order = np.lexsort((key, rank))
-    rank, key = rank[order], key[order]
+    counts = np.zeros(n_ranks, np.int64)
+    for rank, _ in several:
+        np.add.at(counts, rank, 1)
+    ends = np.cumsum(counts)
+    key, begins = np.empty(ends[-1], np.int64), ends - counts
+    for pair in several:
+        place_keys(*pair, begins, key)
+    sort_keys(ends, key)
+    rank = np.repeat(np.arange(n_ranks, dtype=np.int32), counts)
     if most is None:
         return rank, key
-    is_listed = np.arange(rank.size) - np.searchsorted(rank, rank >> 3 << 3) < most
+    is_listed = np.arange(rank.size) - (ends - counts)[rank >> 3 << 3] < most
     return rank[is_listed], key[is_listed]
 
 
@@ -235,12 +255,12 @@ def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -
     form = SiteForm(names, sequences, contigs, blocks, search.parts, options.is_5prime, output.kind == "bed")
     with run.opened(output, output.head, container=output.container) as outputs:
         with progress.wall.spending("searching"):
-            for rank, key, of_batch in search.batches(start, stop):
+            for first, rank, key, of_batch in search.batches(start, stop):
                 counts.append(of_batch)
                 with progress.wall.spending("writing"):
                     for i in range(0, key.size, _AT_ONCE):
                         some = slice(i, i + _AT_ONCE)
-                        outputs.write(lines_of(form, rank[some], key[some]))
+                        outputs.write(lines_of(form, rank[some] + (np.int64(first) << 3), key[some]))
         of_guides = np.concatenate(counts)
         summary = SiteSummary(n_bases, int(of_guides.sum()))
         tables = {"--summary": summary_table(library.ids, of_guides, options.most)} if output.summary else {}
