@@ -21,17 +21,7 @@ from ..output import PLAIN, Container, put
 from ..output.run import Run
 from ..report import JobOutput, Report
 from ..system import PLACE
-from .kernels import (
-    Matched,
-    Sites,
-    find_sites,
-    make_patterns,
-    make_tables,
-    match_sites,
-    place_keys,
-    sort_keys,
-    words_of_halves,
-)
+from . import kernels
 from .lines import HEAD, Part, SiteForm, lines_of
 
 if TYPE_CHECKING:
@@ -72,18 +62,13 @@ class SiteOutput(JobOutput):
         return {"--summary": self.summary} if self.summary else {}
 
     @property
-    def head(self) -> bytes:
-        """Bytes before the first line."""
-        return HEAD if self.kind == "tsv" else b""
-
-    @property
-    def container(self) -> Container:
-        """How lines become a file."""
+    def form(self) -> tuple[bytes, Container]:
+        """The bytes before the first line, and how lines become a file."""
         if self.kind != "parquet":
-            return PLAIN
+            return HEAD if self.kind == "tsv" else b"", PLAIN
         from ..output.formats.parquet import SiteTable  # needs pyarrow
 
-        return SiteTable(tuple(HEAD.decode().split()))
+        return b"", SiteTable(tuple(HEAD.decode().split()))
 
 
 @dataclass(frozen=True)
@@ -142,9 +127,8 @@ class SiteSearch:
         self, genome: tuple[Reference, tuple[Part, ...]], library: "Library", options: SiteOptions
     ) -> None:
         (self.reference, self.parts), self.library, self.options = genome, library, options
-        self._lengths = np.array([len(sequence) for sequence in library.sequences], np.int64)
-        codes = [int(sequence.translate(_CODES), 4) for sequence in library.sequences]
-        self._words = np.array(codes, np.uint64)
+        self._lengths = np.array([*map(len, library.sequences)], np.int64)
+        self._words = np.array([int(each.translate(_CODES), 4) for each in library.sequences], np.uint64)
 
     def batches(self, start: int, stop: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (first, rank, key, counts) for guides from number ``first`` on, in batches of them.
@@ -154,7 +138,9 @@ class SiteSearch:
         all sites.  A batch whose sites take too much memory is searched again in two halves.
         """
         room, n = self.options.max_memory, len(self.library)
-        halves = [words_of_halves(each, self.options.mismatches) for each in set(self._lengths.tolist())]
+        halves = [
+            kernels.words_of_halves(each, self.options.mismatches) for each in set(self._lengths.tolist())
+        ]
         of_guide = 8 * max(sum(changes.size for _, changes in each) for each in halves)
         size = max(1, room // 2 // of_guide)
         waiting = [(first, min(first + size, n)) for first in range(0, n, size)][::-1]
@@ -172,16 +158,16 @@ class SiteSearch:
         options, words, lengths = self.options, self._words[first:last], self._lengths[first:last]
         searched = [
             (
-                make_patterns(n, options.pams, options.is_5prime),
-                make_tables(words, np.flatnonzero(lengths == n), n, options.mismatches),
+                kernels.make_patterns(n, options.pams, options.is_5prime),
+                kernels.make_tables(words, np.flatnonzero(lengths == n), n, options.mismatches),
             )
             for n in np.unique(lengths).tolist()
         ]
 
         def worker() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-            sites = Sites(np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64))
+            sites = kernels.Sites(np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64))
             n_most = max(_AT_ONCE, words.size)
-            matched = Matched(np.empty(n_most, np.int32), np.empty(n_most, np.int64))
+            matched = kernels.Matched(np.empty(n_most, np.int32), np.empty(n_most, np.int64))
 
             def work(emit: object, item: tuple[Part, int, int]) -> tuple[np.ndarray, np.ndarray]:
                 part, start, stop = item
@@ -189,10 +175,10 @@ class SiteSearch:
                 for patterns, tables in searched:
                     i = start
                     while i < stop:
-                        n_sites, i = find_sites(*part, patterns, i, stop, sites)
+                        n_sites, i = kernels.find_sites(*part, patterns, i, stop, sites)
                         s = 0
                         while s < n_sites:
-                            n, s = match_sites(tables, sites, s, n_sites, matched)
+                            n, s = kernels.match_sites(tables, sites, s, n_sites, matched)
                             ranks.append(matched.rank[:n].copy())
                             keys.append(matched.key[:n].copy())
                 return np.concatenate(ranks), np.concatenate(keys)
@@ -233,8 +219,8 @@ def first_of_guides(
     ends = np.cumsum(counts)
     key, begins = np.empty(ends[-1], np.int64), ends - counts
     for pair in several:
-        place_keys(*pair, begins, key)
-    sort_keys(ends, key)
+        kernels.place_keys(*pair, begins, key)
+    kernels.sort_keys(ends, key)
     rank = np.repeat(np.arange(n_ranks, dtype=np.int32), counts)
     if most is None:
         return rank, key
@@ -253,7 +239,8 @@ def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -
     library, counts = search.library, []
     names, sequences, contigs = map(put.make_names, (library.ids, library.sequences, reference.names))
     form = SiteForm(names, sequences, contigs, blocks, search.parts, options.is_5prime, output.kind == "bed")
-    with run.opened(output, output.head, container=output.container) as outputs:
+    head, container = output.form
+    with run.opened(output, head, container=container) as outputs:
         with progress.wall.spending("searching"):
             for first, rank, key, of_batch in search.batches(start, stop):
                 counts.append(of_batch)

@@ -51,7 +51,9 @@ def home(folder):
 
 @pytest.mark.parametrize("name", ["r.fa", "r.fa.gz", "b.fa.gz", "whole.fmx", "parts.fmx", "sparse.fmx"])
 def test_every_source_gives_the_same(name, home, command):
-    result = command("offtargets", "-l", "g.csv", name, "--pam", "R", "-m", "2", "--report", "r.json")
+    result = command(
+        "offtargets", "-l", "g.csv", name, "--pam", "R", "-m", "2", "--report", "r.json", "--report", "r.html"
+    )
     sites = naive.sites(CONTIGS, [*GUIDES.values()], ["R"], 4)
     rows = [line.split("\t") for line in result.out.decode().splitlines()[1:]]
     of_guides = [[site for site in sites if site[0] == number] for number in range(len(GUIDES))]
@@ -59,6 +61,7 @@ def test_every_source_gives_the_same(name, home, command):
     many = [len(each) for each in of_guides if len(each) > 2]
     left = sum(many) - 2 * len(many)
     assert f"{len(many)} guides have more than 2 sites (-m): {left} sites are not listed" in result.err
+    assert "Mismatches in sites" in (home / "r.html").read_text()
     assert json.loads((home / "r.json").read_text())["counts"] == {"bases": 1205, "sites": len(sites)}
     table = fmx.offtargets(name, GUIDES, pam=["R"])
     assert table.tolist() == [(g, c, a, b, bool(minus), n) for g, n, c, a, b, minus, _ in sites]
