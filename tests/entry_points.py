@@ -332,7 +332,7 @@ def size_of(entry: ahead.Entry) -> int:
     """kB of the code of a kernel, or a function."""
     print(entry.name.split()[0], file=sys.stderr)
     compiled, kinds = ahead.function_of(entry)
-    code = compiled.compile(kinds, (9, 0)) if entry.gpu else compiled.code(kinds)
+    code = compiled.code(kinds, *([(9, 0)] if entry.gpu else []))
     return -(-len(code.body) // 1000)
 
 

@@ -114,12 +114,10 @@ def _kind(word: str) -> Any:
 def _code(entry: Entry, makes: bool) -> Any:
     """Return the code of an entry on disk, compiled if it ``makes``; None if there is none."""
     function, kinds = function_of(entry)
-    if entry.gpu:
-        capability = int(entry.gpu[3:-1]), int(entry.gpu[-1])
-        return (function.compile if makes else function.kept)(kinds, capability)
+    what = (kinds, (int(entry.gpu[3:-1]), int(entry.gpu[-1]))) if entry.gpu else (kinds,)
     if makes:
-        return function.code(kinds)
-    return object_cache.load(object_cache.name_of(function.function, kinds))
+        return function.code(*what)
+    return object_cache.load(function.name(*what), object_cache.GPUS if entry.gpu else "")
 
 
 def is_kept(entry: Entry) -> bool:
@@ -174,7 +172,8 @@ def work(level: str) -> None:
     import_bodies()
     for number, gpu, name in entries:
         try:
-            if _code(Entry(0, frozenset(), name, gpu), makes=True) is not None and object_cache.is_kept():
+            _code(Entry(0, frozenset(), name, gpu), makes=True)
+            if object_cache.is_kept():
                 print(number, flush=True)
         except Exception:  # any error: the command that needs the function will report it
             continue
@@ -195,7 +194,7 @@ def compile_others(name: str) -> None:
         return
     missing = [entry for entry in needed_with(name) if not is_kept(entry)]
     n = min(len(os.sched_getaffinity(0)), len(missing))
-    if n > 1 and object_cache.is_kept() and object_cache.is_supported():
+    if n > 1 and object_cache.is_kept():
         work_alone()
         object_cache.report_compiling(f": {len(missing)} functions")
         compile_all(missing, n, "", *object_cache.listeners)

@@ -47,29 +47,24 @@ class Compiled(Piece):
         run = self._natives.get(kinds)
         if run is None:
             with _lock:
-                code = self.code(kinds)
-                run = Native(code, self._keeps_lock) if code else compiler().by_numba(self.function)
-                self._natives[kinds] = run
+                if (run := self._natives.get(kinds)) is None:
+                    run = self._natives[kinds] = Native(self.code(kinds), self._keeps_lock)
         return run(slots, arguments)
 
-    def code(self, kinds: tuple) -> Code | None:
-        """Return the code for arguments of some kinds, kept or compiled; None if only numba can call it."""
-        name = object_cache.name_of(self.function, kinds)
-        code = object_cache.load(name) if name else None
-        if code is not None:
-            return code
+    def code(self, kinds: tuple) -> Code:
+        """Return the code for arguments of some kinds, kept or compiled."""
 
-        def make() -> Code | None:
-            object_cache.report_compiling()
-            if not object_cache.is_supported():
-                return None
+        def others() -> None:
+            import_module(".ahead", __package__).compile_others(object_cache.plain_name(self.function, kinds))
+
+        def make() -> Code:
             return compiler().machine_code(self.made, kinds, native.level[0])
 
-        with object_cache.compiling():
-            if name:
-                ahead = import_module(".ahead", __package__)
-                ahead.compile_others(object_cache.plain_name(self.function, kinds))
-            return object_cache.load_or_make(name, make)
+        return object_cache.load_or_make(self.name(kinds), make, others=others)
+
+    def name(self, kinds: tuple) -> str:
+        """Return the name under which the code is kept."""
+        return object_cache.name_of(self.function, kinds)
 
 
 def compiled(function: Callable) -> Any:

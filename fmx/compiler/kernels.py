@@ -78,36 +78,22 @@ class Kernel:
     def _launch(self, grid: int, block: int, stream: Any, shared: int, *arguments: Any) -> None:
         kinds, slots = spread(arguments)
         key = cuda_driver.number(), kinds
-        code = self._loaded.get(key)
-        if code is None:
+        loaded = self._loaded.get(key)
+        if loaded is None:
             with _lock:
-                code = self._loaded.get(key) or self._load(kinds)
-                self._loaded[key] = code
-        code(int(grid), int(block), stream, int(shared), slots, arguments)
+                if (loaded := self._loaded.get(key)) is None:
+                    code = self.code(kinds, cuda_driver.capability())
+                    loaded = self._loaded[key] = LoadedKernel(code.body, code.symbol)
+        loaded(int(grid), int(block), stream, int(shared), slots, arguments)
 
-    def _load(self, kinds: tuple) -> LoadedKernel:
-        """Return the kernel for arguments of some kinds, on the GPU of this thread."""
-        capability = cuda_driver.capability()
-        code = self.kept(kinds, capability)
-        if code is None:
-            with object_cache.compiling():
-                object_cache.report_compiling()
-                code = self.compile(kinds, capability)
-        return LoadedKernel(code.body, code.symbol)
-
-    def kept(self, kinds: tuple, capability: tuple) -> Code | None:
-        """Return the code for arguments of some kinds and a compute capability, if it is on disk."""
-        name = self._name(kinds, capability)
-        return object_cache.load(name, object_cache.GPUS) if name else None
-
-    def compile(self, kinds: tuple, capability: tuple) -> Code:
+    def code(self, kinds: tuple, capability: tuple) -> Code:
         """Return the code for arguments of some kinds and a compute capability; needs no such GPU."""
         what = self.function, self.max_registers, kinds, capability
-        return object_cache.load_or_make(
-            self._name(kinds, capability), lambda: compiler().machine_code(*what), object_cache.GPUS
-        )
+        name, gpus = self.name(kinds, capability), object_cache.GPUS
+        return object_cache.load_or_make(name, lambda: compiler().machine_code(*what), gpus)
 
-    def _name(self, kinds: tuple, capability: tuple) -> str:
+    def name(self, kinds: tuple, capability: tuple) -> str:
+        """Return the name under which the code is kept."""
         return object_cache.name_of(self.function, (versions(), capability, self.max_registers, *kinds))
 
 

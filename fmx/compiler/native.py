@@ -116,7 +116,7 @@ _LAYOUTS = {
 
 
 class Code(NamedTuple):
-    """Machine code: ``symbol`` names the function in ``body``, an object file; ``entry``: see numba_cpu.py.
+    """Machine code: an object file ``body``, in which ``symbol`` names the function, and ENTRY what calls it.
 
     ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
     "module:name" for a NamedTuple and "" for a plain tuple.
@@ -125,7 +125,6 @@ class Code(NamedTuple):
     symbol: str
     result: Any
     body: bytes
-    entry: bytes
 
 
 def spread(arguments: tuple) -> tuple[tuple, list]:
@@ -206,8 +205,7 @@ class Native:
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, new_target())
         self._engine.remove_module(empty)  # otherwise LLVM generates code for it, which takes 1 ms
-        for machine in (code.body, code.entry):
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.body))
         self._engine.finalize_object()
         make = ctypes.PYFUNCTYPE if keeps_lock else ctypes.CFUNCTYPE
         kind = make(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

@@ -22,9 +22,13 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
+from ..errors import FmxError
 from . import CHECKED
 from .native import COMPILING, ENTRY, READ_ONLY, Code, Level, llvm, need_room, new_target
 from .piece import Piece
+
+if not ((0, 61) <= numba.version_info.short < (0, 69) and np.__version__.startswith("2.")):
+    raise FmxError("this version of numba or NumPy is not supported: install one that fmx requires")
 
 
 class _Part(JITCodeLibrary):
@@ -61,12 +65,13 @@ def lowering(level: Level | None) -> Iterator[None]:
         del codegen._library_class, codegen.set_env  # the class has its own
 
 
-def linked(part: _Part) -> bytes:
+def linked(part: _Part, entry: ir.Module) -> bytes:
     """Return the machine code, an object file, of a function and all that it calls, within ``lowering``.
 
-    Raises TypeError if it refers to an address of this process.
+    ``entry``: its entry function.  Raises TypeError if it refers to an address of this process.
     """
     module, seen, waiting = part._final_module, {part}, [part]
+    module.link_in(llvm.parse_assembly(str(entry)))
     while waiting:
         for library in waiting.pop()._linking_libraries:
             if library not in seen:
@@ -147,8 +152,10 @@ def _number(builder: ir.IRBuilder, slot: ir.Value, kind: Any) -> ir.Value:
 
 # Compiled code allocates nothing (_nrt=False).  Otherwise each piece of a loop would count references to its
 # arrays, with atomic operations that cost more than the work.  numba's own entry functions are not needed.
-_FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": CHECKED, "_nrt": False}
-_OPTIONS = {**_FROM_PYTHON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS = {
+    "nogil": True, "error_model": "numpy", "boundscheck": CHECKED, "_nrt": False,
+    "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
+}  # fmt: skip
 
 
 @typeof_impl.register(Piece)
@@ -175,12 +182,6 @@ def dispatcher(function: Callable, inline: bool = False) -> Any:
     return made
 
 
-def by_numba(function: Callable) -> Callable:
-    """Return a function called through numba: a substitute where native.Native is not possible."""
-    called = numba.njit(**_FROM_PYTHON)(function)
-    return lambda slots, arguments: called(*arguments)
-
-
 def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callable:
     """Return ``dispatch`` with an overload by the type of its first argument."""
 
@@ -198,10 +199,8 @@ def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> C
     with lowering(level):
         dispatcher.compile(signature)
         made = dispatcher.overloads[signature]
-        body = linked(made.library)
-    symbol = made.fndesc.llvm_func_name
-    way_in = new_target(level).emit_object(llvm.parse_assembly(str(entry(symbol, kinds))))
-    return Code(symbol, _result(made.signature.return_type), body, way_in)
+        symbol = made.fndesc.llvm_func_name
+        return Code(symbol, _result(made.signature.return_type), linked(made.library, entry(symbol, kinds)))
 
 
 def types_of(kinds: tuple) -> tuple:

@@ -59,4 +59,4 @@ def machine_code(function: Callable, max_registers: int | None, kinds: tuple, ca
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
     options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
     made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
-    return Code(symbol, None, bytes(made.code), b"")
+    return Code(symbol, None, bytes(made.code))

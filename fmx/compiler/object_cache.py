@@ -3,8 +3,8 @@
 Kernels are kept in the same way, and so are other data that can be made again (index/disk.py).
 
 A file is a checksum of everything after it: a line that identifies the code (the function and the kinds of
-its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.  Any other
-content is ignored, and the function is compiled again.
+its arguments), a line of JSON (symbol, type of the result), the machine code.  Any other content is ignored,
+and the function is compiled again.
 """
 
 import functools
@@ -17,7 +17,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from importlib.metadata import version
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from typing import Any
@@ -151,25 +150,30 @@ def load(name: str, target: str = "") -> Code | None:
     if data is None:
         return None
     head, _, machine = data.partition(b"\n")
-    symbol, result, size = json.loads(head)
-    return Code(symbol, result, machine[:size], machine[size:])
+    symbol, result = json.loads(head)
+    return Code(symbol, result, machine)
 
 
-def load_or_make(name: str, make: Callable[[], Any], target: str = "") -> Any:
-    """Return the code of a name, made and kept by one process alone; "" is the name of what is not kept.
+def load_or_make(
+    name: str, make: Callable[[], Code], target: str = "", others: Callable[[], object] = lambda: None
+) -> Code:
+    """Return the code of a name, kept or made, by one process alone; "" is the name of what is not kept.
 
-    ``make()`` returns Code, or None.
+    ``others()`` makes more that is likely to be needed, before.
     """
-    where = folder(target)
-    if not name:
-        return make()
-    with private.locked(where, _file(name)) if where else nullcontext():
-        code = load(name, target)
-        if code is None:
-            code = make()
-            if code is not None:
-                head = json.dumps([code.symbol, code.result, len(code.body)]).encode()
-                write(name, head + b"\n" + code.body + code.entry, target)
+    code, where = load(name, target) if name else None, folder(target)
+    if code is None:
+        with compiling():
+            if name:
+                others()
+            with private.locked(where, _file(name)) if name and where else nullcontext():
+                code = load(name, target) if name else None
+                if code is None:
+                    report_compiling()
+                    code = make()
+                    if name:
+                        head = json.dumps([code.symbol, code.result]).encode()
+                        write(name, head + b"\n" + code.body, target)
     return code
 
 
@@ -209,13 +213,6 @@ def compiling() -> Iterator[None]:
         _seconds[0] += time.monotonic() - start
 
 
-@functools.cache
-def is_supported() -> bool:
-    """Return whether fmx knows how these versions of numba and NumPy pass arguments (numba_cpu.py)."""
-    numba = tuple(map(int, version("numba").split(".")[:2]))
-    return (0, 61) <= numba < (0, 69) and np.__version__.startswith("2.")
-
-
 def report_compiling(what: str = "") -> None:
     """Report once that something is compiled, and why if each time."""
     while _unnotified:
@@ -224,7 +221,4 @@ def report_compiling(what: str = "") -> None:
             where = folder() or "a folder without a home"
             remedy = "set FMX_CACHE to a folder that only you can write to"
             later = f"each time: the code cannot be stored in {where}; {remedy}"
-        elif not is_supported():
-            remedy = "install one that fmx requires"
-            later = f"each time: this version of numba or NumPy is not supported; {remedy}"
         _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")
