@@ -9,8 +9,8 @@ to the right. The search of a read ends with the first stretch.
 Each loop takes one step with the seeds of many reads, and prefetches what the next one reads: seeds -> rows
 of each seed -> positions of the rows -> words of the text around them. Seeds with many rows wait until those
 of their read with few rows have been compared. Then binary search finds the longest prefix of a stretch that
-the text has. No stretch with this prefix and the next symbol occurs, so the search goes on with the last one
-that starts before them and does not hold them.
+the text has. Stretches that hold this prefix and the next symbol do not occur, so the next to be sought is
+the last one that ends before that symbol.
 """
 
 from collections.abc import Iterator, Sequence
@@ -128,13 +128,9 @@ class StretchPairs:
 
     def runs(self, mates: Sequence[SearchedReads]) -> Iterator[PairsOfReads]:
         """Yield all pairs of SearchedReads, mates 1 and mates 2."""
-        columns = [
-            (np.repeat(np.arange(mate.total.size), mate.total), mate.matches.keys)
-            for mate in mates
-            if mate.matches
-        ]
         n = mates[0].total.size
-        read, keys = (np.concatenate(column) for column in zip(*columns, strict=True))
+        read = np.concatenate([np.repeat(np.arange(n), mate.total) for mate in mates])
+        keys = np.concatenate([mate.matches.keys for mate in mates if mate.matches])
         matches = self._finder.candidates(read, keys, n)
         yield PairsOfReads(0, np.diff(matches.first), np.zeros(n, np.int64), matches)
 
@@ -222,19 +218,16 @@ def _places(
     ``of_block`` int64[n_blocks]: number of the contig of each block, from 0 on; or [0] for any of them.
     """
     most, n_reads = int(of_block.max()) + 1, patterns.length.size // 2
-    find, room = (_find_by_minimizers, np.empty(ROOM, np.int32)) if query.w else (_find_by_seeds, _jobs())
-    size = n_reads + 1
+    jobs, size = np.empty((_N_JOBS, _N_JOB), np.int64), n_reads + 1
+    find = _find_by_minimizers if query.w else _find_by_seeds
+    room: np.ndarray = np.empty(ROOM, np.int32) if query.w else np.empty_like(jobs)
     while True:
         contigs = Contigs(of_block, np.full(most, -1), np.zeros(n_reads, np.int64), most)
         places = np.empty((2, size), np.int64)
-        n = find(query, contigs, patterns, places, _jobs(), room)
+        n = find(query, contigs, patterns, places, jobs, room)
         if n <= size:
             return places[0, :n], places[1, :n] + start
         size = n
-
-
-def _jobs() -> np.ndarray:
-    return np.empty((_N_JOBS, _N_JOB), np.int64)
 
 
 @compiled
