@@ -103,7 +103,11 @@ class Command(click.Command):
         """Return {heading: its visible options}, in order; ``has_rare``: include rarely used options."""
         by_heading: dict[str, list[click.Option]] = {}
         for param in self.get_params(ctx):
-            if isinstance(param, click.Option) and not param.hidden and (has_rare or not _is_rare(param)):
+            if (
+                isinstance(param, click.Option)
+                and not param.hidden
+                and (has_rare or not getattr(param, "is_rare", False))
+            ):
                 by_heading.setdefault(getattr(param, "heading", GENERAL), []).append(param)
         by_heading[GENERAL] = by_heading.pop(GENERAL)  # moved to the end; always there, as it has --help
         return by_heading
@@ -170,7 +174,7 @@ def help_all(params: Iterable[click.Parameter] = ()) -> click.Option:
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
 
-    rare_ones = [getattr(param, "heading", None) for param in params if _is_rare(param)]
+    rare_ones = [getattr(param, "heading", None) for param in params if getattr(param, "is_rare", False)]
     machines = [words for heading, words in _MACHINES.items() if heading in rare_ones]
     more = f", also those for {' and '.join(machines)}" if machines else ""
     return click.Option(
@@ -224,7 +228,3 @@ def _marked(name: str, value: str | bool, options: tuple[Decorator, ...]) -> Dec
         return function
 
     return add
-
-
-def _is_rare(param: click.Parameter) -> bool:
-    return getattr(param, "is_rare", False)

@@ -390,10 +390,7 @@ def suffix_of(path: str) -> str:
 
 
 def check_suffix(option: str, path: str, kinds: Sequence[str], kind: str | None = None) -> None:
-    """Raise UsageError if the name of an output ends like that of another format than of ``kinds``.
-
-    ``kind``: the value of --format, or None.
-    """
+    """Raise UsageError if a name ends like that of a format not of ``kinds``; ``kind``: that of --format."""
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
     if not suffix or suffix in chain(*map(suffixes_of, kinds)):
         return
@@ -476,13 +473,8 @@ def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
     return f"the name of a report{f' of fmx {of}' if of else ''} must end with {words}"
 
 
-def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report | None:
-    """A Report into ``paths``, which describes the run; None without paths."""
-    return Report(tuple(paths), about(inputs, indexes)) if paths else None
-
-
-def about(inputs: Sequence[str], indexes: Sequence[Any] = ()) -> dict:
-    """Return the facts of a run of the current command that are known before it starts."""
+def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report:
+    """Return a Report into ``paths`` with the facts of the current command that are known before its run."""
     import platform
     from importlib import metadata
 
@@ -493,7 +485,7 @@ def about(inputs: Sequence[str], indexes: Sequence[Any] = ()) -> dict:
     with suppress(OSError), open("/proc/cpuinfo") as file:
         models = (line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
         processor = next(models, "")
-    facts = {
+    about = {
         "fmx": __version__,
         "command": context.info_name,
         "command_line": command_line(),
@@ -510,12 +502,12 @@ def about(inputs: Sequence[str], indexes: Sequence[Any] = ()) -> dict:
     if indexes:
         from ..index.disk import digest_of, read_meta
 
-        facts["references"] = [
+        about["references"] = [
             {"index": shown(str(path)), "digest": digest_of(meta), "contigs": meta["n_contigs"],
              "bases": meta["n_bases"]}
             for path in indexes for meta in [read_meta(path)]
         ]  # fmt: skip
-    return facts
+    return Report(tuple(paths), about)
 
 
 def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool = False) -> None:

@@ -47,14 +47,14 @@ class CountJob(Job):
         return replace(self, output=replace(self.output, reads=reads.of_targets(library.ids)))
 
     def prepare(self, context: Context) -> Counter:
-        return context.cache.shared("counter", lambda: self._counter(context))
+        def make() -> Counter:
+            progress = context.progress
+            object_cache.on_first_compile(progress)
+            libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
+            options = replace(self.counting, n_threads=context.resources.threads)
+            return pipeline.make_counter(libraries, self.samples, options, progress)
 
-    def _counter(self, context: Context) -> Counter:
-        progress = context.progress
-        object_cache.on_first_compile(progress)
-        libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
-        options = replace(self.counting, n_threads=context.resources.threads)
-        return pipeline.make_counter(libraries, self.samples, options, progress)
+        return context.cache.shared("counter", make)
 
     def execute(self, prepared: Counter, context: Context) -> CountSummary | PairCountSummary:
         return pipeline.count(prepared, self.samples, self.output, context.run, context.progress)

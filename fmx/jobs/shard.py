@@ -112,7 +112,7 @@ class ShardRun(Run):
         n_threads: int = 1,
     ) -> Iterator[Output]:
         """Open the files of the shard, the main one as ``container.part``."""
-        with _named(self._folder):
+        try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
                 files = SimpleNamespace(
@@ -148,15 +148,8 @@ class ShardRun(Run):
                 )  # fmt: skip
                 (draft.path / MANIFEST).write_text(manifest.to_json())
                 draft.commit(is_lasting=self.client is None)  # shards of a cluster are merged at once
-
-
-@contextmanager
-def _named(folder: Path) -> Iterator[None]:
-    """Name the folder of the shards in errors of writing, not the draft in it."""
-    try:
-        yield
-    except (OSError, OutputError) as error:
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if not isinstance(cause, OSError):
-            raise
-        raise cannot_write(folder, cause) from cause
+        except (OSError, OutputError) as error:  # in the draft of the folder
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if not isinstance(cause, OSError):
+                raise
+            raise cannot_write(self._folder, cause) from cause

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import click
 
-from ...report import KINDS, Report
+from ...report import KINDS
 from .. import options
 
 TABLES = ["mageck", "long", "parquet"]
@@ -149,7 +149,7 @@ def command(args: SimpleNamespace) -> None:
     places *= 2 if samples[0].second and len(places) == 1 else 1
     report = None
     if args.reports or args.shard:  # fmx merge may write any report from shards
-        report = Report(args.reports, options.about([*paths, *args.libraries]))
+        report = options.report_of(args.reports, [*paths, *args.libraries])
     job = CountJob(
         tuple(samples),
         args.libraries,

@@ -80,7 +80,8 @@ def command(args: SimpleNamespace) -> None:
     from ..dispatch import run_jobs
 
     indexes = [args.genome] if os.path.isdir(args.genome) else []
-    report = options.report_of(args.reports, [args.library, args.genome], indexes)
+    inputs = [args.library, args.genome]
+    report = options.report_of(args.reports, inputs, indexes) if args.reports else None
     job = SitesJob(
         args.library,
         args.genome,

@@ -246,10 +246,7 @@ def command(args: SimpleNamespace) -> None:
 def _job_of(
     args: SimpleNamespace, first: tuple, second: tuple, groups: "ReadGroups | None" = None, sample: str = ""
 ) -> "SearchJob":
-    """Return the job for files of reads, or of mates ``first`` and ``second``.
-
-    ``groups``: their read groups, or None to take --rg or those of the files.  Raises UsageError, InputError.
-    """
+    """Return the job for files of reads, or of mates; ``groups``: None to take --rg or those of the files."""
     pairing = _pairing_of(args, bool(second))
     from ...input.reads import WHOLE, Trim
     from ...jobs.search import ReadInput, SearchJob
@@ -308,7 +305,7 @@ def _job_of(
         ReadsOutput(
             args.al, args.un, bool(second), by_group or len(args.index_paths) > 1, args.shared == "each"
         ),
-        options.report_of(args.reports, (*first, *second), index.paths),
+        options.report_of(args.reports, (*first, *second), index.paths) if args.reports else None,
     )
     reads = ReadInput(first, second, args.reference, sample, tags="*" if args.comments else "RG")
     return SearchJob(index, reads, mapping, output)
@@ -349,14 +346,9 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
 
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
-    """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o.
-
-    Raises UsageError.
-    """
-    source, to_stdout = (
-        click.get_current_context().get_parameter_source,
-        "-" in (args.counts, args.al, args.un),
-    )
+    """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o."""
+    source = click.get_current_context().get_parameter_source
+    to_stdout = "-" in (args.counts, args.al, args.un)
     if args.stretch:
         for name, option in _OF_HITS.items():
             if source(name) is not ParameterSource.DEFAULT and not (name == "output" and args.shard):
@@ -376,10 +368,7 @@ def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str,
 
 
 def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
-    """Return the read groups of ``paths``, or the one of ``text``, the value of --rg, if it is not None.
-
-    Raises UsageError, InputError.
-    """
+    """Return the read groups of ``paths``, or the one of ``text``, the value of --rg, if it is not None."""
     from ...input.streams import Source
     from ...output.search_output import ReadGroups
 
@@ -402,10 +391,7 @@ def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
 
 
 def _named_group(text: str) -> tuple[str, str]:
-    """Return (@RG line, its ID) from the value of --rg, where \\t is a tab.
-
-    Raises ValueError if the SAM specification does not allow it.
-    """
+    """Return (@RG line, its ID) from the value of --rg.  Raises ValueError if SAM does not allow it."""
     line = text.replace("\\t", "\t")
     start, *fields = line.split("\t")
     tags = [field[:2] for field in fields]
@@ -424,10 +410,7 @@ def _named_group(text: str) -> tuple[str, str]:
 
 
 def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
-    """Return one job per sample of a sheet, or one for all if no name of an output contains {sample}.
-
-    Raises UsageError, InputError.
-    """
+    """Return one job per sample of a sheet, or one for all if no name of an output contains {sample}."""
     from ...guides.samples import read_sheet
     from ...output.search_output import ReadGroups
 
