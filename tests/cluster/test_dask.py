@@ -342,10 +342,7 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
     [
         ("--scheduler nonsense:// -o x.sam", "no Dask scheduler answers at nonsense://"),
         ("--scheduler-file nowhere.json -o x.sam", "--scheduler-file nowhere.json: No such file"),
-        ("--scheduler tcp://127.0.0.1:9", "a cluster run needs -o FILE"),
         ("--scheduler tcp://127.0.0.1:9 -o /dev/null", "a cluster run needs -o FILE"),
-        ("--scheduler a --scheduler-file b -o x.sam", "give only one of --scheduler and"),
-        ("--scheduler a --shard 1/2 -o x", "give only one of --shard and --scheduler"),
     ],
 )
 def test_a_cluster_that_is_not_there_is_told(arguments, words, command, home, monkeypatch):
