@@ -284,27 +284,23 @@ def index_of(args: Any, method: str | None = None) -> "IndexChoice":
 
 
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
-    """Return the indexes at ``paths``, or the default one.  Raises UsageError, IndexFileError."""
-    places = [os.path.realpath(find_index(path)) for path in paths]
-    if len(set(places)) < len(places):
-        raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
-    return tuple(map(find_index, paths)) or (find_index(None),)
+    """Return the indexes at ``paths``; without, that of FMX_INDEX, or the only one in this folder.
 
-
-def find_index(path: str | None) -> Path:
-    """The index at ``path``, or the default one.  Raises IndexFileError if there is none, or several."""
-    chosen = path or os.environ.get("FMX_INDEX")
-    if chosen:
+    Raises UsageError for an index that is given twice, IndexFileError if there is none, or several.
+    """
+    if chosen := paths or list(filter(None, [os.environ.get("FMX_INDEX")])):
         from ..index.disk import index_at, what_is_there
 
-        place = index_at(chosen)
-        if not (path or place.exists()):
-            name = f"{place} (from the environment variable FMX_INDEX)"
-            raise IndexFileError(f"{name}: {what_is_there(place)}")
-        return place
+        places = tuple(map(index_at, chosen))
+        if len(set(map(os.path.realpath, places))) < len(places):
+            raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
+        if not (paths or places[0].exists()):
+            name = f"{places[0]} (from the environment variable FMX_INDEX)"
+            raise IndexFileError(f"{name}: {what_is_there(places[0])}")
+        return places
     indexes = sorted(Path().glob("*.fmx"))
     if len(indexes) == 1:
-        return indexes[0]
+        return (indexes[0],)
     if indexes:
         listed = ", ".join(map(str, indexes[:5])) + (f" and {len(indexes) - 5} more" if indexes[5:] else "")
         raise IndexFileError(f"{len(indexes)} indexes here ({listed}); choose one with -x or FMX_INDEX")
