@@ -22,3 +22,7 @@ Method = Literal["auto", "verify", "backward", "sparse"]
 PROCESSORS: tuple[str, ...] = get_args(Processor)
 PAIRWISE_PROCESSORS: tuple[str, ...] = get_args(PairwiseProcessor)
 METHODS: tuple[str, ...] = get_args(Method)
+GPU_ENGINES = (  # search/gpu/engines.py
+    *("cuda_task-naive", "cuda_task-naive16", "cuda_task-improved", "cuda_memory", "cuda_full"),
+    *(f"cuda_full-{size}" for size in (2, 4, 8, 16)),
+)

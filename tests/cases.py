@@ -16,9 +16,8 @@ from fmx.output import PLAIN
 from fmx.output.run import Run
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search import hits
-from fmx.search.engines import cpu
-from fmx.search.find import make_query
-from fmx.search.mapping import BOTH
+from fmx.search.find import ReadFinder, part_on_cpu
+from fmx.search.mapping import BOTH, MapOptions
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 
@@ -86,13 +85,13 @@ class Answer(NamedTuple):
     total: list
 
 
-def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
-    """Search sequences with an engine, by the method that the index was opened for."""
+def ask(fm_index, sequences, policy=ALL_HITS, strands=BOTH) -> Answer:
+    """Search sequences by the method that the index was opened for."""
     batch = batch_of(sequences)
-    intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
-    sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
-    rows = hits.SARows(fm_index.sa, fm_index.layout, *intervals)
-    found = hits.choose([rows], batch, 0, sizes.sum(axis=1), policy)
+    finder = ReadFinder([part_on_cpu(fm_index, 0)], MapOptions(policy, strands))
+    searched = finder.search(batch)
+    sizes = (searched.intervals.hi[0].astype(int) - searched.intervals.lo[0]).reshape(-1, 2)
+    found = finder.choose(searched, searched.total, False)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]
     return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())
 

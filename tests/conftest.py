@@ -1,10 +1,8 @@
-"""Fixtures: every layout, engine and query there is; indexes; the command line; real data and peers."""
+"""Fixtures: every layout and query there is; indexes; the command line; real data and peers."""
 
 import contextlib
-import importlib
 import io
 import os
-import pkgutil
 import random
 import shutil
 import signal
@@ -31,7 +29,6 @@ import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import simulator  # noqa: E402
 
-import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
@@ -46,8 +43,6 @@ LAYOUTS = [
     "bvsfm-k1-d224",
     "kstep-k3-d63",
 ]
-ENGINES = [module.name for module in pkgutil.iter_modules(fmx.search.engines.__path__)]
-ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
 WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see cases.load
 
 # make test draws the same examples each time, make nightly more of them, and others.
@@ -138,12 +133,6 @@ def device():
 def layout(request):
     """The name of a layout."""
     return request.param
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    """The module of an engine."""
-    return importlib.import_module(f"fmx.search.engines.{request.param}")
 
 
 @pytest.fixture(params=WAYS)

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 FILES = sorted((ROOT / "fmx").rglob("*.py"))
-CHOICES = ("index.layouts", "search.engines", "search.queries")  # connected by contracts
+CHOICES = ("index.layouts", "search.gpu.engines", "search.queries")  # connected by contracts
 COMPILERS = {"numba", "llvmlite", "numba_cuda", "cuda"}
 
 

@@ -22,7 +22,7 @@ from fmx.index.fasta import read_fasta
 from fmx.index.layouts import parse_name
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
-from fmx.search.engines.cpu import N_SLOTS
+from fmx.search.find import N_SLOTS
 
 COMPARED = (
     "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",

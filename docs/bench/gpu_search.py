@@ -17,10 +17,11 @@ from fmx.compiler.warp import kernel, thread_index
 from fmx.errors import UnsupportedError
 from fmx.index.contracts import address, occ, start, units
 from fmx.input.dna import symbols
+from fmx.limits import GPU_ENGINES
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession
-from fmx.search.engines import CUDA, cuda
+from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 
@@ -66,7 +67,7 @@ def _launches(query: Any, names: Iterable[str]) -> dict:
     launches = {}
     for name in names:
         try:
-            launches[name] = cuda.prepare(name, query)
+            launches[name] = engines.prepare(name, query)
         except UnsupportedError:
             continue
     one_kernel = not isinstance(query, Exact) or units(query.layout) == 0
@@ -128,7 +129,7 @@ EXPERIMENTS = ("designs", "threads", "sizes")
 def designs_command(**given: Any) -> None:
     """Time every layout and engine on a GPU: designs, by active threads, and by length of the reference."""
     device, bases = runner.open_gpu(given["device"]), given["bases"]
-    asked, engine_names = given["experiments"] or EXPERIMENTS, given["engine_names"] or CUDA
+    asked, engine_names = given["experiments"] or EXPERIMENTS, given["engine_names"] or GPU_ENGINES
     with gpu.errors():
         if "designs" in asked or "threads" in asked:
             experiment = Experiment(given, bases)

@@ -24,7 +24,7 @@ from fmx.index.suffix_array import make_suffix_array
 from fmx.input.dna import WORD, pack_text, symbols
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Array, Backend, do, run_all, spans
-from fmx.search.engines import cpu
+from fmx.search import find
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
@@ -151,13 +151,13 @@ def places(blocks: Blocks, length: int, n: int, rng: np.random.Generator) -> tup
 
 
 def search(
-    query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3, n_slots: int = cpu.N_SLOTS
+    query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3, n_slots: int = find.N_SLOTS
 ) -> tuple:
     """Return (Intervals, least seconds) of n_threads, which take pieces of the patterns in turn."""
     n = patterns.length.size
     pieces = [(query, some(patterns, *span), n_slots) for span in spans(n, max(n_threads, n // _PIECE))]
-    found = run_all(cpu.search, pieces, n_threads)  # compiles
-    seconds = runner.best(lambda: run_all(cpu.search, pieces, n_threads), n_runs)
+    found = run_all(find.find_intervals, pieces, n_threads)  # compiles
+    seconds = runner.best(lambda: run_all(find.find_intervals, pieces, n_threads), n_runs)
     return Intervals(*map(np.concatenate, zip(*found, strict=True))), seconds
 
 

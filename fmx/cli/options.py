@@ -17,7 +17,6 @@ from .. import limits, report
 from .._version import __version__
 from ..errors import IndexFileError, shown
 from ..report import MULTIQC, Report, command_line, with_general
-from ..search.engines import CUDA
 from ..system import available_cores
 from .command import CLUSTER, GPU, Command, Decorator, command, group, rare, together  # noqa: F401
 
@@ -105,7 +104,7 @@ class Engine(click.Choice):
             return value
         from difflib import get_close_matches  # only for errors
 
-        usual = [name for name in self.choices if name not in CUDA]
+        usual = [name for name in self.choices if name not in limits.GPU_ENGINES]
         similar = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
         more = ", or a GPU engine such as cuda_full" if len(usual) < len(self.choices) else ""
         advice = f"; did you mean {similar[0]}?" if similar else ""
@@ -186,7 +185,7 @@ searching = together(
     ),
     group(
         GPU,
-        _engine_of(type=Engine((*limits.PROCESSORS, *CUDA)),
+        _engine_of(type=Engine((*limits.PROCESSORS, *limits.GPU_ENGINES)),
                    help=f"{_WHERE} NAME can also be a GPU engine, such as cuda_full."),
         _one_gpu,
     ),

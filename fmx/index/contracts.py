@@ -87,8 +87,8 @@ def fill(layout, codes, start, stop, counts):
 def lookup(layout, c, length):
     """Return the interval of a string of ``length`` < k symbols that is too long for the prefix table.
 
-    Called only for a layout whose k exceeds prefix_table.MIN_LENGTH + 1; queries.Exact refuses such a layout
-    if it registers no body.
+    Called only for a layout whose k exceeds prefix_table.MIN_LENGTH + 1; queries.make_exact refuses such a
+    layout if it registers no body.
     """
     trap()
     return np.int64(0), np.int64(0)
@@ -150,7 +150,7 @@ def find(query, patterns, i):
 
 @by_type
 def own_launch(query):
-    """Return the Launch (search/gpu/gpu_search.py) of a query that finds both strands of a read at once."""
+    """Return the Launch (search/gpu/engines.py) of a query that finds both strands of a read at once."""
 
 
 @by_type

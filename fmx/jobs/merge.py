@@ -97,7 +97,7 @@ def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
 
 
 SUMMARIES = {
-    "Summary": "fmx.search.summary", "PairSummary": "fmx.search.summary", "MemSummary": "fmx.mem.matching",
+    "Summary": "fmx.search.summary", "MemSummary": "fmx.mem.matching",
     "ProductSummary": "fmx.search.products", "AlignmentSummary": "fmx.align.pipeline",
     "CountSummary": "fmx.guides.pipeline", "PairCountSummary": "fmx.guides.pipeline",
     "SiteSummary": "fmx.sites.search",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..search.collapse import Collection
     from ..search.counts import Screen, Tally
     from ..search.mapper import Mapper
-    from ..search.summary import PairSummary, Summary
+    from ..search.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class SearchJob(Job):
         wording = replace(Wording.of(options, reference), has_codes=has_codes)
         return Search(reference, options, mapper, tally, screen, measurement, writer, head, wording)
 
-    def execute(self, prepared: Search, context: Context) -> "Summary | PairSummary":
+    def execute(self, prepared: Search, context: Context) -> "Summary":
         reference, options, mapper, tally, screen, measurement, writer, head, wording = prepared
         output, run, progress, wall = self.output, context.run, context.progress, context.progress.wall
         reads, literal = self.reads, self.reads.literal

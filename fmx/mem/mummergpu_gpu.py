@@ -28,7 +28,7 @@ from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays
 from ..machines.jobs import Pool, run_all, spans
-from ..search.gpu import gpu_search
+from ..search.gpu import engines
 from . import Matches, Strands, collected, some_strands, take, word_ends
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
 
@@ -182,13 +182,13 @@ class GpuMummer:
         self.clock, self.run, self.pool = session.clock, session.run, Pool(lambda: Arrays(gpu.pinned))
         self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
-            shared = gpu_search.n_bytes((whole.words, whole.blocks))
+            shared = engines.n_bytes((whole.words, whole.blocks))
             self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, N_STREAMS))
             self.streams = session.streams(self.division.n_streams)
             self.segments = cut_segments(whole, self.division.n_suffixes, gpu.pinned, n_threads)
             n = self.segments[0].sa.size
             self._room = [gpu.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
-            self._text = gpu_search.upload(whole.words), gpu_search.upload(whole.blocks)
+            self._text = engines.upload(whole.words), engines.upload(whole.blocks)
             self._resident: Any = None, None
             self._loaded(self.segments[0])
         one, word = np.ones(1, np.int64), np.zeros(host.least // WORD + 2, np.uint64)

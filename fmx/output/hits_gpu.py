@@ -117,15 +117,15 @@ class GpuHitWriter:
         )
 
     def _work(self, batch: "ReadBatch", tables: Any) -> SingleReads | Pairs:
-        return pairs_of(batch, tables) if self._n_mates == 2 else SingleReads(batch, tables, 0, 0, ALL)
+        return pairs_of(batch, tables) if self._n_mates == 2 else SingleReads(batch, tables.hits, 0, 0, ALL)
 
     def measure(
         self, stream: "GpuStream", batch: "ReadBatch", tables: Any, report: "KernelReport", slot: int
     ) -> "DeviceArray":
         """Launch the computation of where the records of each of n reads or pairs begin, int64[n + 1].
 
-        ``batch``: reads, or mates 1 and then mates 2; ``tables``: Hits, or PairTables; ``slot`` of the report
-        gets the room for all.
+        ``batch``: reads, or mates 1 and then mates 2; ``tables``: SelectedHits, or PairTables; ``slot`` of
+        the report gets the room for all.
         """
         work = self._work(batch, tables)
         n = n_of(work)

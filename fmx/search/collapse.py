@@ -7,12 +7,10 @@ same bits. One worker at a time adds to a part, in input order, so a sequence ke
 read, whichever worker parsed it. Bases are compared, not only hashes.
 """
 
-import math
-import mmap
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,6 +46,10 @@ KEY, WEIGHT, START, LENGTH, NAME, PLACE = range(6)
 WIDTH, KEY_BITS = 6, 63
 
 
+# Spans that wait, by number: reads, their numbers by part, and where those of each part begin, and end.
+_Waiting: TypeAlias = "dict[int, tuple[ReadTable, np.ndarray, np.ndarray]]"
+
+
 class ReadTable(NamedTuple):
     """Reads: ``rows`` int64[n, WIDTH], see above; ``data`` uint8: bases, in upper case, and names."""
 
@@ -75,7 +77,10 @@ def collect(source: Generator[Any, None, None], options: "MapOptions", progress:
 
     add_up(run_ordered(numbered(), [work] * options.n_threads, None), kept, progress, say)
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them distinct")
-    if kept.looks_collapsed():
+    if kept.total == kept.n > 1 and all(
+        end_in_numbers(data, rows[:, START] + ((rows[:, LENGTH] + 7) & ~7), rows[:, NAME])
+        for rows, data in (part.between(0, len(part.marks) - 1) for part in kept.parts)
+    ):
         progress.say(
             "hint: all names end in a number and all sequences differ: if these are numbers of copies, write "
             "names as NAME_xN or NAME;size=N"
@@ -94,31 +99,31 @@ class Collection:
     ) -> None:
         self.total, self._n_threads, self._memory, self._small = 0, n_threads, memory, small
         n_parts = 1 << max((n_threads - 1).bit_length() - 1, 0)  # adding is less than half of the work
-        self._parts = [_HashPart(number, self._check_memory) for number in range(n_parts)]
-        self._waiting: dict[int, _SpanReads] = {}  # by number of a span
+        self.parts = [_HashPart(number, self._check_memory) for number in range(n_parts)]
+        self._waiting: _Waiting = {}
 
     @property
     def n(self) -> int:
-        return sum(part.marks[-1][0] for part in self._parts)
+        return sum(part.marks[-1][0] for part in self.parts)
 
     def put(self, number: int, batch: "ReadBatch") -> int:
         """Add the reads of span ``number``, once all earlier spans were put; return how many they are.
 
         What a part must leave to a later call, or to a thread that is adding to it, waits.
         """
-        parts, n = self._parts, batch.length.size
+        parts, n = self.parts, batch.length.size
         table = ReadTable(np.empty((n, WIDTH), np.int64), np.empty(batch.data.size + 7 * n, np.uint8))
         table = table._replace(data=table.data[: _spell(batch, UPPER, number << 32, table)])
-        which, ends = np.empty(n, np.int64), np.zeros(len(parts) + 2, np.int64)
-        n_reads = _split(table.rows, KEY_BITS - (len(parts) - 1).bit_length(), which, ends)
-        self._waiting[number] = _SpanReads(table, which, ends)
+        part = (table.rows[:, KEY] >> (KEY_BITS - (len(parts) - 1).bit_length())).astype(np.uint16)
+        ends = np.append(0, np.cumsum(np.bincount(part, minlength=len(parts))))
+        self._waiting[number] = table, np.argsort(part, kind="stable"), ends
         must_wait = len(self._waiting) > _WAITING * self._n_threads
         for i in range(number, number + len(parts)):
             parts[i % len(parts)].add(self._waiting, must_wait)
         n_added = min(len(part.marks) for part in parts) - 1
         for old in [old for old in tuple(self._waiting) if old < n_added]:
             self._waiting.pop(old, None)
-        return n_reads
+        return int(table.rows[:, WEIGHT].sum())
 
     def add(self, n: int) -> None:
         """Count the n reads of a span that was put."""
@@ -128,18 +133,11 @@ class Collection:
                 ALL_READS, "", f"the counts (_xN in names) add up to more than {MOST:,}: split the input"
             )
 
-    def looks_collapsed(self) -> bool:
-        """Return whether names may have numbers of copies that are not understood."""
-        return self.total == self.n > 1 and all(
-            end_in_numbers(data, rows[:, START] + ((rows[:, LENGTH] + 7) & ~7), rows[:, NAME])
-            for rows, data in (part.between(0, len(part.marks) - 1) for part in self._parts)
-        )
-
     def _check_memory(self, more: int) -> None:
         """Raise InputError if not all parts could take ``more`` bytes."""
-        more *= len(self._parts)
+        more *= len(self.parts)
         if more > self._small and more > self._memory():
-            size = sum(part.n_bytes for part in self._parts)
+            size = sum(part.n_bytes for part in self.parts)
             what = f"{self.n:,} distinct reads take {bytes_of(size)}, and no memory is left for more"
             raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")
 
@@ -152,13 +150,13 @@ class Collection:
         """
         share, last = 0.0, self.n if last is None else last
         progress.follow(lambda: share)
-        ends = np.sum([part.marks for part in self._parts], axis=0)  # of the reads, and of ``data``, by span
+        ends = np.sum([part.marks for part in self.parts], axis=0)  # of the reads, and of ``data``, by span
         for start, stop in runs(np.diff(ends @ (_WIDEST, 1)), size):
             begin, end = ends[start, 0], ends[stop, 0]
             low, high = max(first, begin), min(last, end)
             if low < high:
                 share = (high - first) / (last - first)
-                tables = [part.between(start, stop) for part in self._parts]
+                tables = [part.between(start, stop) for part in self.parts]
                 yield _Span(tables, int(low), slice(low - begin, high - begin))
 
 
@@ -171,62 +169,43 @@ class _HashPart:
     def __init__(self, number: int, check_memory: Callable[[int], None]) -> None:
         self.marks, self._number = [(0, 0)], number
         self._check_memory, self._lock = check_memory, threading.Lock()
-        self._rows, self._data = _Growing(np.int64, WIDTH), _Growing(np.uint8)
+        self._kept = ReadTable(np.empty((0, WIDTH), np.int64), np.empty(0, np.uint8))
         self._slots = np.zeros(2, np.uint32)
 
     @property
     def n_bytes(self) -> int:
-        return self._slots.nbytes + sum(array.nbytes for array in self._reads())
+        return self._slots.nbytes + sum(array.nbytes for array in self._kept)
 
-    def add(self, waiting: "dict[int, _SpanReads]", must_wait: bool) -> None:
+    def add(self, waiting: _Waiting, must_wait: bool) -> None:
         """Add the reads of this part of the spans that are next, or leave them to a thread that is adding."""
         while len(self.marks) - 1 in waiting and self._lock.acquire(blocking=must_wait):
             try:
                 if span := waiting.get(len(self.marks) - 1):
-                    which = span.which[span.ends[self._number] : span.ends[self._number + 1]]
+                    reads, which, ends = span
+                    which = which[ends[self._number] : ends[self._number + 1]]
                     n, end = self.marks[-1]
-                    self._rows.grow(n + which.size, self._check_memory)
-                    self._data.grow(end + span.reads.data.size, self._check_memory)
+                    self._grow(self._kept.rows, n + which.size)
+                    self._grow(self._kept.data, end + reads.data.size)
                     n_slots = _LOADED * (n + which.size)
                     if n_slots > self._slots.size:
                         self._check_memory(4 * n_slots)
                         self._slots = np.zeros(1 << n_slots.bit_length(), np.uint32)
-                        _fill_slots(self._rows.array, n, self._slots)
-                    self.marks.append(_add(span.reads, which, self._reads(), self._slots, n, end))
+                        _fill_slots(self._kept.rows, n, self._slots)
+                    self.marks.append(_add(reads, which, self._kept, self._slots, n, end))
             finally:
                 self._lock.release()
 
-    def _reads(self) -> ReadTable:
-        return ReadTable(self._rows.array, self._data.array)
+    def _grow(self, array: np.ndarray, n: int) -> None:
+        """Grow an array in place to at least n items; the kernel moves the pages of a large one."""
+        if n > len(array):
+            size = max(n, len(array) * 9 // 8)
+            self._check_memory((size - len(array)) * array.strides[0])
+            array.resize((size, *array.shape[1:]), refcheck=False)
 
     def between(self, start: int, stop: int) -> ReadTable:
         """Return the reads that first occur in spans ``start`` to ``stop``."""
         (first, begin), (last, end) = self.marks[start], self.marks[stop]
-        return ReadTable(self._rows.array[first:last], self._data.array[begin:end])
-
-
-class _Growing:
-    """An ``array`` that grows in place: the kernel moves its pages, and clears only those that are used."""
-
-    def __init__(self, kind: type, *item: int) -> None:
-        self.array: np.ndarray = np.empty((0, *item), kind)
-        self._map: mmap.mmap | None = None
-
-    def grow(self, n: int, check_memory: Callable[[int], None]) -> None:
-        """Grow to at least n items."""
-        if n <= len(self.array):
-            return
-        empty, old = self.array[:0].copy(), self.array.nbytes
-        size = max(n, len(self.array) * 3 // 2) * math.prod(empty.shape[1:]) * empty.itemsize
-        check_memory(size - old)
-        self.array = empty  # a map that an array uses cannot be resized
-        try:
-            if self._map:
-                self._map.resize(size)
-            self._map = self._map or mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError as error:
-            raise MemoryError from error
-        self.array = np.frombuffer(self._map, empty.dtype).reshape(-1, *empty.shape[1:])
+        return ReadTable(self._kept.rows[first:last], self._kept.data[begin:end])
 
 
 class _Span:
@@ -246,14 +225,6 @@ class _Span:
         out = np.empty(sizes[chosen].sum() + chosen.size * _WIDEST, np.uint8)
         out = out[: _write(ReadTable(rows, data), chosen, out)]
         return Chunk(self.path, out, False, self._first + 1, chosen.size)
-
-
-class _SpanReads(NamedTuple):
-    """All ``reads`` of a span; ``which[ends[p] : ends[p + 1]]`` are the numbers of those of part p."""
-
-    reads: ReadTable
-    which: np.ndarray
-    ends: np.ndarray
 
 
 @compiled
@@ -280,22 +251,6 @@ def _spell(batch, upper, place, table):
 
 
 @compiled
-def _split(rows, shift, which, ends):
-    """Sort reads by part into ``which`` int64[n], set ``ends`` int64[n_parts + 2], and return all weights."""
-    n_reads = np.int64(0)
-    for r in range(which.size):
-        ends[(rows[r, KEY] >> shift) + 2] += 1
-        n_reads += rows[r, WEIGHT]
-    for part in range(2, ends.size):
-        ends[part] += ends[part - 1]
-    for r in range(which.size):
-        part = (rows[r, KEY] >> shift) + 1
-        which[ends[part]] = r
-        ends[part] += 1
-    return n_reads
-
-
-@compiled
 def _fill_slots(rows, n, slots):
     """Fill ``slots`` uint32[2^j] with the numbers (from 1) of n reads by their keys; 0 marks a free slot."""
     for r in range(n):
@@ -318,23 +273,6 @@ def _are_same(reads, r, kept, other):
 
 
 @inlined
-def _prefetch(reads, which, i, kept, slots):
-    """Prefetch what the reads after read which[i] are compared with: slots, then rows, then bases."""
-    last, mask = which.size - 1, slots.size - 1
-    prefetch(reads.rows, which[min(i + 4 * _AHEAD, last)] * WIDTH)
-    prefetch(slots, reads.rows[which[min(i + 3 * _AHEAD, last)], KEY] & mask)
-    other = np.int64(slots[reads.rows[which[min(i + 2 * _AHEAD, last)], KEY] & mask]) - 1
-    if other >= 0:
-        prefetch(kept.rows, other * WIDTH)
-        prefetch(kept.rows, other * WIDTH + PLACE)
-    r = which[min(i + _AHEAD, last)]
-    _prefetch_bases(reads, r)
-    other = np.int64(slots[reads.rows[r, KEY] & mask]) - 1
-    if other >= 0 and kept.rows[other, KEY] == reads.rows[r, KEY]:
-        _prefetch_bases(kept, other)
-
-
-@inlined
 def _prefetch_bases(reads, r):
     for i in range(reads.rows[r, START], reads.rows[r, START] + reads.rows[r, LENGTH], _LINE):
         prefetch(reads.data, i)
@@ -346,13 +284,25 @@ def _add(reads, which, kept, slots, n, end):
 
     ``kept`` and ``slots`` have room for all.
     """
+    last, mask = which.size - 1, slots.size - 1
     for i in range(which.size):
-        _prefetch(reads, which, i, kept, slots)
+        # Prefetch what the reads after this one are compared with: slots, then rows, then bases.
+        prefetch(reads.rows, which[min(i + 4 * _AHEAD, last)] * WIDTH)
+        prefetch(slots, reads.rows[which[min(i + 3 * _AHEAD, last)], KEY] & mask)
+        other = np.int64(slots[reads.rows[which[min(i + 2 * _AHEAD, last)], KEY] & mask]) - 1
+        if other >= 0:
+            prefetch(kept.rows, other * WIDTH)
+            prefetch(kept.rows, other * WIDTH + PLACE)
+        r = which[min(i + _AHEAD, last)]
+        _prefetch_bases(reads, r)
+        other = np.int64(slots[reads.rows[r, KEY] & mask]) - 1
+        if other >= 0 and kept.rows[other, KEY] == reads.rows[r, KEY]:
+            _prefetch_bases(kept, other)
         r = which[i]
         row = reads.rows[r]
-        slot = row[KEY] & (slots.size - 1)
+        slot = row[KEY] & mask
         while slots[slot] and not _are_same(reads, r, kept, np.int64(slots[slot]) - 1):
-            slot = (slot + 1) & (slots.size - 1)
+            slot = (slot + 1) & mask
         if slots[slot]:
             kept.rows[np.int64(slots[slot]) - 1, WEIGHT] += row[WEIGHT]
             continue

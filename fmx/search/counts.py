@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type, compiled, inlined
+from ..compiler.functions import compiled, inlined
 from ..errors import UnsupportedError
 from ..index.disk import part_span
 from ..index.reference import Blocks, blocks_by_group, groups_of, place_of
@@ -26,7 +26,7 @@ from .hits import text_position
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
-    from .hits import Candidates, Intervals, ReadRun
+    from .hits import Candidates, Intervals, SearchedReads
 
 
 N_LOCATED = 1 << 17  # positions located at a time
@@ -34,7 +34,6 @@ _MANY = 64  # number of occurrences from which equal reads are looked for
 COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
 UNITS = 10**6  # per read
 MATES = 2  # for how many reads a pair counts
-_NOWHERE = np.empty(0, np.int64)
 
 
 class Owners(NamedTuple):
@@ -72,63 +71,65 @@ def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
     return Owners(names, lengths, blocks, of_part, of_contig)
 
 
-class Placed(NamedTuple):
-    """Occurrences of a run of reads, from read ``first`` on.
+class Occurrences(NamedTuple):
+    """Occurrences of reads, sorted by ``read``: ``n`` of them with an ``owner``; int64[m] each."""
 
-    ``size`` int64[n_parts, 2 * n_reads]: number of occurrences per part, forward and reverse. ``of_part``: as
-    in Owners; where it is -1, ``positions`` int64 has those in the part from ``begins`` int64[n_parts] on, by
-    read.
-    """
-
-    first: int
-    size: np.ndarray
-    of_part: np.ndarray
-    begins: np.ndarray
-    positions: np.ndarray
+    read: np.ndarray
+    owner: np.ndarray
+    n: np.ndarray
 
 
-def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.ndarray) -> Placed:
-    n = size.sum(axis=1) * (of_part < 0)
-    begins = np.cumsum(n) - n
-    return Placed(first, np.ascontiguousarray(size), of_part, begins, positions)
-
-
-def placed(
+def in_rows(
     owners: Owners, locators: Sequence, intervals: tuple[np.ndarray, np.ndarray], n_located: int = N_LOCATED
-) -> Iterator[Placed]:
-    """Yield Placed for runs of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
+) -> Iterator[Occurrences]:
+    """Yield the Occurrences of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
 
-    Each has at most ``n_located`` positions; a read with more is split into ranges of one part at a time.
+    At most ``n_located`` positions are located at a time; a read with more is divided.
     """
     lo, size = intervals[0], intervals[1] - intervals[0]
-    of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0).tolist()
-    of_strands = sum((size[number] for number in to_locate), np.zeros(size.shape[1], np.int64))
-    of_reads = of_strands[::2] + of_strands[1::2]
-    for a, b in runs(of_reads, n_located):
-        both = slice(2 * a, 2 * b)
-        if of_reads[a:b].sum() <= n_located:
-            located = [_NOWHERE, *(locators[i].locate(lo[i, both], size[i, both]) for i in to_locate)]
-            positions = np.concatenate(located) if located[2:] else located[-1]
-            yield _placed(a, size[:, both], of_part, positions)
-            continue
-        for part, owner in enumerate(of_part):
-            here, begin = of_part[part : part + 1], lo[part, both]
+    to_locate = size[owners.of_part < 0].sum(axis=0)
+
+    def of_run(a: int, b: int) -> Iterator[Occurrences]:
+        for part, owner in enumerate(owners.of_part):
+            n = size[part, 2 * a : 2 * b]
             if owner >= 0:
-                yield _placed(a, size[part : part + 1, both], here, _NOWHERE)
+                n = n[::2] + n[1::2]
+                (which,) = np.nonzero(n)
+                yield Occurrences(a + which, np.full(which.size, owner), n[which])
                 continue
-            for i, start, stop in cuts(size[part, both], n_located):
-                n = np.zeros((1, 2), np.int64)
-                n[0, i : i + start.size] = stop - start
-                positions = locators[part].locate(begin[i : i + start.size] + start, stop - start)
-                yield _placed(a, n, here, positions)
+            for i, start, stop in cuts(n, n_located):
+                begin = 2 * a + i
+                rows = lo[part, begin : begin + start.size] + start
+                read = np.repeat(np.arange(begin, begin + start.size) >> 1, stop - start)
+                yield at_positions(owners, read, locators[part].locate(rows, stop - start))
+
+    for a, b in runs(to_locate[::2] + to_locate[1::2], n_located):
+        if b == a + 1:
+            yield from of_run(a, b)
+        elif pieces := list(of_run(a, b)):
+            columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+            order = np.argsort(columns[0], kind="stable") if pieces[1:] else slice(None)
+            yield Occurrences(*(column[order] for column in columns))
 
 
-def placed_matches(matches: "Candidates", n: np.ndarray) -> Placed:
-    """Return the first ``n[r]`` Candidates of each read r as Placed; ``n`` int64[n_reads]."""
-    which = np.repeat(matches.first[:-1] - np.cumsum(n) + n, n) + np.arange(n.sum())
-    size = np.zeros((n.size, 2), np.int64)
-    size[:, 0] = n
-    return _placed(0, size.reshape(1, -1), np.full(1, -1, np.int64), text_position(matches.keys[which]))
+def at_positions(owners: Owners, read: np.ndarray, positions: np.ndarray) -> Occurrences:
+    """Return the Occurrences of reads at text positions, int64[m] both."""
+    owner = np.empty(read.size, np.int64)
+    _find_owners(owners.blocks, positions, owner)
+    return Occurrences(read, owner, np.ones(read.size, np.int64))
+
+
+@compiled
+def _find_owners(blocks, positions, owner):
+    for i in range(positions.size):
+        owner[i] = place_of(blocks, positions[i]).contig
+
+
+def in_matches(owners: Owners, matches: "Candidates", n: np.ndarray) -> Occurrences:
+    """Return the first ``n[r]`` Candidates of each read r, int64[n_reads]."""
+    read = np.repeat(np.arange(n.size), n)
+    which = np.repeat(matches.first[:-1] - np.cumsum(n) + n, n) + np.arange(read.size)
+    return at_positions(owners, read, text_position(matches.keys[which]))
 
 
 def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
@@ -155,26 +156,31 @@ class OwnersCounter:
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         self.owners, self._n_located = owners, n_located
 
-    def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
-        """Count the reads of a ReadRun, each by ``eligible`` int64[n] of its occurrences."""
+    def add(self, run: "SearchedReads", eligible: np.ndarray) -> None:
+        """Count reads, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
             bounds, weight, total = distinct(run.intervals, eligible, run.weight)
-            self._count(placed(self.owners, run.locators, bounds, self._n_located), weight, total)
+            self._count(in_rows(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
-            n = eligible * (np.diff(run.matches.first) > 0)
-            self._count([placed_matches(run.matches, n)], run.weight, n)
+            self.add_matches(run.matches, eligible * (np.diff(run.matches.first) > 0), run.weight)
 
-    def places_of(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Placed]:
-        """Yield the places of reads, or of pairs: wherever a mate with ``eligible`` occurrences does."""
+    def add_matches(self, matches: "Candidates", n: np.ndarray, weight: np.ndarray) -> None:
+        """Count reads by the first ``n`` of their Candidates; int64[n_reads] both."""
+        self._count([in_matches(self.owners, matches, n)], weight, n)
+
+    def places_of(
+        self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]
+    ) -> Iterator[Occurrences]:
+        """Yield the occurrences of reads, or of pairs: those of mates with ``eligible`` occurrences."""
         for run, n in zip(mates, eligible, strict=True):
             if run.matches is not None:
-                yield placed_matches(run.matches, n * (np.diff(run.matches.first) > 0))
+                yield in_matches(self.owners, run.matches, n * (np.diff(run.matches.first) > 0))
             elif run.intervals is not None:
                 lo, hi = (array.astype(np.int64) for array in run.intervals)
                 bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
-                yield from placed(self.owners, run.locators, bounds, self._n_located)
+                yield from in_rows(self.owners, run.locators, bounds, self._n_located)
 
-    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
+    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         """Count reads by the places of their occurrences; int64[n]: copies of each read, and occurrences."""
         raise NotImplementedError
 
@@ -210,15 +216,10 @@ class Tally(OwnersCounter):
         with self.counting() as counts:
             counts.table[:] += table
 
-    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
+    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         with self.counting() as counts:
             for each in places:
-                _walk(each, weight, total, self.owners.blocks, counts)
-
-
-@by_type
-def note(counts, owner, of_read, n):
-    """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences)."""
+                _note_all(each, weight, total, counts)
 
 
 class TallyCounts(NamedTuple):
@@ -231,22 +232,17 @@ class TallyCounts(NamedTuple):
     seen: np.ndarray
 
 
-class ScreenMasks(NamedTuple):
-    """Counts of a Screen: ``masks`` int64[n_reads], with a bit for each owner."""
-
-    masks: np.ndarray
-
-
 @inlined
 def share_of(n, total):
     """Return the rounded UNITS of a read that has n of ``total`` occurrences with an owner."""
     return n * UNITS if total == 1 else (2 * n * UNITS + total) // (2 * total)
 
 
-@note.register(TallyCounts)
-def _add_to_sums(sums, owner, of_read, n):
+@inlined
+def note(counts, owner, of_read, n):
+    """Count n more occurrences of a read with an owner; ``of_read``: (number, weight, total occurrences)."""
     read, weight, total = of_read
-    table, seen = sums.table, sums.seen
+    table, seen = counts.table, counts.seen
     if seen[owner, 0] != read:
         seen[owner, 0], seen[owner, 1] = read, 0
         table[owner, 0] += weight
@@ -258,46 +254,12 @@ def _add_to_sums(sums, owner, of_read, n):
     table[owner, 4] += weight * (met + n == total)
 
 
-@note.register(ScreenMasks)
-def _add_to_masks(masks, owner, of_read, n):
-    masks.masks[of_read[0]] |= np.int64(1) << owner
-
-
-class OwnersOfReads(NamedTuple):
-    """The owners of reads as keys: number of the read * ``n_owners`` + number of the owner.
-
-    ``keys`` int64[...]: the first ``n`` int64[1] are in use.
-    """
-
-    keys: np.ndarray
-    n: np.ndarray
-    n_owners: int
-
-
-@note.register(OwnersOfReads)
-def _add_key(owners, owner, of_read, n):
-    key, last = of_read[0] * owners.n_owners + owner, owners.n[0] - 1
-    if last < 0 or owners.keys[last] != key:
-        owners.keys[last + 1] = key
-        owners.n[0] += 1
-
-
 @compiled
-def _walk(places, weight, total, blocks, counts):
-    """Note the owners of reads by their Placed occurrences."""
-    for r in range(places.size.shape[1] // 2):
-        read = places.first + r
-        of_read = read, weight[read], total[read]
-        for part in range(places.of_part.size):
-            n, owner = places.size[part, 2 * r] + places.size[part, 2 * r + 1], places.of_part[part]
-            if owner >= 0:
-                if n > 0:
-                    note(counts, owner, of_read, n)
-                continue
-            begin = places.begins[part]
-            for j in range(begin, begin + n):
-                note(counts, place_of(blocks, places.positions[j]).contig, of_read, 1)
-            places.begins[part] = begin + n
+def _note_all(occurrences, weight, total, counts):
+    """Note Occurrences of reads with ``weight`` copies and ``total`` occurrences, int64[n_reads] both."""
+    for i in range(occurrences.read.size):
+        r = occurrences.read[i]
+        note(counts, occurrences.owner[i], (r, weight[r], total[r]), occurrences.n[i])
 
 
 # A screen: number of reads by the combination of groups that they occur in.
@@ -324,15 +286,16 @@ class Screen(OwnersCounter):
         """Reset all counts."""
         self._reads.clear()
 
-    def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
-        """Count the pairs of two Runs."""
+    def add_pairs(self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]) -> None:
+        """Count pairs of mates."""
         ones = np.ones(eligible[0].size, np.int64)
         self._count(self.places_of(mates, eligible), ones, ones)
 
-    def _count(self, places: Iterable[Placed], weight: np.ndarray, total: np.ndarray) -> None:
+    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         masks = np.zeros(weight.size, np.int64)
         for each in places:
-            _walk(each, weight, total, self.owners.blocks, ScreenMasks(masks))
+            starts = np.flatnonzero(np.diff(each.read, prepend=-1))
+            masks[each.read[starts]] |= np.bitwise_or.reduceat(1 << each.owner, starts)
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)
@@ -365,25 +328,24 @@ class Demultiplexer(OwnersCounter):
         super().__init__(owners, n_located)
         self._to_each, self._n = to_each, len(owners.names)
 
-    def keys(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray], start: int) -> np.ndarray:
-        """Return the keys of OwnersOfReads of a ReadRun, or two of mates, whose first read is ``start``.
+    def keys(self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the keys of a run of reads, or two of mates: number of the read * owners + its owner.
 
         ``eligible`` int64[n] of each: numbers of occurrences.
         """
-        parts, ones = [_NOWHERE], np.ones(eligible[0].size, np.int64)
-        for each in self.places_of(mates, eligible):
-            keys = np.empty(each.positions.size + each.size.size, np.int64)
-            owners = OwnersOfReads(keys, np.zeros(1, np.int64), self._n)
-            _walk(each, ones, ones, self.owners.blocks, owners)
-            parts.append(keys[: owners.n[0]])
-        return np.unique(np.concatenate(parts)) + start * self._n
+        return self.keys_of(self.places_of(mates, eligible), mates[0].start)
+
+    def keys_of(self, places: Iterable[Occurrences], start: int) -> np.ndarray:
+        """Return the keys of Occurrences of reads from number ``start`` on."""
+        keys = [np.unique((start + each.read) * self._n + each.owner) for each in places]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *keys]))
 
     def destinations(self, keys: Sequence[np.ndarray], n_reads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (read, its destination), int64[n] both; in order of the reads for each destination.
 
         ``keys``: of all reads, in parts.
         """
-        read, number = np.divmod(np.sort(np.concatenate([_NOWHERE, *keys])), self._n)
+        read, number = np.divmod(np.sort(np.concatenate([np.empty(0, np.int64), *keys])), self._n)
         n = np.bincount(read, minlength=n_reads)
         if not self._to_each:
             number[n[read] > 1] = self._n

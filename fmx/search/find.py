@@ -14,13 +14,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.functions import compiled
+from ..compiler.sorting import N_DIGITS, ByDigits
 from ..errors import n_of, shown
+from ..index.contracts import HI, LO, N_STATE, PATTERN, advance, begin
 from ..index.disk import part_span
 from ..input import reads
 from ..input.reads import ReadBatch
 from ..machines.jobs import runs
-from .engines import cpu
-from .hits import Candidates, Hits, Intervals, Locator, ReadRun, are_direct, choose, count, located
+from .hits import (
+    ALL,
+    Hits,
+    Intervals,
+    Locator,
+    SearchedReads,
+    are_direct,
+    choose_each,
+    lay_out,
+    located,
+)
 from .mapping import UNOBSERVED, MapOptions, Observers
 
 if TYPE_CHECKING:
@@ -31,11 +43,12 @@ class TextPart(NamedTuple):
     """A part of the text, on the CPU.
 
     ``search`` turns Patterns into Intervals, or numbers occurrences in another way (sparse.py). ``locator``
-    locates them (hits.py).
+    locates them (hits.py). ``text``: PartText for near matches (near.py).
     """
 
     search: Any
     locator: Any
+    text: Any = None
 
 
 def make_query(index: "FMIndex") -> Any:
@@ -46,9 +59,9 @@ def make_query(index: "FMIndex") -> Any:
         return make_sparse(index)
     assert index.prefix is not None
     if index.method == "backward":
-        from .queries.exact import Exact
+        from .queries.exact import make_exact
 
-        return Exact(index.prefix, index.layout)
+        return make_exact(index.prefix, index.layout)
     from .queries.verify import Verify
 
     assert index.seeds is not None
@@ -68,9 +81,9 @@ def _part(part: "FMIndex", start: int) -> TextPart:
 
         shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)
-        search = partial(sparse.search_any, query, shorter.search)
+        search = partial(sparse.search, query, shorter=shorter.search)
         return TextPart(search, sparse.SparseLocator(query, start, shorter.locator))
-    return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
+    return TextPart(partial(find_intervals, make_query(part)), Locator(part.sa, part.layout, start))
 
 
 def least_bases(index: "FMIndex | JoinedIndex") -> int:
@@ -79,41 +92,9 @@ def least_bases(index: "FMIndex | JoinedIndex") -> int:
 
 
 def shortest(parts: "Sequence[FMIndex]") -> int:
-    """Return the bases of the shortest reads that the sparse suffix arrays of parts can find.
-
-    Returns 0 if there are none.
-    """
+    """Return the bases of the shortest reads that all sparse suffix arrays of parts find; 0 without one."""
     tables = (part.sparse for part in parts if part.method == "sparse")
     return max((table.k + table.w - 1 for table in tables if table), default=0)
-
-
-class SearchedReads(NamedTuple):
-    """A batch of reads that have been searched.
-
-    ``untrimmed``, ``batch``: the reads before and after trimming. ``intervals``: Intervals
-    [n_parts, 2 * n_reads] of row numbers for ``locators``, one per part; or None. ``total`` int64[n_reads]:
-    exact number of occurrences. ``can_occur`` bool[n_reads]: which reads were searched. ``weight``
-    int64[n_reads]: number of copies of each read. If mismatches are allowed, ``reverse`` and ``fewest``
-    int64[n_reads]: occurrences on -, and mismatches of the best one. These and ``total`` are known after
-    ``runs``. ``matches``: of stretches (stretches.py).
-    """
-
-    untrimmed: ReadBatch
-    batch: ReadBatch
-    intervals: Any
-    locators: tuple
-    total: np.ndarray
-    can_occur: np.ndarray
-    weight: np.ndarray
-    reverse: np.ndarray | None = None
-    fewest: np.ndarray | None = None
-    matches: Candidates | None = None
-
-    def run(self, start: int, stop: int) -> "ReadRun":
-        """Return the exact occurrences of reads start to stop."""
-        return ReadRun(self.intervals, self.locators, self.matches, self.total, None, self.weight).part(
-            start, stop
-        )
 
 
 class ReadFinder:
@@ -132,8 +113,8 @@ class ReadFinder:
         self.parts, self.options, self._least = tuple(parts), options, least
         self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
 
-    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> SearchedReads:
-        """Search a batch of reads; ``untrimmed`` has the same reads before trimming."""
+    def search(self, batch: ReadBatch) -> SearchedReads:
+        """Search a batch of reads."""
         self.refuse_shorter(batch)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
@@ -143,10 +124,11 @@ class ReadFinder:
             intervals = Intervals(
                 *(array[0][None] if len(array) == 1 else np.array(array) for array in bounds)
             )
-            total = count(intervals)
+            size = (intervals.hi - intervals.lo).sum(axis=0, dtype=np.int64)
+            total = size[::2] + size[1::2]
         locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
         weight = self.weights_of(batch)
-        return SearchedReads(untrimmed, batch, intervals, locators, total, batch.searchable, weight)
+        return SearchedReads(batch, intervals, locators, total, batch.searchable, weight)
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""
@@ -172,8 +154,8 @@ class ReadFinder:
 
     def runs(
         self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
-    ) -> Iterator[tuple[int, list[ReadRun]]]:
-        """Yield (start, Runs) of one batch of reads, or of mates 1 and mates 2.
+    ) -> Iterator[list[SearchedReads]]:
+        """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.
         """
@@ -184,14 +166,12 @@ class ReadFinder:
         else:
             to_locate = (policy.reported if are_direct(mates[0].locators) else policy.eligible)(total)
         for start, stop in runs(to_locate, self.options.sizes.hits):
-            yield start, [each.run(start, stop) for each in mates]
+            yield [each.part(start, stop) for each in mates]
 
-    def choose(
-        self, run: ReadRun, batch: ReadBatch, start: int, total: np.ndarray, with_changes: bool
-    ) -> Hits:
-        """Return the Hits of a ReadRun of reads from ``start`` on, which have ``total`` int64[n] occurrences.
+    def choose(self, run: SearchedReads, total: np.ndarray, with_changes: bool) -> Hits:
+        """Return the Hits of a run of reads, which have ``total`` int64[n] occurrences.
 
-        ``with_changes``: whether these are arrays, even without mismatches.
+        ``with_changes``: whether the changes are an array, all 0, even without mismatches.
         """
         policy, near = self.options.policy, self.options.near
         candidates: list[Any] = []
@@ -201,7 +181,59 @@ class ReadFinder:
             candidates.append(located(run.locators, run.intervals, policy.eligible(total) > 0))
         if run.matches is not None:
             candidates.append(run.matches)
-        best = None
-        if with_changes:
-            best = total << 2 if run.best is None else run.best
-        return choose(candidates, batch, start, total, policy, best, near is None or near.best_first)
+        first = np.empty(total.size + 1, np.int64)
+        n_hits, most = lay_out(total, policy.at_most, policy.limit, (0, ALL), first)
+        hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
+        room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
+        order = policy.seed, near is None or near.best_first
+        for each in candidates:  # each read has occurrences in at most one of these
+            choose_each(each, run.batch, run.start, hits, order, room)
+        if not with_changes:
+            return hits
+        best = total << 2 if run.best is None else run.best
+        return hits._replace(changes=np.zeros(n_hits, np.int64), best=best)
+
+
+# The search of many patterns by one thread, in turn, so that their memory accesses overlap.
+#
+# Patterns are taken in groups of N_SLOTS. A round takes one step of every pattern of the group, and each step
+# prefetches what the next one reads (interleaving and software prefetch, Langarita et al. 2020, section 4.5).
+# Slots are refilled when three in four are free. So the patterns of a group stay in the same kind of step,
+# which helps branch prediction more than refilling slots one by one, and the few patterns that take long do
+# not wait for memory alone.
+
+N_SLOTS = 64
+
+
+def find_intervals(query: Any, patterns: reads.Patterns, n_slots: int = N_SLOTS) -> Intervals:
+    """Return the interval of every pattern, (0, 0) if it does not occur or cannot be searched."""
+    intervals = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
+    state = np.zeros((n_slots, N_STATE), np.int64)
+    _search(query, patterns, intervals, state)
+    return intervals
+
+
+@compiled
+def _search(query, patterns, intervals, state):
+    i, n_patterns, n_slots, n_active = 0, patterns.length.size, state.shape[0], 0
+    intervals.lo[:], intervals.hi[:] = 0, 0
+    while i < n_patterns or n_active > 0:
+        while n_active < n_slots and i < n_patterns:
+            if patterns.length[i] > 0:
+                begin(query, patterns, i, state, n_active)
+                n_active += 1
+            i += 1
+        n_awaited = n_slots >> 2 if i < n_patterns else 0
+        while n_active > n_awaited:
+            n_kept = 0  # take one step of each active slot, and move the unfinished ones to the front
+            for slot in range(n_active):
+                if advance(query, patterns, state, slot):
+                    pattern, lo, hi = state[slot, PATTERN], state[slot, LO], state[slot, HI]
+                    if lo < hi:
+                        intervals.lo[pattern], intervals.hi[pattern] = lo, hi
+                    continue
+                if n_kept < slot:
+                    for column in range(N_STATE):
+                        state[n_kept, column] = state[slot, column]
+                n_kept += 1
+            n_active = n_kept

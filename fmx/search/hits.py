@@ -67,52 +67,45 @@ class Candidates(NamedTuple):
     first: np.ndarray
     keys: np.ndarray
 
+    def cut(self, start: int, stop: int) -> "Candidates":
+        """Return those of reads start to stop."""
+        first = self.first[start : stop + 1]
+        return Candidates(first - first[0], self.keys[first[0] : first[-1]])
 
-class ReadRun(NamedTuple):
-    """Candidates of some consecutive reads of a batch: for each read exact occurrences, or near matches.
 
-    ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, or None. ``matches``: sorted
-    Candidates, or None. ``total``, ``best`` int64[n]: as in Hits; ``best`` may be None. ``weight`` int64[n]:
-    copies of each read. ``sources``: of the matches (near.py).
+class SearchedReads(NamedTuple):
+    """Reads from number ``start`` of a batch on, and their candidates: exact occurrences, or near matches.
+
+    ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, one per part, or None.
+    ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
+    int64[n]: number of copies of each. ``total``, ``best`` int64[n]: as in Hits. If mismatches are allowed,
+    ``reverse`` and ``fewest`` int64[n]: occurrences on -, and mismatches of the best one. These and ``total``
+    are known after ``runs`` of a finder.
     """
 
-    intervals: Intervals | None
+    batch: "ReadBatch"
+    intervals: Any
     locators: tuple
-    matches: Candidates | None
     total: np.ndarray
-    best: np.ndarray | None
+    can_occur: np.ndarray
     weight: np.ndarray
-    sources: tuple = ()
+    reverse: np.ndarray | None = None
+    fewest: np.ndarray | None = None
+    matches: Candidates | None = None
+    best: np.ndarray | None = None
+    start: int = 0
 
-    def part(self, start: int, stop: int) -> "ReadRun":
-        """Return reads start to stop of the run."""
-        bounds = slice(2 * start, 2 * stop)
-        intervals = self.intervals and Intervals(*(array[:, bounds] for array in self.intervals))
-        matches = self.matches and self.matches._replace(first=self.matches.first[start : stop + 1])
-        best = None if self.best is None else self.best[start:stop]
-        total, weight = self.total[start:stop], self.weight[start:stop]
-        sources = cut_sources(self.sources, start, stop)
-        return ReadRun(intervals, self.locators, matches, total, best, weight, sources)
-
-
-def cut_sources(sources: tuple, start: int, stop: int) -> tuple:
-    """Return the ``sources`` of the matches of reads start to stop (near.py)."""
-    return tuple((patterns, rows[start:stop]) for patterns, rows in sources)
-
-
-def count(intervals: Intervals) -> np.ndarray:
-    """Return each read's exact number of occurrences, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
-    total = np.empty(intervals.lo.shape[1] // 2, np.int64)
-    _count(intervals, total)
-    return total
-
-
-@compiled
-def _count(intervals, total):
-    total[:] = 0
-    for part in range(intervals.lo.shape[0]):
-        for i in range(2 * total.size):
-            total[i >> 1] += np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
+    def part(self, a: int, b: int) -> "SearchedReads":
+        """Return reads a to b of these."""
+        names = ("total", "can_occur", "weight", "reverse", "fewest", "best")
+        columns = {name: each[a:b] for name in names if (each := getattr(self, name)) is not None}
+        bounds = slice(2 * a, 2 * b)
+        return self._replace(
+            start=self.start + a,
+            intervals=self.intervals and Intervals(*(array[:, bounds] for array in self.intervals)),
+            matches=self.matches and self.matches.cut(a, b),
+            **columns,
+        )
 
 
 @inlined
@@ -133,22 +126,17 @@ class SelectionPolicy:
     seed: int = -1
 
     def eligible(self, total: np.ndarray) -> np.ndarray:
-        """Return the number of occurrences that hits are selected from.
-
-        ``total`` int64[n_reads] counts all.
-        """
+        """Return the number of occurrences that hits are selected from, of ``total`` int64[n_reads]."""
         return np.where(total <= self.at_most, total, 0)
 
     def reported(self, total: np.ndarray) -> np.ndarray:
-        """Return the number of occurrences that are reported; ``total`` int64[n_reads] counts all."""
+        """Return the number of occurrences that are reported, of ``total`` int64[n_reads]."""
         return np.minimum(self.eligible(total), self.limit)
 
 
 @dataclass(frozen=True)
 class Near:
-    """Options of near matches: up to ``mismatches``.
-
-    With ``iupac``, IUPAC codes stand for their sets of bases.
+    """Options of near matches: up to ``mismatches``; with ``iupac``, IUPAC codes stand for sets of bases.
 
     ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
     otherwise by position. ``counts_all``: count all occurrences of a read, not only those found by the time
@@ -167,11 +155,6 @@ def position_at(occurrences, number):
     """Return the text position (int64) of an occurrence."""
 
 
-@by_type_or_this
-def prefetch_at(occurrences, number):
-    """Prefetch what ``position_at`` reads first."""
-
-
 class SARows(NamedTuple):
     """Occurrences in one part, as rows; ``sa`` and ``layout`` give their positions."""
 
@@ -184,29 +167,6 @@ class SARows(NamedTuple):
 @position_at.register(SARows)
 def _position_of_row(rows, row):
     return position_of(rows.sa, rows.layout, row)
-
-
-@prefetch_at.register(SARows)
-def _prefetch_row(rows, row):
-    prefetch_position(rows.sa, row)
-
-
-def choose(
-    candidates: "Sequence[Candidates | Located | SARows]", batch: "ReadBatch", start: int, total: np.ndarray,
-    policy: SelectionPolicy, best: np.ndarray | None = None, best_first: bool = True,
-) -> Hits:  # fmt: skip
-    """Return the Hits of a batch's reads from ``start`` on, which have ``total`` int64[n] occurrences.
-
-    Each read has occurrences in at most one of ``candidates``; Candidates are sorted. ``best``: that of Hits,
-    if these may have mismatches; all changes are 0. ``best_first``: as in Near.
-    """
-    first = np.empty(total.size + 1, np.int64)
-    n_hits, most = lay_out(total, policy.at_most, policy.limit, (0, ALL), first)
-    hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
-    room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
-    for each in candidates:
-        choose_each(each, batch, start, hits, (policy.seed, best_first), room)
-    return hits if best is None else hits._replace(changes=np.zeros(n_hits, np.int64), best=best)
 
 
 @compiled
@@ -237,19 +197,19 @@ def choose_each(candidates, batch, start, hits, order, room):
             choose_of_read(candidates, batch, start, hits, r, order, room)
 
 
-@by_type_or_this
+@inlined
 def choose_of_read(candidates, batch, start, hits, r, order, room):
     """Fill in the hits, one or more, of read start + r of the batch.
 
-    ``order``: seed, and whether hits are sorted by mismatches first. ``room``: scratch, for reads as for
-    sort_keys.
+    ``order``: seed, and whether hits are sorted by mismatches first. ``room``: scratch, as for sort_keys.
     """
     keys, (seed, best_first) = room.keys, order
     out, n, total = hits.first[r], hits.first[r + 1] - hits.first[r], hits.total[r]
     if n == 1 and seed < 0:
         keys[0] = first_key(candidates, r)
     else:
-        sorted_keys(candidates, r, total, room)
+        all_keys(candidates, r, keys)
+        sort_keys(room, total)
         if seed >= 0 and n < total:
             begin, end = np.int64(0), stratum_end(keys, 0, total)
             while end < n:
@@ -313,28 +273,14 @@ def _is_candidate(candidates, r):
 @by_type_or_this
 def prefetch_first(candidates, r):
     """Prefetch what is read first of the candidates of a read."""
+
+
+@prefetch_first.register(SARows)
+def _prefetch_row(rows, r):
     for i in range(2 * r, 2 * r + 2):
-        if candidates.lo[i] < candidates.hi[i]:
-            prefetch_at(candidates, np.int64(candidates.lo[i]))
+        if rows.lo[i] < rows.hi[i]:
+            prefetch_position(rows.sa, np.int64(rows.lo[i]))
             break
-
-
-@prefetch_first.register(Candidates)
-def _prefetch_none(candidates, r):
-    pass
-
-
-@by_type_or_this
-def sorted_keys(candidates, r, total, room):
-    """Write the sorted keys of a read, which has ``total`` candidates, into ``room.keys``."""
-    all_keys(candidates, r, room.keys)
-    sort_keys(room, total)
-
-
-@sorted_keys.register(Candidates)
-def _copy_keys(candidates, r, total, room):
-    for j in range(total):
-        room.keys[j] = candidates.keys[candidates.first[r] + j]
 
 
 @by_type_or_this
@@ -364,6 +310,12 @@ def all_keys(occurrences, r, keys):
             n += 1
 
 
+@all_keys.register(Candidates)
+def _copy_keys(candidates, r, keys):
+    for j in range(min(candidates.first[r + 1] - candidates.first[r], keys.size)):
+        keys[j] = candidates.keys[candidates.first[r] + j]
+
+
 @inlined
 def hash_name(batch, r, seed):
     """Return the 64-bit FNV-1a hash of the seed and the read's name, finished by a multiply and a shift."""
@@ -384,7 +336,8 @@ def next_random(x):
 def draw(keys, total, n, x):
     """Move n of ``total`` keys, drawn by the random word x, to the front and sort them.
 
-    This is a partial Fisher-Yates shuffle.
+    This is a partial Fisher-Yates shuffle of all keys. Proper pairs, which are never listed all, are drawn
+    another way (pairs.py): one way for both would change which hits a seed reports.
     """
     for j in range(n):
         x = next_random(x)
@@ -457,35 +410,13 @@ def are_direct(locators: Sequence[Any]) -> bool:
 
 def located(locators: Sequence[Any], intervals: Intervals, is_needed: np.ndarray) -> Located:
     """Locate the occurrences of reads, where bool[n] ``is_needed``, by Intervals [n_parts, 2 * n] of all."""
-    sizes = np.empty(intervals.lo.shape, np.int64)
-    _find_sizes(intervals, is_needed, sizes)
-    first = np.append(0, np.cumsum(sizes.sum(axis=0) if len(sizes) > 1 else sizes[0]))
+    sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(is_needed, 2)
     of_parts = [
         locator.locate(lo, size) for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True)
     ]
-    positions = of_parts[0]
-    if len(of_parts) > 1:
-        positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
-        for of_part, size in zip(of_parts, sizes, strict=True):
-            _spread(of_part, size, free, positions)
-    return Located(positions, first[:-1], first[1:].copy())  # a copy, so that callers may change either bound
-
-
-@compiled
-def _find_sizes(intervals, is_needed, sizes):
-    """Fill ``sizes`` int64[n_parts, 2 * n]: the sizes of the intervals of reads, 0 if not ``is_needed``."""
-    for part in range(sizes.shape[0]):
-        for i in range(sizes.shape[1]):
-            size = np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
-            sizes[part, i] = size if is_needed[i >> 1] else np.int64(0)
-
-
-@compiled
-def _spread(of_part, size, free, positions):
-    """Append the positions found in a part to those of each interval, at ``free``; advance ``free``."""
-    n = 0
-    for i in range(size.size):
-        for _ in range(size[i]):
-            positions[free[i]] = of_part[n]
-            free[i] += 1
-            n += 1
+    positions, size = of_parts[0], sizes.sum(axis=0)
+    if of_parts[1:]:
+        which = np.concatenate([np.repeat(np.arange(each.size), each) for each in sizes])
+        positions = np.concatenate(of_parts)[np.argsort(which, kind="stable")]
+    ends = np.cumsum(size)
+    return Located(positions, ends - size, ends)

@@ -1,12 +1,4 @@
-"""Mapper: parse -> find -> choose -> write, for single reads and pairs, exact and near matches, on the CPU.
-
-    parse    Chunk -> ReadBatch, or a run of pairs -> Mates (input/): one batch of reads, or two
-    find     ReadFinder or NearFinder: batches -> ReadRuns of candidates (find.py, near.py)
-    choose   candidates -> Hits (hits.py), or PairHits (pairs.py)
-    write    Hits -> pieces of output, by the writer
-
-A tally, a screen, the files of mapped and unmapped reads and the summary use the same candidates and totals.
-"""
+"""Mapper: takes the steps of this package (__init__.py) with spans of single reads or pairs, on the CPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +8,7 @@ import numpy as np
 from ..input import reads
 from ..input.reads import no_lengths, trimmed
 from .mapping import UNOBSERVED, Observers
-from .summary import PairSummary, Summary
+from .summary import Summary
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
@@ -24,8 +16,8 @@ if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.reads import ReadBatch
     from ..machines.gpu_session import GpuSession
-    from .find import ReadFinder, SearchedReads
-    from .hits import Hits
+    from .find import ReadFinder
+    from .hits import Hits, SearchedReads
     from .stretches import StretchFinder
 
 
@@ -55,7 +47,7 @@ class Mapper:
         self.tally, self.screen, self.timed = observers.tally, observers.screen, finder.timed
         self.demultiplexer = observers.demultiplexer
 
-    def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary | PairSummary:
+    def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
         with self.timed("read"):
             records = span.read(writer.is_sam, writer.comments) if self.pairs else span.read()
@@ -63,10 +55,10 @@ class Mapper:
 
     def map_records(
         self, records: "Chunk | Sequence[Mates]", writer: Any, emit: Callable[..., Any]
-    ) -> Summary | PairSummary:
+    ) -> Summary:
         """Map a Chunk, or runs of Mates, emit the output, and return their summary."""
         if self.pairs:
-            summary, runs_of_mates = PairSummary(), cast("Sequence[Mates]", records)
+            summary, runs_of_mates = Summary.of_sums(True, [0] * 8), cast("Sequence[Mates]", records)
             for mates in runs_of_mates:
                 summary.add(self._map_mates(mates, writer, emit))
             return summary
@@ -86,9 +78,9 @@ class Mapper:
                 emit(piece)
         self.split((untrimmed,), self.options.policy.eligible(searched.total) > 0, writer, emit, owners)
         with self.timed("summarize"):
-            return Summary.of(searched, self.options)
+            return Summary.of((searched,), self.options, searched.total, searched.fewest)
 
-    def _map_mates(self, mates: "Mates", writer: Any, emit: Callable[..., Any]) -> PairSummary:
+    def _map_mates(self, mates: "Mates", writer: Any, emit: Callable[..., Any]) -> Summary:
         """Map pairs, emit the output, and return their summary."""
         from .pairs import count_inserts
 
@@ -110,7 +102,9 @@ class Mapper:
         eligible = self.options.policy.eligible
         alone = (eligible(one.total) > 0) | (eligible(two.total) > 0)
         self.split(mates[:2], np.where(total > 0, eligible(total) > 0, alone), writer, emit, owners)
-        return PairSummary.of(both, self.options, total, fewest, inserts)
+        summary = Summary.of(both, self.options, total, fewest)
+        summary.inserts = inserts
+        return summary
 
     def split(
         self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: Any, emit: Callable[..., Any],
@@ -128,7 +122,7 @@ class Mapper:
                 emit(piece)
 
     def _search(self, batch: "ReadBatch") -> "SearchedReads":
-        return self.finder.search(batch, trimmed(batch, self.options.trim))
+        return self.finder.search(trimmed(batch, self.options.trim))
 
     def search(self, chunk: "Chunk") -> "SearchedReads":
         """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
@@ -141,23 +135,23 @@ class Mapper:
         owners = [] if owners is None else owners
         policy, near = self.options.policy, self.options.near
         if searched.intervals is not None or searched.matches:  # of all, as equal reads are located once
-            self._count(searched.run(0, searched.total.size), 0, owners)
+            self._count(searched, owners)
         if policy.limit == 0 and not near:
             return
-        for start, (run,) in self.finder.runs((searched,)):
+        for (run,) in self.finder.runs((searched,)):
             with self.timed("locate"):
-                hits = self.finder.choose(run, searched.batch, start, run.total, False)
+                hits = self.finder.choose(run, run.total, False)
             if near:
-                self._count(run._replace(intervals=None), start, owners)
-            yield start, hits
+                self._count(run._replace(intervals=None), owners)
+            yield run.start, hits
 
-    def _count(self, run: Any, start: int, owners: list) -> None:
-        """Count the reads of a ReadRun from ``start`` on in the tally and the screen; add their owners."""
+    def _count(self, run: "SearchedReads", owners: list) -> None:
+        """Count reads in the tally and the screen; add their owners."""
+        eligible = self.options.policy.eligible(run.total)
         for counter in (self.tally, self.screen):
             if counter:
                 with self.timed("tally"):
-                    counter.add(run, self.options.policy.eligible(run.total))
+                    counter.add(run, eligible)
         if self.demultiplexer:
             with self.timed("tally"):
-                eligible = self.options.policy.eligible(run.total)
-                owners.append(self.demultiplexer.keys([run], [eligible], start))
+                owners.append(self.demultiplexer.keys([run], [eligible]))

@@ -1,6 +1,7 @@
 """Creates the mapper of an index, on the CPU or on a GPU, and maps spans of reads with it."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError, n_of
@@ -12,7 +13,7 @@ from ..machines.progress import Progress
 from .find import ReadFinder, least_bases, part_on_cpu, shortest
 from .mapper import Mapper
 from .mapping import UNOBSERVED, MapOptions, Observers
-from .summary import PairSummary, Summary
+from .summary import Summary
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -37,7 +38,7 @@ def make_mapper(
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
         return Mapper(ReadFinder(parts, options, observers, least), observers, index.reference)
-    from .near import NearFinder, NearPart, text_of
+    from .near import NearFinder, text_of
     from .queries.near import LONGEST
 
     if options.near.iupac and index.parts[0].method == "sparse":
@@ -50,8 +51,8 @@ def make_mapper(
             f"this index finds only strings of {least} bases or more, but near matches need {LONGEST} or "
             f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
-    near_parts = [NearPart(*part, text_of(index, i)) for i, part in enumerate(parts)]
-    finder = NearFinder(near_parts, options, observers, least, shortest(index.parts))
+    parts = [part._replace(text=text_of(index, i)) for i, part in enumerate(parts)]
+    finder = NearFinder(parts, options, observers, least, shortest(index.parts))
     return Mapper(finder, observers, index.reference)
 
 
@@ -65,16 +66,15 @@ def choose_mapper(
     the work. Raises DeviceError, UnsupportedError.
     """
 
-    def on_cpu() -> Mapper:
-        return make_mapper(index, options, observers)
+    on_cpu = partial(make_mapper, index, options, observers)
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Mapper:
-        from .gpu.gpu_mapper import GpuMapper
+        from .gpu.gpu_mapper import GpuMapper, ReadSteps
 
-        return GpuMapper(index, options, sessions[0], device.engine, observers)
-
-    def tell(where: str) -> None:
-        progress.say(f"searching on {where}")
+        steps = ReadSteps
+        if options.pairing:
+            from .gpu.gpu_pairs import PairSteps as steps
+        return GpuMapper(index, options, sessions[0], device.engine, observers, steps)
 
     if device.engine == "cpu":
         return on_cpu()
@@ -84,9 +84,9 @@ def choose_mapper(
     elif device.engine == "auto" and not is_large:
         why_not = "it is faster for inputs of this kind or size"
     if why_not:
-        tell(f"the CPU: {why_not}")
+        progress.say(f"searching on the CPU: {why_not}")
         return on_cpu()
-    mapper = choose_place(device, on_gpu, on_cpu, tell)
+    mapper = choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
     if mapper.session and any(part.shorter for part in index.parts):
         progress.say(f"reads shorter than {shortest(index.parts)} bases are searched on the CPU")
     return mapper
@@ -121,7 +121,7 @@ def map_reads(
     rows for a Python program.
     """
 
-    def work(emit: Callable[..., Any], span: "Chunk | PairSpan | Span") -> PairSummary | Summary:
+    def work(emit: Callable[..., Any], span: "Chunk | PairSpan | Span") -> Summary:
         return mapper.map(span, writer.of(span), emit)
 
     return run_ordered(source, [work] * mapper.options.n_threads, write)
@@ -130,17 +130,17 @@ def map_reads(
 def map_spans(
     mapper: Mapper, source: Iterator, writer: Any, sink: "TimedFile",
     progress: Progress | None = None,
-) -> Summary | PairSummary:  # fmt: skip
+) -> Summary:  # fmt: skip
     """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mapper.options.noun
-    summary = PairSummary() if mapper.options.pairing else Summary()
+    summary = Summary.of_sums(mapper.options.pairing is not None, [0] * 8)
 
     def write(piece: Any) -> None:
         sink.write(piece)
         writer.written(piece)
 
-    def say(summary: PairSummary | Summary, seconds: float) -> str:
+    def say(summary: Summary, seconds: float) -> str:
         rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
         return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
 

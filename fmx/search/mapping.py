@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
 
-
-FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
-ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
+# Whether the left and the right mate, 1 and 2, are reverse.
+ORIENTATIONS = {"fr": (False, True), "rf": (True, False), "ff": (False, False)}
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,9 @@ class MapOptions:
         if self.stretch:
             return f"fewer than {n_of(self.stretch, 'consecutive base')} A, C, G, T or U"
         short = "shorter than --min-length, " if self.trim.least else ""
-        many = (
-            f"{n_of(v, 'base')} or fewer, or more than {n_of(v, 'character')}"
-            if v
-            else "empty, or with characters"
-        )
+        many = "empty, or with characters"
+        if v:
+            many = f"{n_of(v, 'base')} or fewer, or more than {n_of(v, 'character')}"
         return f"{short}{many} other than {what}"
 
 

@@ -23,8 +23,8 @@ from ..input import sets
 from ..input.reads import subset
 from ..input.sets import NONE, change_at, changes_at, n_changes
 from ..machines.jobs import runs
-from .find import ReadFinder, SearchedReads
-from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, cut_sources, located, rank
+from .find import ReadFinder, TextPart
+from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, SearchedReads, located, rank
 from .mapping import UNOBSERVED, MapOptions, Observers
 from .queries import near
 
@@ -107,20 +107,8 @@ def joined(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
 
 
 @compiled
-def add_rows(intervals, pattern, first_read, rows):
-    """Add the rows of each word to ``rows`` int64[n_reads] of its read, by ``pattern`` int64[n_words].
-
-    Read 0 of ``rows`` is number ``first_read``.
-    """
-    for i in range(intervals.lo.size):
-        rows[(pattern[i] >> 1) - first_read] += np.int64(intervals.hi[i]) - np.int64(intervals.lo[i])
-
-
-@compiled
 def _verify(text, words, intervals, done, out, scratch):
-    """Write the matches of words at the rows of their Intervals to ``out`` until it is full.
-
-    Return their number.
+    """Write the matches of words at the rows of their Intervals to ``out`` until it is full; return how many.
 
     ``done`` int64[2]: how many words, and rows of the next one, are done. ``scratch`` int64[2, _AHEAD]: words
     and text positions that were prefetched.
@@ -131,7 +119,7 @@ def _verify(text, words, intervals, done, out, scratch):
         if word + _AHEAD < lo.size and lo[word + _AHEAD] < hi[word + _AHEAD]:
             prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
         for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
-            if n + n_waiting == most:
+            if n_waiting == _AHEAD or n + n_waiting == most:
                 n = _compare(text, words, n_waiting, scratch, out, n)
                 n_waiting = np.int64(0)
                 if n == most:
@@ -146,9 +134,6 @@ def _verify(text, words, intervals, done, out, scratch):
             prefetch(text.words, (position + length - 1) >> 5)
             scratch[0, n_waiting], scratch[1, n_waiting] = word, position
             n_waiting += 1
-            if n_waiting == _AHEAD:
-                n = _compare(text, words, n_waiting, scratch, out, n)
-                n_waiting = np.int64(0)
         begin = np.int64(0)
     done[0], done[1] = lo.size, 0
     return _compare(text, words, n_waiting, scratch, out, n)
@@ -198,47 +183,17 @@ def _catches(piece, changes):
     return is_used and piece[near.LEAST] <= inside <= piece[near.MOST_CHANGED]
 
 
-class NearPart(NamedTuple):
-    """A part of the text: ``search`` and ``locator`` as in TextPart, and its ``text``."""
-
-    search: Any
-    locator: Any
-    text: PartText
-
-
-class NearMatches(NamedTuple):
-    """``candidates`` of some reads, and the Sets that they were found with.
-
-    ``sources``: (Sets, int64[n_reads]): the row of each read among their reads, or -1.
-    """
-
-    candidates: Candidates
-    sources: tuple = ()
-
-    @property
-    def n(self) -> int:
-        """Number of reads."""
-        return self.candidates.first.size - 1
-
-    def cut(self, start: int, stop: int) -> "NearMatches":
-        """Return those of reads start to stop."""
-        first = self.candidates.first[start : stop + 1]
-        return NearMatches(self.candidates._replace(first=first), cut_sources(self.sources, start, stop))
-
-
 class NearFinder(ReadFinder):
     """A ReadFinder of near matches.
 
     ``shortest``: bases of the shortest words that a sparse suffix array looks up, 0 without one.
     """
 
-    parts: tuple[NearPart, ...]  # type: ignore[assignment]
-
     def __init__(
-        self, parts: Sequence[NearPart], options: MapOptions, observers: Observers = UNOBSERVED,
+        self, parts: Sequence[TextPart], options: MapOptions, observers: Observers = UNOBSERVED,
         least: int = 0, shortest: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(parts, options, observers, least)  # type: ignore[arg-type]
+        super().__init__(parts, options, observers, least)
         assert options.near is not None
         self._near, self._most, by_strata = options.near, options.near.mismatches, options.near.strata
         by_strata = by_strata and not self._near.iupac
@@ -250,7 +205,7 @@ class NearFinder(ReadFinder):
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
         self._say, self._n_warnings = observers.say, itertools.count()
 
-    def search(self, untrimmed: "ReadBatch", batch: "ReadBatch") -> SearchedReads:
+    def search(self, batch: "ReadBatch") -> SearchedReads:
         """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``runs``."""
         can_occur = sets.searched(batch, self._table, self._most)
         if self.options.trim.least:
@@ -261,8 +216,8 @@ class NearFinder(ReadFinder):
             self._warn_of_short(batch.length[can_occur])
         if not self.in_steps:
             weight = self.weights_of(batch)
-            return SearchedReads(untrimmed, batch, None, (), total, can_occur, weight, reverse, fewest)
-        reads = super().search(untrimmed, batch._replace(searchable=batch.searchable & can_occur))
+            return SearchedReads(batch, None, (), total, can_occur, weight, reverse, fewest)
+        reads = super().search(batch._replace(searchable=batch.searchable & can_occur))
         if self.options.counts_lengths:
             lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
             reverse[:] = (hi - lo).sum(axis=0)
@@ -286,8 +241,8 @@ class NearFinder(ReadFinder):
 
     def runs(
         self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
-    ) -> Iterator[tuple[int, list[ReadRun]]]:
-        """Yield (start, Runs) as ReadFinder.runs, and fill in what SearchedReads lack.
+    ) -> Iterator[list[SearchedReads]]:
+        """Yield runs as ReadFinder.runs, and fill in what SearchedReads lack.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
         candidates with up to ``most`` mismatches (of both mates), need no more.
@@ -300,41 +255,51 @@ class NearFinder(ReadFinder):
         for start, matches in self._steps(mates, self._most, has_enough or of_single):
             with self.timed("locate"):
                 of_mates = [self._run(*each, start) for each in zip(mates, matches, strict=True)]
-            yield start, of_mates
+            yield of_mates
 
-    def _run(self, reads: SearchedReads, matches: NearMatches, start: int) -> ReadRun:
-        """Return the ReadRun of reads with ``matches``; the others have their exact occurrences."""
-        candidates, sources = matches
-        total, best = rank(candidates, self._near.strata)
-        run = reads.run(start, start + total.size)
+    def _run(self, reads: SearchedReads, matches: Candidates, start: int) -> SearchedReads:
+        """Return a run of reads with ``matches``; those without have their exact occurrences."""
+        total, best = rank(matches, self._near.strata)
+        run, which = reads.part(start, start + total.size), np.flatnonzero(np.diff(matches.first))
         exact = None if self.options.pairing else run.intervals
         if exact is not None:
             exact = exact._replace(hi=exact.hi.copy())
-            _leave_out(candidates, *exact)
-        fewest, reverse = (array[start : start + total.size] for array in (reads.fewest, reads.reverse))  # type: ignore[index]
-        _settle(candidates, run.total, total, best, fewest)
+            for rows in (2 * which, 2 * which + 1):
+                exact.hi[:, rows] = exact.lo[:, rows]
         if self.options.counts_lengths:
-            _count_reverse(candidates, total, reverse)
-        return run._replace(intervals=exact, matches=candidates, total=total, best=best, sources=sources)
+            ends, first = np.append(0, np.cumsum(matches.keys & 1)), matches.first[which]
+            run.reverse[which] = ends[first + total[which]] - ends[first]  # type: ignore[index]
+        run.total[which] = total[which]  # those of all reads, too
+        exact_best = run.total << 2
+        exact_best[which] = best[which]
+        run.fewest[:] = exact_best & 3  # type: ignore[index]
+        return run._replace(intervals=exact, matches=matches, best=exact_best)
 
     def _steps(
         self, mates: Sequence[SearchedReads], most: int, has_enough: Callable
-    ) -> Iterator[tuple[int, list[NearMatches]]]:
-        """Yield (start, NearMatches of each of ``mates``) with up to ``most`` mismatches, for runs of reads.
+    ) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield (start, Candidates of each of ``mates``) with up to ``most`` mismatches, for runs of reads.
 
         In steps, those that have enough better matches have only these, and pairs that cannot occur with so
         few mismatches none at all, unless ``most`` is all that are allowed. Single reads without mismatches
         have none: they keep their exact occurrences. Of pairs without mismatches, both mates occur.
         """
         if self.in_steps and most == 0:
-            for start, exact in super().runs(mates):
+            for exact in super().runs(mates):
+                start = exact[0].start
                 if not mates[1:]:
-                    none = Candidates(np.zeros(exact[0].total.size + 1, np.int64), np.empty(0, np.int64))
-                    yield start, [NearMatches(none)]
+                    none = np.zeros(exact[0].total.size + 1, np.int64)
+                    yield start, [Candidates(none, none[:0])]
                     continue
                 with self.timed("locate"):
                     both = (exact[0].total > 0) & (exact[1].total > 0)
-                    matches = [NearMatches(_exact_matches(run, both)) for run in exact]
+                    matches = []
+                    for run in exact:
+                        lists = located(run.locators, run.intervals, both)
+                        sizes = lists.hi - lists.lo
+                        strand = np.repeat(np.tile([0, 1], both.size), sizes)
+                        first = np.append(0, np.cumsum(sizes[::2] + sizes[1::2]))
+                        matches.append(Candidates(first, text_key(lists.positions, strand)))
                 yield start, matches
             return
         can_occur = [each.can_occur for each in mates]
@@ -346,17 +311,16 @@ class NearFinder(ReadFinder):
         either = np.logical_or if most == self._most else np.logical_and
         any_can = either.reduce(can_occur)
         for start, matches in self._steps(mates, most - 1, has_enough):
-            n_reads, done = matches[0].n, 0
+            n_reads, done = matches[0].first.size - 1, 0
             with self.timed("pair" if mates[1:] else "locate"):
-                candidates = [each.candidates for each in matches]
-                lacks = ~has_enough(start, candidates, most - 1) & any_can[start : start + n_reads]
+                lacks = ~has_enough(start, matches, most - 1) & any_can[start : start + n_reads]
                 reads = np.flatnonzero(lacks)
             for i, more in self._near_matches(mates, start + reads, can_occur, most):
-                improved = reads[i : i + more[0].n]
+                improved = reads[i : i + more[0].first.size - 1]
                 after = int(reads[i + improved.size]) if i + improved.size < reads.size else n_reads
                 yield (
                     start + done,
-                    [_replaced(*each, improved, (done, after)) for each in zip(matches, more, strict=True)],
+                    [_replaced(*each, improved, done, after) for each in zip(matches, more, strict=True)],
                 )
                 done = after
             if done == 0:
@@ -364,8 +328,8 @@ class NearFinder(ReadFinder):
 
     def _near_matches(
         self, mates: Sequence[SearchedReads], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
-    ) -> Iterator[tuple[int, list[NearMatches]]]:
-        """Yield (i, NearMatches of each of ``mates``) of ``reads`` int64[n], from reads[i] on.
+    ) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield (i, Candidates of each of ``mates``) of ``reads`` int64[n], from reads[i] on.
 
         Runs of mates are cut where those of either side begin.
         """
@@ -373,17 +337,20 @@ class NearFinder(ReadFinder):
             self._runs_of(subset(each.batch, reads), which[reads], most)
             for each, which in zip(mates, can_occur, strict=True)
         ]
-        heads = [next(side, None) for side in sides]
+        done, heads = 0, [next(side, None) for side in sides]
         while all(heads):
-            n = min(matches.n for _, matches in heads)  # type: ignore[misc]
-            yield heads[0][0], [matches.cut(0, n) for _, matches in heads]  # type: ignore[index, misc]
-            rest = [(first + n, matches.cut(n, matches.n)) for first, matches in heads]  # type: ignore[misc]
-            heads = [left if left[1].n else next(side, None) for left, side in zip(rest, sides, strict=True)]
+            stop = min(start + matches.first.size - 1 for start, matches in heads)  # type: ignore[misc]
+            yield done, [matches.cut(done - start, stop - start) for start, matches in heads]  # type: ignore[misc]
+            heads = [
+                head if head[0] + head[1].first.size - 1 > stop else next(side, None)  # type: ignore[index]
+                for head, side in zip(heads, sides, strict=True)
+            ]
+            done = stop
 
     def _runs_of(
         self, batch: "ReadBatch", searched: np.ndarray, most: int
-    ) -> Iterator[tuple[int, NearMatches]]:
-        """Yield (first read, NearMatches) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
+    ) -> Iterator[tuple[int, Candidates]]:
+        """Yield (first read, Candidates) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
 
         A thread may take runs of two batches in turn.
         """
@@ -394,8 +361,7 @@ class NearFinder(ReadFinder):
                 pieces = near.plan(patterns, most, self._lookups)
             for span in runs(2 * pieces.words, sizes.words):
                 for first, matches in self._matches_of(patterns, pieces, span, most):
-                    rows = np.arange(first, first + matches.first.size - 1)
-                    yield start + first, NearMatches(matches, ((patterns, rows),))
+                    yield start + first, matches
 
     def _matches_of(
         self, patterns: "Sets", pieces: "Pieces", span: tuple[int, int], most: int
@@ -406,10 +372,11 @@ class NearFinder(ReadFinder):
         with self.timed("search"):
             rows = [part.search(spelled.patterns) for part in self.parts]
         locators = [part.locator.of(each) for part, each in zip(self.parts, rows, strict=True)]
-        n_rows = np.zeros(span[1] - span[0], np.int64)
-        for each in rows:
-            add_rows(Intervals(each.lo, each.hi), spelled.pattern, span[0], n_rows)
         borders, sizes = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]])), self.options.sizes
+        ends, n_rows = np.zeros(borders[-1] + 1, np.int64), np.zeros(borders.size - 1, np.int64)
+        for each in rows:
+            np.cumsum(each.hi - each.lo, out=ends[1:])
+            n_rows += np.diff(ends[borders])
         for a, b in runs(n_rows, sizes.rows):
             i, j = borders[a], borders[b]
             words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
@@ -425,102 +392,48 @@ class NearFinder(ReadFinder):
                 n = np.bincount((pattern >> 1) - span[0] - a, minlength=b - a)
             yield span[0] + a, Candidates(np.append(0, np.cumsum(n)), key)
 
-    def choose(
-        self, run: ReadRun, batch: "ReadBatch", start: int, total: np.ndarray, with_changes: bool = True
-    ) -> Hits:
-        """Return the Hits of a ReadRun of reads from ``start`` on, with their changes."""
-        hits = super().choose(run, batch, start, total, True)
-        self.fill_changes(run.sources, hits)
+    def choose(self, run: SearchedReads, total: np.ndarray, with_changes: bool = True) -> Hits:
+        """Return the Hits of a run of reads, with their changes."""
+        hits = super().choose(run, total, True)
+        has_changes = (hits.best & 3 > 0) | (hits.total > hits.best >> 2)
+        self.fill_changes(run.batch, run.start, hits, has_changes & (np.diff(hits.first) > 0))
         return hits
 
-    def fill_changes(self, sources: tuple, hits: Hits) -> None:
-        """Fill in the changes of hits of reads that have a row in ``sources`` (NearMatches)."""
-        for patterns, rows in sources:
-            for part in self.parts:
-                span = part.text.start, part.text.start + part.text.n
-                _fill_changes(part.text.words, span, patterns, rows, self._most, hits)
+    def fill_changes(self, batch: "ReadBatch", start: int, hits: Hits, needed: np.ndarray) -> None:
+        """Fill in the changes of hits of reads from ``start`` on; only those ``needed`` bool[n] have any."""
+        reads = np.flatnonzero(needed)
+        searched, batch = np.ones(reads.size, np.bool_), subset(batch, start + reads)
+        patterns = sets.make_sets(batch, 0, reads.size, searched, self.options.strands, self._table)
+        for part in self.parts:
+            span = part.text.start, part.text.start + part.text.n
+            _fill_changes(part.text.words, span, patterns, reads, self._most, hits)
 
 
-def _exact_matches(run: ReadRun, is_needed: np.ndarray) -> Candidates:
-    """Return the exact occurrences of reads of a ReadRun, where bool[n] ``is_needed``, as Candidates."""
-    lists = located(run.locators, run.intervals, is_needed)  # type: ignore[arg-type]
-    sizes = lists.hi - lists.lo
-    strand = np.repeat(np.tile([0, 1], is_needed.size), sizes)
-    first = np.append(0, np.cumsum(sizes[::2] + sizes[1::2]))
-    return Candidates(first, text_key(lists.positions, strand))
-
-
-def _replaced(
-    matches: NearMatches, more: NearMatches, reads: np.ndarray, span: tuple[int, int]
-) -> NearMatches:
-    """Return the NearMatches of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n]."""
-    (start, stop), ours, theirs = span, matches.candidates, more.candidates
-    which, size = reads - start, ours.first[stop] - ours.first[start]
-    begin, n = ours.first[start:stop] - ours.first[start], np.diff(ours.first[start : stop + 1])
-    begin[which], n[which] = size + theirs.first[:-1] - theirs.first[0], np.diff(theirs.first)
-    first = np.append(0, np.cumsum(n))
-    both = (each.keys[each.first[a] : each.first[b]] for each, a, b in ((ours, start, stop), (theirs, 0, -1)))
-    keys = np.concatenate(tuple(both))[np.repeat(begin - first[:-1], n) + np.arange(first[-1])]
-    sources = [(patterns, rows.copy()) for patterns, rows in cut_sources(matches.sources, start, stop)]
-    for _, rows in sources:
-        rows[which] = -1
-    for patterns, rows in more.sources:
-        spread = np.full(stop - start, -1)
-        spread[which] = rows
-        sources.append((patterns, spread))
-    return NearMatches(Candidates(first, keys), tuple(sources))
+def _replaced(ours: Candidates, theirs: Candidates, reads: np.ndarray, start: int, stop: int) -> Candidates:
+    """Return the Candidates of reads ``start`` to ``stop``: ``theirs`` for ``reads`` int64[n], else ours."""
+    ours = ours.cut(start, stop)
+    begin, n, first = ours.first[:-1].copy(), np.diff(ours.first), np.zeros(stop - start + 1, np.int64)
+    begin[reads - start], n[reads - start] = ours.keys.size + theirs.first[:-1], np.diff(theirs.first)
+    np.cumsum(n, out=first[1:])
+    keys = np.concatenate((ours.keys, theirs.keys))
+    return Candidates(first, keys[np.repeat(begin - first[:-1], n) + np.arange(first[-1])])
 
 
 @compiled
-def _leave_out(matches, lo, hi):
-    """Leave the reads with matches without exact occurrences, ``lo`` to ``hi`` [n_parts, 2 * n]."""
-    for part in range(lo.shape[0]):
-        for i in range(lo.shape[1]):
-            if matches.first[i >> 1] < matches.first[(i >> 1) + 1]:
-                hi[part, i] = lo[part, i]
+def _fill_changes(words, span, sets, reads, most, hits):
+    """Fill in the changes of hits of ``reads`` int64[n], those of the Sets, in a part of the text.
 
-
-@compiled
-def _settle(matches, exact, total, best, fewest):
-    """Give reads without matches the ``total`` and ``best`` of their ``exact`` occurrences, int64[n] all.
-
-    ``exact`` becomes ``total``; ``fewest`` gets the mismatches of the best match.
+    It has packed ``words``, and is at ``span`` (start, stop) of the text.
     """
-    for r in range(total.size):
-        if matches.first[r] == matches.first[r + 1]:
-            total[r], best[r] = exact[r], exact[r] << 2
-        exact[r], fewest[r] = total[r], best[r] & 3
-
-
-@compiled
-def _count_reverse(matches, total, reverse):
-    """Store in ``reverse`` how many of the first ``total`` int64[n_reads] matches of each read are on -.
-
-    Reads without matches keep their number.
-    """
-    for r in range(total.size):
-        if matches.first[r] < matches.first[r + 1]:
-            reverse[r] = 0
-            for j in range(matches.first[r], matches.first[r] + total[r]):
-                reverse[r] += matches.keys[j] & 1
-
-
-@compiled
-def _fill_changes(words, span, sets, rows, most, hits):
-    """Fill in the changes of hits in a part with packed ``words``, at ``span`` (start, stop) of the text.
-
-    ``rows`` int64[n_reads]: row of each read in the Sets, or -1.
-    """
-    for r in range(rows.size):
-        if r + _AHEAD < rows.size and rows[r + _AHEAD] >= 0:
-            _prefetch_hit(words, span, hits, hits.first[r + _AHEAD], hits.first[r + _AHEAD + 1])
-        if rows[r] < 0:
-            continue
-        for hit in range(hits.first[r], hits.first[r + 1]):
-            _prefetch_hit(words, span, hits, hit + _AHEAD, hits.first[r + 1])
+    for i in range(reads.size):
+        if i + _AHEAD < reads.size:
+            ahead = reads[i + _AHEAD]
+            _prefetch_hit(words, span, hits, hits.first[ahead], hits.first[ahead + 1])
+        for hit in range(hits.first[reads[i]], hits.first[reads[i] + 1]):
+            _prefetch_hit(words, span, hits, hit + _AHEAD, hits.first[reads[i] + 1])
             position = hits.position[hit] - span[0]
             if 0 <= position < span[1] - span[0]:
-                hits.changes[hit] = changes_at(words, position, sets, 2 * rows[r] + hits.reverse[hit], most)
+                hits.changes[hit] = changes_at(words, position, sets, 2 * i + hits.reverse[hit], most)
 
 
 @inlined

@@ -10,7 +10,7 @@ Proper pairs are sorted by the mismatches of both mates together (their stratum)
 mate, which mate that is (1 first), and insert size. The rule of search/hits.py selects the reported ones.
 
 prepare         occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
-choose_pairs    the proper pairs that are reported (choose_of_read of search/hits.py)
+choose_pair     the proper pairs that are reported, by the rule of search/hits.py
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,23 +39,19 @@ from .hits import (
     Candidates,
     Hits,
     Located,
-    choose_each,
-    choose_of_read,
-    has_candidates,
+    SearchedReads,
     hash_name,
     lay_out,
     located,
     next_random,
-    prefetch_first,
     text_position,
 )
 from .mapping import ORIENTATIONS, Pairing
 
 if TYPE_CHECKING:
-    from ..index.reference import Blocks, Reference
+    from ..index.reference import Reference
     from ..input.mates import Mates
-    from .find import ReadFinder, SearchedReads
-    from .hits import Located, ReadRun, SelectionPolicy
+    from .find import ReadFinder
 
 
 LONGEST = 2**31 - 1  # largest insert size
@@ -63,10 +59,7 @@ _FEW = 16  # ratio of occurrences of the two mates from which most are in no pro
 
 
 class Rule(NamedTuple):
-    """A Pairing for compiled code: strands of mates 1 and 2 if mate 1 is left.
-
-    If mate 2 is left, the strands are the opposite ones.
-    """
+    """A Pairing for compiled code: strands of mates 1 and 2 if mate 1 is left, else the opposite ones."""
 
     reverse1: bool
     reverse2: bool
@@ -108,23 +101,14 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
     return Rule(*ORIENTATIONS[pairing.orientation], pairing.least, pairing.most)
 
 
-def prepare(
-    lengths: tuple[np.ndarray, np.ndarray], start: int, located: "tuple[Located, Located]", rule: Rule,
-    blocks: "Blocks", n_strata: int,
-) -> np.ndarray:  # fmt: skip
-    """Return the number of proper pairs of pairs ``start`` onwards by mismatches: int64[n, 2 * n_strata - 1].
+@compiled
+def prepare(lengths, located, rule, blocks, strata):
+    """Add the number of proper pairs by mismatches to ``strata`` int64[n, 2 * n_strata - 1], zeros.
 
     ``lengths`` int64[...]: of mates 1 and of mates 2. ``located``: Located (search/hits.py) of both. For each
     strand of a mate there are ``n_strata`` lists, those of occurrences with 0, 1, ... mismatches. Their
     positions become sorted place_keys, all with strand +; those in no proper pair may be dropped.
     """
-    strata = np.zeros((located[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
-    _prepare((lengths[0][start:], lengths[1][start:]), located, rule, blocks, strata)
-    return strata
-
-
-@compiled
-def _prepare(lengths, located, rule, blocks, strata):
     for r in range(strata.shape[0]):
         prepare_pair((lengths[0][r], lengths[1][r]), located, rule, blocks, r, strata[r])
 
@@ -249,26 +233,6 @@ def _to_places(positions, blocks):
         positions[i] = place_key(blocks.contig[block], start, False)
 
 
-def totals(strata: np.ndarray, best_only: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return (number of proper pairs to choose from, fewest mismatches of one), int64[n], by ``prepare``.
-
-    ``best_only``: choose only from those with the fewest mismatches.
-    """
-    total, fewest = np.zeros((2, strata.shape[0]), np.int64)
-    _totals(strata, best_only, total, fewest)
-    return total, fewest
-
-
-@compiled
-def _totals(strata, best_only, total, fewest):
-    for r in range(total.size):
-        for stratum in range(strata.shape[1]):
-            if total[r] == 0 and strata[r, stratum] > 0:
-                fewest[r] = stratum
-            if total[r] == 0 or not best_only:
-                total[r] += strata[r, stratum]
-
-
 class PairCandidates(NamedTuple):
     """Proper pairs as candidates. ``mates``: Located of both after ``prepare``.
 
@@ -283,51 +247,20 @@ class PairCandidates(NamedTuple):
     counts: np.ndarray
 
 
-def choose_pairs(
-    mates: "Mates", start: int, located: "tuple[Located, Located]", rule: Rule, policy: "SelectionPolicy",
-    pairs: tuple[np.ndarray, np.ndarray], window: tuple[int, int],
-) -> ProperPairs:  # fmt: skip
-    """Return the reported proper pairs of pairs ``start`` onwards; ``located``: both mates after ``prepare``.
-
-    ``pairs``: result of ``prepare``, and number of pairs to choose from. ``window``: the first reported pair
-    to return, and the most to return, which matters if there is only one pair of mates. The changes are all
-    0.
-    """
-    strata, total = pairs
-    first = np.empty(total.size + 1, np.int64)
-    n_hits, _ = lay_out(total, policy.at_most, policy.limit, window, first)
-    one, two, peers = np.empty((3, n_hits), np.int64)
-    lead1, lead2 = np.empty((2, total.size), np.int64)
-    swapped, (changes1, changes2) = np.empty(n_hits, np.bool_), np.zeros((2, n_hits), np.int64)
-    proper = ProperPairs(
-        first, one, two, swapped, changes1, changes2, peers, total, policy.reported(total), window[0], lead1,
-        lead2,
-    )  # fmt: skip
-    lengths = mates.one.length[start:], mates.two.length[start:]
-    n_strata = (strata.shape[1] + 1) // 2
-    candidates = PairCandidates(located, lengths, rule, n_strata, strata.ravel())
-    heads = np.empty((2, 2, n_strata), np.int64)
-    choose_each(candidates, mates.one, start, proper, (policy.seed, True), heads)
-    return proper
+@compiled
+def _choose_pairs(pairs, batch, start, proper, seed, heads):
+    for i in range(proper.total.size):
+        if proper.first[i] < proper.first[i + 1]:
+            choose_pair(pairs, batch, start, proper, i, seed, heads)
 
 
-@has_candidates.register(PairCandidates)
-def _has_pairs(pairs, i):
-    return True
-
-
-@prefetch_first.register(PairCandidates)
-def _prefetch_no_pair(pairs, i):
-    pass
-
-
-@choose_of_read.register(PairCandidates)
-def choose_pair(pairs, batch, start, proper, i, order, heads):
+@inlined
+def choose_pair(pairs, batch, start, proper, i, seed, heads):
     """Choose proper pairs of pair i, whose mates are reads start + i, from the strata that come first.
 
-    ``heads``: scratch int64[2, 2, n_strata].
+    ``seed`` < 0 chooses the first ones. ``heads``: scratch int64[2, 2, n_strata].
     """
-    seed, done, n_counts = order[0], np.int64(0), 2 * pairs.n_strata - 1
+    done, n_counts = np.int64(0), 2 * pairs.n_strata - 1
     stop = proper.skipped + proper.first[i + 1] - proper.first[i]
     x = hash_name(batch, start + i, seed) if seed >= 0 else np.uint64(0)
     for stratum in range(n_counts):
@@ -420,7 +353,7 @@ class PairRun(NamedTuple):
     """Pairs from number ``start`` of a batch on.
 
     ``lists``: both mates after ``prepare``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
-    results of ``totals``. ``mates``: both, as single reads.
+    number of proper pairs to choose from, and fewest mismatches of one. ``mates``: both, as single reads.
     """
 
     start: int
@@ -428,7 +361,7 @@ class PairRun(NamedTuple):
     strata: np.ndarray
     total: np.ndarray
     fewest: np.ndarray
-    mates: "Sequence[ReadRun]"
+    mates: Sequence[SearchedReads]
 
 
 class PairChooser:
@@ -446,29 +379,32 @@ class PairChooser:
         self.blocks = reference.blocks
         self.rule = rule_of(options.pairing or Pairing(), reference)
 
-    def runs(self, mates: "Sequence[SearchedReads]") -> Iterator[PairRun]:
+    def runs(self, mates: Sequence[SearchedReads]) -> Iterator[PairRun]:
         """Yield the pairs of mates 1 and mates 2 as runs."""
-        lengths = mates[0].batch.length, mates[1].batch.length
+
+        def strata_of(start: int, lists: tuple[Located, Located], n_strata: int) -> np.ndarray:
+            strata = np.zeros((lists[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
+            lengths = mates[0].batch.length[start:], mates[1].batch.length[start:]
+            prepare(lengths, lists, self.rule, self.blocks, strata)
+            return strata
 
         def has_proper(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
-            lists = _lists_of(matches, most + 1)
-            strata = prepare(lengths, start, lists, self.rule, self.blocks, most + 1)
+            strata = strata_of(start, _lists_of(matches, most + 1), most + 1)
             return strata[:, : most + 1].sum(axis=1) > 0
 
-        for start, (one, two) in self._finder.runs(mates, has_proper):
+        for one, two in self._finder.runs(mates, has_proper):
             with self.timed("locate"):
                 if one.matches is not None:
                     lists = _lists_of((one.matches, two.matches), self.n_strata)  # type: ignore[arg-type]
                 else:
                     both = (one.total > 0) & (two.total > 0)
-                    lists = (
-                        located(one.locators, one.intervals, both),  # type: ignore[arg-type]
-                        located(two.locators, two.intervals, both),  # type: ignore[arg-type]
-                    )
+                    of_mates = [located(each.locators, each.intervals, both) for each in (one, two)]
+                    lists = of_mates[0], of_mates[1]
             with self.timed("pair"):
-                strata = prepare(lengths, start, lists, self.rule, self.blocks, self.n_strata)
-                run = PairRun(start, lists, strata, *totals(strata, self.best_only), (one, two))
-            yield run
+                strata = strata_of(one.start, lists, self.n_strata)
+                fewest = (strata > 0).argmax(axis=1)
+                total = strata[np.arange(fewest.size), fewest] if self.best_only else strata.sum(axis=1)
+            yield PairRun(one.start, lists, strata, total, fewest, (one, two))
 
     def count(
         self, mates: "Mates", run: PairRun, tally: Tally | None, screen: Screen | None,
@@ -494,7 +430,7 @@ class PairChooser:
             ]
             if screen:
                 screen.add_pairs(run.mates, of_mates)
-            return [demultiplexer.keys(run.mates, of_mates, run.start)] if demultiplexer else []
+            return [demultiplexer.keys(run.mates, of_mates)] if demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""
@@ -508,29 +444,44 @@ class PairChooser:
             start, bounds = run.start + a, slice(2 * self.n_strata * a, 2 * self.n_strata * b)
             with self.timed("locate"):
                 of_mates = []
-                for mate, batch, each in zip(run.mates, mates[:2], alone, strict=True):
-                    hits = self._finder.choose(mate.part(a, b), batch, start, each[a:b], True)
+                for mate, each in zip(run.mates, alone, strict=True):
+                    hits = self._finder.choose(mate.part(a, b), each[a:b], True)
                     of_mates.append(hits._replace(total=total[a:b] + each[a:b]))  # one of the two is 0
             one, two = (lists._replace(lo=lists.lo[bounds], hi=lists.hi[bounds]) for lists in run.lists)
-            pairs = run.strata[a:b], total[a:b]
             for first in range(0, int(records[a:b].sum()), self._n_hits):
                 with self.timed("pair"):
-                    window = first, self._n_hits
-                    chosen = choose_pairs(mates, start, (one, two), self.rule, policy, pairs, window)
-                    if self.n_strata > 1:
-                        of_pairs = [mate.part(a, b).sources for mate in run.mates]
-                        self._fill_changes(of_pairs, chosen, chosen.reported > pairs[0][:, 0])
-                yield start, PairHits(chosen, *of_mates), first
+                    proper = self._choose(mates, start, (one, two), run.strata[a:b], total[a:b], first)
+                yield start, PairHits(proper, *of_mates), first
 
-    def _fill_changes(self, sources: Sequence[tuple], chosen: ProperPairs, needed: np.ndarray) -> None:
-        """Fill in the changes of proper pairs; only those ``needed`` bool[n] have any."""
-        both = (chosen.one, chosen.changes1), (chosen.two, chosen.changes2)
-        for of_mate, (keys, changes) in zip(sources, both, strict=True):
-            positions = np.empty(keys.size, np.int64)
-            _find_in_text(self.blocks, keys, positions)
-            hits = Hits(chosen.first, positions, is_reverse(keys), chosen.total, changes, chosen.total)
-            of_needed = tuple((patterns, np.where(needed, rows, -1)) for patterns, rows in of_mate)
-            self._finder.fill_changes(of_needed, hits)  # type: ignore[attr-defined]
+    def _choose(
+        self, mates: "Mates", start: int, lists: tuple[Located, Located], strata: np.ndarray,
+        total: np.ndarray, skipped: int,
+    ) -> ProperPairs:  # fmt: skip
+        """Return reported proper pairs of pairs ``start`` onwards, up to ``hits`` of them.
+
+        ``lists``, ``strata``, ``total``: as in PairRun. ``skipped``: how many are left out at first, which
+        matters if there is only one pair of mates.
+        """
+        policy, n = self._policy, total.size
+        first, lead1, lead2 = np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+        n_hits, _ = lay_out(total, policy.at_most, policy.limit, (skipped, self._n_hits), first)
+        (one, two, peers), changes = np.empty((3, n_hits), np.int64), np.zeros((2, n_hits), np.int64)
+        proper = ProperPairs(
+            first, one, two, np.empty(n_hits, np.bool_), changes[0], changes[1], peers, total,
+            policy.reported(total), skipped, lead1, lead2,
+        )  # fmt: skip
+        lengths = mates.one.length[start:], mates.two.length[start:]
+        candidates = PairCandidates(lists, lengths, self.rule, self.n_strata, strata.ravel())
+        heads = np.empty((2, 2, self.n_strata), np.int64)
+        _choose_pairs(candidates, mates.one, start, proper, policy.seed, heads)
+        if self.n_strata > 1:
+            has_changes = proper.reported > strata[:, 0]
+            for batch, keys, of_mate in zip(mates[:2], (one, two), changes, strict=True):
+                positions = np.empty(n_hits, np.int64)
+                _find_in_text(self.blocks, keys, positions)
+                hits = Hits(first, positions, is_reverse(keys), total, of_mate, total)
+                self._finder.fill_changes(batch, start, hits, has_changes)  # type: ignore[attr-defined]
+        return proper
 
 
 @compiled
@@ -545,41 +496,15 @@ def _lists_of(matches: Sequence[Candidates], n_strata: int) -> tuple[Located, Lo
 
     They are lists of the matches with 0, 1, ... mismatches.
     """
-    sizes = [np.diff(each.first) for each in matches]
-    both = (sizes[0] > 0) & (sizes[1] > 0)
-    lists = []
-    for each, size in zip(matches, sizes, strict=True):
-        lo, hi = np.empty((2, 2 * n_strata * both.size), np.int64)
-        lists.append(Located(np.empty(int((size * both).sum()), np.int64), lo, hi))
-        _distribute(each, both, n_strata, lists[-1])
+    both, lists = np.logical_and(*(np.diff(each.first) > 0 for each in matches)), []
+    for each in matches:
+        n = np.diff(each.first)
+        keys, n = each.keys[np.repeat(both, n)], n * both
+        which = np.repeat(2 * n_strata * np.arange(n.size), n) + (n_strata * (keys & 1) + (keys >> KEY_BITS))
+        ends = np.cumsum(np.bincount(which, minlength=2 * n_strata * n.size))
+        positions = text_position(keys[np.argsort(which, kind="stable")])
+        lists.append(Located(positions, np.append(0, ends[:-1]), ends))
     return lists[0], lists[1]
-
-
-@compiled
-def _distribute(matches, is_needed, n_strata, lists):
-    """Fill the lists of each read, where ``is_needed``, by the keys of its matches."""
-    to = np.int64(0)
-    for r in range(is_needed.size):
-        begin, end = matches.first[r], matches.first[r + 1] if is_needed[r] else matches.first[r]
-        lists_of_read = range(2 * n_strata * r, 2 * n_strata * (r + 1))
-        for i in lists_of_read:
-            lists.hi[i] = 0
-        for j in range(begin, end):
-            lists.hi[_list_of(matches.keys[j], r, n_strata)] += 1
-        for i in lists_of_read:
-            n = lists.hi[i]
-            lists.lo[i] = lists.hi[i] = to
-            to += n
-        for j in range(begin, end):
-            i = _list_of(matches.keys[j], r, n_strata)
-            lists.positions[lists.hi[i]] = text_position(matches.keys[j])
-            lists.hi[i] += 1
-
-
-@inlined
-def _list_of(key, r, n_strata):
-    """Return the list of a match of read r."""
-    return n_strata * (2 * r + (key & 1)) + (key >> KEY_BITS)
 
 
 @compiled

@@ -6,6 +6,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,10 +24,10 @@ from ..system import PLACE
 if TYPE_CHECKING:
     from ..index.reference import Blocks
     from ..input.tables import Pair
-    from .hits import Hits
     from .mapper import Mapper
 
 AT_ONCE = 1 << 18  # products that are made at a time
+CONTIG_BITS = 40  # bits of a place below the contig
 
 
 class PrimerHits(NamedTuple):
@@ -55,20 +56,6 @@ class Products(NamedTuple):
     total: int
 
 
-CONTIG_BITS = 40  # bits of a place below the contig
-
-
-def hits_of_primers(blocks: "Blocks", hits: "Hits") -> list:
-    """Return the PrimerHits of each read of Hits."""
-    place = np.empty(hits.position.size, np.int64)
-    _places(blocks, hits.position, place)
-    mismatches = n_changes(hits.changes)
-    return [
-        PrimerHits(place[a:b], hits.reverse[a:b], mismatches[a:b])
-        for a, b in zip(hits.first[:-1], hits.first[1:], strict=True)
-    ]
-
-
 def pairs_of_hits(
     mapper: "Mapper", pairs: "Sequence[Pair]", blocks: "Blocks"
 ) -> Iterator[tuple[PrimerHits, PrimerHits]]:
@@ -77,7 +64,9 @@ def pairs_of_hits(
     waiting: list = []
     for chunk in read_chunks([literal_fasta(primers)]):
         for _, hits in mapper.hits_of(mapper.search(chunk)):
-            waiting += hits_of_primers(blocks, hits)
+            columns = np.empty(hits.position.size, np.int64), hits.reverse, n_changes(hits.changes)
+            _places(blocks, hits.position, columns[0])
+            waiting += [PrimerHits(*(column[a:b] for column in columns)) for a, b in pairwise(hits.first)]
             while len(waiting) > 1:
                 yield waiting[0], waiting[1]
                 del waiting[:2]

@@ -90,11 +90,10 @@ class Scratch(NamedTuple):
 
 
 def _make_scratch(size: int) -> Scratch:
-    read, window, n, lo, hi, first, start = (np.zeros(size, np.int64) for _ in range(7))
-    anchor, best = (np.zeros((size, N_ANCHOR), np.int64) for _ in range(2))
-    rows = np.zeros((size, MANY + 1), np.uint64)
-    room, recent = np.empty(ROOM, np.int32), np.full(_RECENT, -1)
-    return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, recent)
+    read, window, n, lo, hi, first, start = np.zeros((7, size), np.int64)
+    anchor, best = np.zeros((2, size, N_ANCHOR), np.int64)
+    rows, room = np.zeros((size, MANY + 1), np.uint64), np.empty(ROOM, np.int32)
+    return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, np.full(_RECENT, -1))
 
 
 def make_sparse(index: "FMIndex") -> Sparse:
@@ -105,26 +104,24 @@ def make_sparse(index: "FMIndex") -> Sparse:
     return Sparse(index.sparse, index.text_words, index.reference.blocks, index.reference.n_text, n_bits)
 
 
-def search(query: Sparse, patterns: "Patterns", per_read: int = 8, spare: int = 64) -> Numbered:
-    """Search Patterns of both strands (input/reads.py); none is shorter than k + w - 1.
+def search(
+    query: Sparse, patterns: "Patterns", shorter: Any = None, per_read: int = 8, spare: int = 64
+) -> Numbered:
+    """Search Patterns of both strands (input/reads.py).
 
-    There is room for ``per_read`` positions per read, and ``spare`` more, that are kept.
+    ``shorter(patterns)`` searches those of less than k + w - 1 symbols. There is room for ``per_read``
+    positions per read, and ``spare`` more, that are kept.
     """
-    n = patterns.length.size // 2
+    n, length = patterns.length.size // 2, patterns.length
+    is_short = (length > 0) & (length < query.table.k + query.table.w - 1)
+    if is_short.any():
+        patterns = patterns._replace(length=np.where(is_short, 0, length))
     positions, anchors = np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64)
     numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), patterns, positions, anchors)
     _search(query, numbered, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
-    return numbered
-
-
-def search_any(query: Sparse, shorter: Any, patterns: "Patterns") -> Numbered:
-    """Search Patterns of any length: those that are too short for ``search`` by ``shorter(patterns)``."""
-    is_short = (patterns.length > 0) & (patterns.length < query.table.k + query.table.w - 1)
-    if not is_short.any():
-        return search(query, patterns)
-    numbered = search(query, patterns._replace(length=np.where(is_short, 0, patterns.length)))
-    rows = shorter(patterns._replace(length=np.where(is_short, patterns.length, 0)))
-    numbered.lo[is_short], numbered.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
+    if is_short.any():
+        rows = shorter(patterns._replace(length=np.where(is_short, length, 0)))
+        numbered.lo[is_short], numbered.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
     return numbered
 
 
@@ -310,10 +307,8 @@ def _compare(query, numbered, i, work, n_kept):
 @inlined
 def _is_alike(query, patterns, r, anchor, other, others):
     """Return whether rows alone decide for two reads in the same way, as for reads that repeat one base."""
-    length, is_same = length_of(patterns, r), anchor.lo == others.lo and anchor.hi == others.hi
-    is_same = is_same and anchor.place == others.place and anchor.strand == others.strand
-    is_same = is_same and length == length_of(patterns, other) and anchor.sorted == others.sorted
-    if not is_same or looks_at_text(query, length, anchor):
+    length = length_of(patterns, r)
+    if anchor != others or length != length_of(patterns, other) or looks_at_text(query, length, anchor):
         return False
     ours, theirs = left_of_read(query, patterns, r, anchor), left_of_read(query, patterns, other, others)
     return ours[0] == theirs[0]
@@ -367,7 +362,8 @@ def count_rows(query, patterns, r, anchor):
                     least = min(least, row)
     forward = n - n_reverse if at(patterns.length, 2 * r) else np.int64(0)
     reverse = n_reverse if at(patterns.length, 2 * r + 1) else np.int64(0)
-    return forward, reverse, position_in(least), position_in(least_reverse)
+    least_reverse = position_in(least_reverse) - (length_of(patterns, r) - query.table.k - anchor.place)
+    return forward, reverse, position_in(least) - anchor.place, least_reverse
 
 
 class OccurrenceNumbers(NamedTuple):
@@ -436,10 +432,7 @@ def _all_keys(numbers, r, keys):
 
 @inlined
 def _positions_of(numbers, lo, hi, out, n, shift, strand):
-    """Write the positions of occurrences lo to hi of one pattern, as text_keys if ``shift`` is 1.
-
-    Return the new n.
-    """
+    """Write the positions of occurrences lo to hi of a pattern, text_keys if ``shift``; return the new n."""
     if lo >= KEPT:
         for number in range(lo - KEPT, hi - KEPT):
             out[n] = (numbers.start + at(numbers.numbered.positions, number)) << shift | strand
@@ -475,13 +468,10 @@ def _first_key(numbers, r):
         lo, hi = numbers.lo[2 * r + strand], numbers.hi[2 * r + strand]
         if lo >= KEPT:
             for number in range(lo - KEPT, hi - KEPT):
-                smallest = min(
-                    smallest, text_key(numbers.start + at(numbers.numbered.positions, number), strand)
-                )
+                first = numbers.start + at(numbers.numbered.positions, number)
+                smallest = min(smallest, text_key(first, strand))
         elif lo < hi:
             pattern = (lo >> PATTERN_SHIFT) - 1
-            of_read, length = anchors[pattern >> 1], length_of(numbers.numbered.patterns, pattern >> 1)
-            offset = length - numbers.query.table.k - of_read[PLACE] if pattern & 1 else of_read[PLACE]
-            first = numbers.start + of_read[LEAST + (pattern & 1)] - offset
+            first = numbers.start + anchors[pattern >> 1, LEAST + (pattern & 1)]
             smallest = min(smallest, text_key(first, strand))
     return smallest

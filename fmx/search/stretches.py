@@ -48,9 +48,9 @@ from ..index.sparse import (
 )
 from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
-from .counts import MATES
-from .find import ReadFinder, SearchedReads, TextPart
-from .hits import Candidates, ReadRun
+from .counts import MATES, in_matches
+from .find import ReadFinder, TextPart
+from .hits import Candidates, SearchedReads
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -74,8 +74,8 @@ class StretchFinder(ReadFinder):
 
     contigs: Blocks | None = None
 
-    def search(self, untrimmed: ReadBatch, batch: ReadBatch) -> SearchedReads:
-        """Search a batch of reads; ``untrimmed`` has the same reads before trimming."""
+    def search(self, batch: ReadBatch) -> SearchedReads:
+        """Search a batch of reads."""
         least, n_reads = self.options.stretch, batch.length.size
         with self.timed("pack"):
             most = int((batch.length // (least + 1) + 1).sum())
@@ -96,7 +96,7 @@ class StretchFinder(ReadFinder):
         weight = self.weights_of(batch)
         total, ends = np.diff(matches.first), np.append(0, np.cumsum(matches.keys & 1))
         reverse = np.diff(ends[matches.first])
-        return SearchedReads(untrimmed, batch, None, (), total, can_occur, weight, reverse, matches=matches)
+        return SearchedReads(batch, None, (), total, can_occur, weight, reverse, matches=matches)
 
     def candidates(self, read: np.ndarray, keys: np.ndarray, n_reads: int) -> Candidates:
         """Return Candidates from the text_keys of ``read`` int64[n], one for each contig if these count."""
@@ -140,11 +140,14 @@ class StretchPairs:
     ) -> list[np.ndarray]:  # fmt: skip
         """Count the pairs of a run, with both mates in the tally; return the keys of their owners."""
         with self._finder.timed("tally"):
-            pairs = ReadRun(None, (), run.matches, run.total, None, np.ones(run.total.size, np.int64))
             for counter, weight in ((tally, MATES), (screen, 1)):
                 if counter:
-                    counter.add(pairs._replace(weight=weight * pairs.weight), run.total)
-            return [demultiplexer.keys([pairs], [run.total], run.start)] if demultiplexer else []
+                    counter.add_matches(run.matches, run.total, np.full(run.total.size, weight))
+            if not demultiplexer:
+                return []
+            return [
+                demultiplexer.keys_of([in_matches(demultiplexer.owners, run.matches, run.total)], run.start)
+            ]
 
     def hits_of(self, mates: "Mates", run: PairsOfReads) -> tuple:
         """Return no hits: no records are written."""

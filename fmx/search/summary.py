@@ -15,7 +15,7 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from ..index.reference import Reference
     from .counts import Screen, Tally
-    from .find import SearchedReads
+    from .hits import SearchedReads
     from .mapping import MapOptions
 
 
@@ -36,12 +36,17 @@ class Sums(RunCounts):
 
 @dataclass
 class Summary(Sums):
-    """Counts of a run, in reads (``hits`` in occurrences); a collapsed read counts with its weight.
+    """Counts of a run, in reads, mates among them; a collapsed read counts with its weight.
+
+    Of pairs, ``unique``, ``suppressed`` and ``hits`` count proper pairs, not occurrences. ``pairs``,
+    ``proper`` (those mapped as proper pairs) and ``alone`` (mates that occur, but in no proper pair) are None
+    for single reads.
 
     The others are None unless requested. ``lengths`` int64[N_CLASSES]: number of reads by length
-    (input/reads.py). ``multiplicity`` int64[N_CLASSES]: number of mapped reads by their occurrences.
-    ``strands`` int64[2]: occurrences on + and -. ``mismatches`` int64[3]: number of mapped reads by the
-    mismatches of their best hit, if allowed.
+    (input/reads.py). ``multiplicity`` int64[N_CLASSES]: number of mapped reads, or pairs, by their hits.
+    ``mismatches`` int64[3 or 5]: number of these by the mismatches of their best hit, if allowed. ``strands``
+    int64[2]: occurrences on + and -, of single reads. ``inserts``: number of pairs by the insert size of
+    their first proper pair.
     """
 
     reads: int = 0
@@ -51,76 +56,104 @@ class Summary(Sums):
     suppressed: int = 0
     hits: int = 0
     hopeless: int = 0  # reads that were not searched
+    pairs: Any = None
+    proper: Any = None
+    alone: Any = None
     _: KW_ONLY
     lengths: np.ndarray | None = None
     multiplicity: np.ndarray | None = None
-    strands: np.ndarray | None = None
     mismatches: np.ndarray | None = None
+    strands: np.ndarray | None = None
+    inserts: np.ndarray | None = None
 
     things = "reads"
+
+    @classmethod
+    def of_sums(cls, in_pairs: bool, sums: Sequence[int]) -> Self:
+        """Return the counts of reads or of pairs from the result of ``_sums``."""
+        n, bases, mapped, *others, alone = sums
+        numbers: list = [n, bases, mapped, *others]
+        if in_pairs:
+            numbers = [2 * n, bases, 2 * mapped + alone, *others, n, mapped, alone]
+        return cls(*numbers)
+
+    @classmethod
+    def of(
+        cls, mates: "Sequence[SearchedReads]", options: "MapOptions", total: np.ndarray,
+        fewest: np.ndarray | None,
+    ) -> Self:  # fmt: skip
+        """Return the counts of reads, or of mates 1 and mates 2, without insert sizes.
+
+        ``total``, ``fewest`` int64[n]: number of hits of each read or pair, and the fewest mismatches in one.
+        """
+        columns = zip(*((each.total, each.batch.length, each.can_occur) for each in mates), strict=True)
+        weight, in_pairs = mates[0].weight, len(mates) > 1
+        summary = cls.of_sums(in_pairs, _sums(total, *columns, weight, options.policy.at_most))
+        if options.counts_lengths:
+            eligible = options.policy.eligible(total)
+            weight_of_mapped = weight * (eligible > 0)
+            summary.lengths, summary.multiplicity = no_lengths(), histogram(eligible, weight_of_mapped)
+            for each in mates:
+                count_lengths(each.batch.length, each.weight, summary.lengths)
+            if options.near and fewest is not None:
+                most = 2 * len(mates) + 1
+                summary.mismatches = np.bincount(fewest, weight_of_mapped, most).astype(np.int64)
+            if not in_pairs:
+                if (of_reads := mates[0].reverse) is None:
+                    lo, hi = (array[:, 1::2].astype(np.int64) for array in mates[0].intervals)
+                    of_reads = (hi - lo).sum(axis=0)
+                reverse = (of_reads * weight_of_mapped).sum()
+                summary.strands = np.array([(eligible * weight).sum() - reverse, reverse])
+        return summary
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        return "" if self.pairs is None else "pairs"
 
     def hint(self) -> str:
         return hint(self)
 
-    @classmethod
-    def of(cls, reads: "SearchedReads", options: "MapOptions") -> "Summary":
-        """Return the Summary of SearchedReads."""
-        summary = cls(*_sums_of((reads,), reads.total, options.policy.at_most)[:-1])
-        if options.counts_lengths:
-            eligible = options.policy.eligible(reads.total)
-            weight = reads.weight * (eligible > 0)
-            summary.lengths, summary.multiplicity = _lengths_of((reads,)), no_lengths()
-            count_lengths(eligible, weight, summary.multiplicity)
-            if (of_reads := reads.reverse) is None:
-                lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
-                of_reads = (hi - lo).sum(axis=0)
-            if reads.fewest is not None:
-                summary.mismatches = np.bincount(reads.fewest, weight, 3).astype(np.int64)
-            reverse = (of_reads * weight).sum()
-            summary.strands = np.array([(eligible * weight).sum() - reverse, reverse])
-        return summary
-
     def facts(self) -> dict:
         """Return the numbers for a report (docs/formats.md)."""
-        return {
-            "reads": self.reads, "bases": self.bases, "mapped": self.mapped, "unique": self.unique,
-            "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
-            "cannot_occur": self.hopeless, "occurrences": self.hits,
+        mapped, unmapped = self.mapped, self.reads - self.mapped - self.suppressed
+        of_reads = (
+            (mapped, unmapped, self.hits, None) if self.pairs is None else (None, None, None, self.hits)
+        )
+        facts = {
+            "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "mapped": of_reads[0],
+            "proper": self.proper, "unique": self.unique, "suppressed": self.suppressed,
+            "unmapped": of_reads[1], "alone": self.alone, "cannot_occur": self.hopeless,
+            "occurrences": of_reads[2], "proper_pairs": of_reads[3],
         }  # fmt: skip
+        return {name: n for name, n in facts.items() if n is not None}
 
     def sentence(self) -> str:
         """Return one line that describes the run."""
         wording: Wording = self.wording
-        share = 100 * self.mapped / max(self.reads, 1)
-        more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} not searched ({wording.cannot_occur})"
-        mapped = wording.matched() or ("mapped" if wording.noun == "read" else "found")
-        counts = f", {self.unique:,} uniquely{more}; {n_of(self.hits, 'occurrence')}"
+        matched, in_pairs = wording.matched(), self.pairs is not None
+        if in_pairs:
+            n, noun, mapped, what = self.pairs, "pair", self.proper, "mapped as proper pairs"
+            hits = f"{n_of(self.hits, 'proper pair')} in all; {n_of(self.alone, 'mate')} mapped separately"
+            hopeless = n_of(self.hopeless, "mate")
+        else:
+            n, noun, mapped = self.reads, wording.noun, self.mapped
+            what = "mapped" if noun == "read" else "found"
+            hits, hopeless = n_of(self.hits, "occurrence"), f"{self.hopeless:,}"
+        suppressed = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
+        counts = f", {self.unique:,} uniquely{suppressed}; {hits}"
         return (
-            f"{n_of(self.reads, wording.noun)}: {self.mapped:,} {mapped} ({share:.2f} %)"
-            f"{counts if wording.counts_all else ''}{hopeless if self.hopeless else ''}"
+            f"{n_of(n, noun)}: {mapped:,} {matched or what} ({100 * mapped / max(n, 1):.2f} %)"
+            f"{counts if wording.counts_all or (in_pairs and not matched) else ''}"
+            f"{f'; {hopeless} not searched ({wording.cannot_occur})' if self.hopeless else ''}"
         )
-
-
-def _sums_of(mates: "Sequence[SearchedReads]", total: np.ndarray, at_most: int) -> tuple[int, ...]:
-    """Return the result of ``_sums`` for reads, or both mates of pairs, with ``total`` int64[n]."""
-    columns = zip(*((each.total, each.batch.length, each.can_occur) for each in mates), strict=True)
-    return _sums(total, *columns, mates[0].weight, at_most)
-
-
-def _lengths_of(mates: "Sequence[SearchedReads]") -> np.ndarray:
-    """Return the number of reads by length."""
-    counts = no_lengths()
-    for each in mates:
-        count_lengths(each.batch.length, each.weight, counts)
-    return counts
 
 
 @compiled
 def _sums(total, of_mates, length, can_occur, weight, at_most):
-    """Return the fields of a PairSummary; of single reads none is a mate mapped alone.
+    """Return the fields of a Summary of single reads, and the number of mates that are mapped alone.
 
-    ``of_mates``, ``length``, ``can_occur``: of reads, or of mates 1 and of mates 2.
+    Reads are pairs where the fields count pairs. ``of_mates``, ``length``, ``can_occur``: of reads, or of
+    mates 1 and of mates 2.
     """
     n = bases = mapped = unique = suppressed = hits = alone = hopeless = np.int64(0)
     for r in range(total.size):
@@ -135,88 +168,6 @@ def _sums(total, of_mates, length, can_occur, weight, at_most):
             alone += total[r] == 0 and eligible_of(of_mates[mate][r], at_most) > 0
             hopeless += weight[r] * (not can_occur[mate][r])
     return n, bases, mapped, unique, suppressed, hits, hopeless, alone
-
-
-@dataclass
-class PairSummary(Sums):
-    """Counts of a run, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates).
-
-    ``lengths``: number of mates by length. ``inserts``: number of pairs by the insert size of their first
-    proper pair. ``mismatches`` int64[5]: number of pairs by the mismatches of both mates in their best proper
-    pair, if allowed. None unless requested.
-    """
-
-    pairs: int = 0
-    bases: int = 0
-    proper: int = 0
-    unique: int = 0
-    suppressed: int = 0
-    hits: int = 0
-    hopeless: int = 0
-    alone: int = 0  # mates that occur, but in no proper pair
-    _: KW_ONLY
-    lengths: np.ndarray | None = None
-    inserts: np.ndarray | None = None
-    multiplicity: np.ndarray | None = None  # number of pairs by their proper pairs, if requested
-    mismatches: np.ndarray | None = None
-
-    things, unit = "reads", "pairs"
-
-    def hint(self) -> str:
-        return hint(self)
-
-    @classmethod
-    def of(
-        cls,
-        mates: "Sequence[SearchedReads]",
-        options: "MapOptions",
-        total: np.ndarray,
-        fewest: np.ndarray,
-        inserts: np.ndarray | None = None,
-    ) -> "PairSummary":
-        """Return the PairSummary of mates 1 and mates 2.
-
-        ``total``, ``fewest`` int64[n]: number of proper pairs of each pair, and the fewest mismatches in one.
-        """
-        summary = cls(*_sums_of(mates, total, options.policy.at_most), inserts=inserts)
-        if options.counts_lengths:
-            eligible = options.policy.eligible(total)
-            summary.lengths = _lengths_of(mates)
-            summary.multiplicity = histogram(eligible, eligible > 0)
-            if options.near:
-                summary.mismatches = np.bincount(fewest[eligible > 0], minlength=5)
-        return summary
-
-    @property
-    def reads(self) -> int:
-        return 2 * self.pairs
-
-    @property
-    def mapped(self) -> int:
-        return 2 * self.proper + self.alone
-
-    def facts(self) -> dict:
-        """Return the numbers for a report (docs/formats.md)."""
-        return {
-            "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "proper": self.proper,
-            "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
-            "cannot_occur": self.hopeless, "proper_pairs": self.hits,
-        }  # fmt: skip
-
-    def sentence(self) -> str:
-        """Return one line that describes the run."""
-        wording: Wording = self.wording
-        share = 100 * self.proper / max(self.pairs, 1)
-        more = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
-        hopeless = f"; {n_of(self.hopeless, 'mate')} not searched ({wording.cannot_occur})"
-        if matched := wording.matched():
-            ending = hopeless if self.hopeless else ""
-            return f"{n_of(self.pairs, 'pair')}: {self.proper:,} {matched} ({share:.2f} %){ending}"
-        return (
-            f"{n_of(self.pairs, 'pair')}: {self.proper:,} mapped as proper pairs ({share:.2f} %), "
-            f"{self.unique:,} uniquely{more}; {n_of(self.hits, 'proper pair')} in all; "
-            f"{n_of(self.alone, 'mate')} mapped separately{hopeless if self.hopeless else ''}"
-        )
 
 
 # Hints: why nearly no read occurs, or why a pattern cannot occur, in one line.
@@ -264,7 +215,7 @@ class Wording:
         )  # fmt: skip
 
 
-def hint(summary: "PairSummary | Summary") -> str:
+def hint(summary: Summary) -> str:
     """Return the likeliest reason why so few reads occur, or why patterns cannot, and what to do, or ""."""
     wording, n_found = summary.wording, summary.mapped + summary.suppressed
     if wording.noun == "pattern":
@@ -299,14 +250,24 @@ def hint(summary: "PairSummary | Summary") -> str:
 
 
 def search_facts(
-    summary: "PairSummary | Summary", tally: "Tally | None", screen: "Screen | None", by_group: bool = False
+    summary: Summary, tally: "Tally | None", screen: "Screen | None", by_group: bool = False
 ) -> dict:
     """Return facts (report/__init__.py) of a Tally of contigs, or ``by_group`` of groups, and of a Screen."""
-    facts = count_facts(summary, "lengths", "inserts", "multiplicity")
+    from .counts import UNITS
+
+    facts = count_facts(summary, "lengths", *(() if summary.pairs is None else ("inserts",)), "multiplicity")
+    if summary.pairs is not None:
+        del facts["strands"]
     if summary.mismatches is not None:
         facts["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     if tally:
-        facts["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
+        facts["groups" if by_group else "contigs"] = rows = []  # as in output/formats/tsv.py
+        names, lengths, table = tally.owners.names, tally.owners.lengths, tally.table()
+        for name, length, row in zip(names, lengths.tolist(), table.tolist(), strict=True):
+            reads, hits, once, millionths, only = row
+            split = {"unique": only, "shared": reads - only} if by_group else {"unique": once}
+            counts = {"reads": reads, "hits": hits, **split, "fractional": millionths / UNITS}
+            rows.append({"name": name, "length": length, **counts})
     if screen:
         combinations = screen.combinations().items()
         facts["screen"] = [{"groups": list(names), "reads": n} for names, n in combinations]
@@ -321,16 +282,3 @@ def count_facts(summary: Any, *names: str) -> dict:
         forward, reverse = (0, 0) if summary.strands is None else summary.strands
         facts["strands"] = {"forward": int(forward), "reverse": int(reverse)}
     return facts
-
-
-def _rows_of(tally: "Tally", by_group: bool) -> list:
-    """Return the rows of ``fmx search --counts``, as in output/formats/tsv.py."""
-    from .counts import UNITS
-
-    rows, owners = [], tally.owners
-    for name, length, row in zip(owners.names, owners.lengths.tolist(), tally.table().tolist(), strict=True):
-        reads, hits, once, millionths, only = row
-        split = {"unique": only, "shared": reads - only} if by_group else {"unique": once}
-        counts = {"reads": reads, "hits": hits, **split, "fractional": millionths / UNITS}
-        rows.append({"name": name, "length": length, **counts})
-    return rows

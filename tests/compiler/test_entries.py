@@ -105,7 +105,7 @@ def test_with_a_function_are_those_of_its_command_that_are_imported(monkeypatch)
     entries = ahead.needed_with(first.name)
     assert all("search" in entry.commands for entry in entries)
     names = {entry.name.split()[0].rpartition(".")[2] for entry in entries}
-    assert {"_put_contigs", "_scan", "_search", "_count"} <= names
+    assert {"_put_contigs", "_scan", "_search", "lay_out"} <= names
     assert ahead.needed_with("fmx.unknown.function 'i8'") == []
 
 

@@ -8,7 +8,6 @@ import cases
 import naive
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT
-from cover import nightly
 from texts import numbered, random_letters
 
 LAYOUTS = ["bvsfm-k2-d224", "sampled-k1-d64"]
@@ -95,33 +94,13 @@ def indexed(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        (),
-        ("--layout", "sampled", "-k", 99),
-        *map(nightly, [("-k", 99), ("-k", 2, "--seed", 3), ("-m", 1), ("--layout", "bvsfm")]),
-    ],
+    [(), ("search", "--layout", "sampled", "-k", 99), ("locate", "--format", "bed", "--layout", "sampled")],
     ids=lambda options: " ".join(map(str, options)) or "default",
 )
 def test_the_output_is_that_of_the_cpu(options, reads, indexed):
-    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
-    found = search(reads, "-x", indexed, "-q", "-t", 1, "--engine", "cuda", *options)
-    assert expected[0] == 0
-    assert found[:2] == expected[:2], found[2]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--format", "sam", "--reverse-only"),
-        ("--format", "bed", "--layout", "sampled", "--gpu-memory", "1G"),  # the last on a GPU only
-    ],
-    ids=lambda options: " ".join(options) or "default",
-)
-def test_located_occurrences_are_those_of_the_cpu(options, reads, indexed):
-    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options[:4], name="locate")
-    on_gpu = ("-x", indexed, "-t", 1, "--engine", "cuda", *options)
-    found = search(reads, *on_gpu, name="locate")
+    name, *more = options or ("search",)
+    expected = search(reads, "-x", indexed, "-q", "-t", 1, *more, name=name)
+    found = search(reads, "-x", indexed, "-t", 1, "--engine", "cuda", "--gpu-memory", "1G", *more, name=name)
     assert expected[0] == 0
     assert len(expected[1]) > 3
     assert found[:2] == expected[:2], found[2]

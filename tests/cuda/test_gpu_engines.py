@@ -21,10 +21,10 @@ from fmx.index.reference import make_blocks
 from fmx.index.tables import SeedTable, build_prefix_table, first_rows
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
+from fmx.limits import GPU_ENGINES
 from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
-from fmx.search.engines import CUDA, cuda
-from fmx.search.gpu import gpu_search
+from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.verify import Verify
@@ -97,7 +97,7 @@ def run(launch, query, patterns) -> Intervals:
     with gpu.errors():
         n = patterns.length.size
         intervals = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
-        launch(gpu_search.upload(query), gpu_search.upload(patterns), intervals)
+        launch(engines.upload(query), engines.upload(patterns), intervals)
         return Intervals(*(gpu.to_host(array) for array in intervals))
 
 
@@ -105,9 +105,9 @@ def cases(text, rows, way) -> list:
     """(query, engine) of all that go together."""
     found = []
     for query in queries(text, rows, way):
-        for engine in CUDA:
+        for engine in GPU_ENGINES:
             with contextlib.suppress(UnsupportedError):
-                cuda.prepare(engine, query)
+                engines.prepare(engine, query)
                 found.append((query, engine))
     return found
 
@@ -127,7 +127,7 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device,
         every = [every[i] for i in cover(every, wanted)]
     assert every
     for query, engine in every:
-        launch = cuda.prepare(engine, query)
+        launch = engines.prepare(engine, query)
         found = run(launch, query, patterns)
         listed = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
         assert listed == expected, (engine, query)

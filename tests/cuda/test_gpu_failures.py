@@ -19,7 +19,7 @@ import weakref
 from dataclasses import replace
 sys.setswitchinterval(1e-5)
 from fmx.machines import gpu, gpu_session
-from fmx.search.gpu import gpu_mapper, gpu_search
+from fmx.search.gpu import engines, gpu_mapper
 from fmx.search.mapping import GpuSizes, RunSizes
 from fmx.compiler.warp import kernel
 
@@ -43,7 +43,7 @@ def take_memory(left):
 
 def at_launch(number, happens):
     '''Call a function before the search of that number is started.'''
-    launch, done = gpu_search.Launch.__call__, []
+    launch, done = engines.Launch.__call__, []
 
     def launch_or_fail(*arguments):
         done.append(1)
@@ -51,7 +51,7 @@ def at_launch(number, happens):
             happens()
         launch(*arguments)
 
-    gpu_search.Launch.__call__ = launch_or_fail
+    engines.Launch.__call__ = launch_or_fail
 
 
 class CudaAPIError(Exception):

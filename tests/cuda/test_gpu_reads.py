@@ -215,12 +215,6 @@ def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu):
     assert on_cpu == []
 
 
-def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
-    (tmp_path / "reads").write_bytes(cases.fastq([("r", "ACGTACGTAACC"), ("s", "N")]))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, unmapped=False)
-    assert on_cpu == []
-
-
 @pytest.mark.parametrize("name", ["long", "room", "hits"])
 def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
@@ -288,16 +282,22 @@ def complaint(opened, tmp_path):
     return said[0]
 
 
-def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu):
-    (tmp_path / "reads").write_bytes(bgzf(b"\n \n" + FEW + b"\n" * 150, 250))
+BLOCKS = {
+    "blank lines": bgzf(b"\n \n" + FEW + b"\n" * 150, 250),
+    "no end": bgzf(FEW, 150)[:-28],
+    "other gzip": bgzf(FEW[:333], 150) + gzip.compress(FEW[333:400]) + bgzf(FEW[400:], 150),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_of_any_kind_are_what_they_are_on_the_cpu(name, opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(BLOCKS[name])
     both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
+
+
+def test_a_blank_line_between_records_in_blocks_is_an_error(opened, tmp_path):
     (tmp_path / "reads").write_bytes(bgzf(FEW + b"\n" * 150 + FEW[:99], 250))
     assert "blank line" in complaint(opened, tmp_path)
-
-
-def test_blocks_without_their_end_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu):
-    (tmp_path / "reads").write_bytes(bgzf(FEW, 150)[:-28])
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
 
 
 @pytest.mark.parametrize("damage", ["a bit", "cut in a block"])
@@ -308,9 +308,3 @@ def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path):
     del whole[len(whole) - {"a bit": 0, "cut in a block": 40}[damage] :]
     (tmp_path / "reads").write_bytes(whole)
     assert "gzip stream" in complaint(opened, tmp_path)
-
-
-def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu):
-    parts = FEW[:333], FEW[333:400], FEW[400:]
-    (tmp_path / "reads").write_bytes(bgzf(parts[0], 150) + gzip.compress(parts[1]) + bgzf(parts[2], 150))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=SMALL)

@@ -91,20 +91,10 @@ def test_commands_run_on_the_second_gpu(genes, tmp_path):
     (tmp_path / "ref.fa").write_text(f">c\n{letters}\n")
     reads.write_text("".join(f">r{i}\n{letters[i : i + 80]}\n" for i in range(0, 150_000, 50)))
     fmx("index", "-q", "--with-lcp", "-o", index, tmp_path / "ref.fa")
-    fmx(
-        "index",
-        "-q",
-        "-o",
-        tmp_path / "gpu.fmx",
-        "--with-lcp",
-        tmp_path / "ref.fa",
-        "--engine",
-        "cuda",
-        "--device",
-        1,
-    )
+    second = ["--engine", "cuda", "--device", 1]
+    fmx("index", "-q", "-o", tmp_path / "gpu.fmx", "--with-lcp", tmp_path / "ref.fa", *second)
     for array in sorted(index.rglob("*.npy")):
         assert (tmp_path / "gpu.fmx" / array.relative_to(index)).read_bytes() == array.read_bytes(), array
     for command in (["search", "-k", 99], ["locate"], ["mem", "-l", 20, "--algorithm", "mummergpu"]):
         command = [*command, "-q", "-x", index, *[reads] * 5]  # a span each
-        assert fmx(*command, "--engine", "cuda", "--device", 1) == fmx(*command), command
+        assert fmx(*command, *second) == fmx(*command), command

@@ -35,8 +35,8 @@ from fmx.index.contracts import (
 from fmx.index.positions import sample
 from fmx.index.suffix_array import suffix_array
 from fmx.index.tables import MIN_PREFIX, PrefixTable, build_prefix_table
-from fmx.search.engines import cpu
-from fmx.search.queries.exact import Exact
+from fmx.search.find import find_intervals
+from fmx.search.queries.exact import Exact, make_exact
 
 NAMES = [str(name) for name in cases.all_layouts() if name.family != "cofi" or name.k <= 9]
 
@@ -120,7 +120,7 @@ def test_search_finds_patterns_of_every_length(name):
                 strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
         table = build_prefix_table(text, 4)
         whole = text.tobytes()
-        found = cpu.search(Exact(table, layout), patterns_of(strings))
+        found = find_intervals(Exact(table, layout), patterns_of(strings))
         for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
             wanted = bytes(x + 1 for x in string)
             expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
@@ -178,9 +178,9 @@ def example(name):
 
 
 def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
-    assert Exact(PREFIX, Forgetful(None, MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
+    assert make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
     with pytest.raises(UnsupportedError, match=f"Forgetful steps over {MIN_PREFIX + 2} symbols .*lookup"):
-        Exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
+        make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
 
 
 @pytest.mark.parametrize("name", [x for x in cases.all_layouts() if units(example(x))], ids=str)

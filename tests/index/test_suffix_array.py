@@ -15,7 +15,7 @@ from fmx.index.suffix_array import LIMIT, make_suffix_array, sort_by_radix
 from fmx.input import dna
 from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
-from fmx.search.engines import cpu
+from fmx.search.find import find_intervals
 from fmx.search.hits import Intervals
 
 MANY = 8  # threads by which any share of the rows may be tied
@@ -160,7 +160,7 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
 @pytest.mark.parametrize("kind", [synthetic.Randomize, synthetic.Repeat])
 def test_the_bench_knows_a_wrong_interval(kind, backend):
     drawn = synthetic.DrawnPatterns(backend, synthetic.make_codes(backend, kind, 20_000), 300, 70, 5)
-    intervals, n_wrong = cpu.search(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
+    intervals, n_wrong = find_intervals(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
     assert n_wrong(intervals) == 0
     intervals.lo[3] += 1
     intervals.hi[5] += 1

@@ -1,10 +1,17 @@
-"""fmx search --counts-by group: what a naive scan counts, over parts, near matches, shards."""
+"""Counts by contig and by group: those of a naive scan, and occurrences are located some at a time."""
 
 import cases
 import naive
+import numpy as np
 import pytest
 import workflow
 from texts import numbered, random_letters, reads_of
+
+from fmx.index import fm_index
+from fmx.input import spans
+from fmx.search.counts import N_LOCATED, Screen, Tally, owners_of
+from fmx.search.mappers import make_mapper
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(60, "group")
 CONTIGS = numbered(
@@ -81,3 +88,50 @@ def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, comma
         in result.err,
     ) == (1, True)
     assert not (folder / "table.tsv").exists()
+
+
+class Watched:
+    """A locator whose calls are noted in ``located``: the numbers of positions."""
+
+    def __init__(self, locator, located):
+        self.locator, self.located = locator, located
+
+    def locate(self, lo, size):
+        self.located.append(int(size.sum()))
+        return self.locator.locate(lo, size)
+
+
+def count(opened, reads, counter):
+    """Count reads; the numbers of positions located at a time."""
+    (chunk,) = spans.read_chunks([cases.fastq(enumerate(reads))])
+    found, located = make_mapper(opened, MapOptions()).search(chunk), []
+    locators = tuple(Watched(locator, located) for locator in found.locators)
+    counter.add(found._replace(locators=locators), found.total)
+    return located
+
+
+@pytest.mark.parametrize("index", ["whole", "parts", "sampled"])
+@pytest.mark.parametrize("kind", [Tally, Screen])
+def test_positions_are_located_some_at_a_time(kind, index, home):
+    opened, found = fm_index.load(home / f"{index}.fmx"), []
+    for n in (N_LOCATED, 40, 1):
+        counter = kind(owners_of(opened, by_group=True), n)
+        located = count(opened, READS, counter)
+        assert max(located) <= n
+        found.append(counter.table().tolist() if kind is Tally else counter.combinations())
+    assert found[0] == found[1] == found[2]
+
+
+def test_equal_reads_are_located_once(index_of):
+    """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
+    contigs = numbered([random_letters(40, f"contig {i}") for i in range(60)])
+    reads = [*"ACGT" * 30, "AC", "GT", contigs[7][1], contigs[7][1]]
+    opened = fm_index.load(index_of(contigs))
+    tally = Tally(owners_of(opened), 499)
+    located = count(opened, reads, tally)
+    assert sum(located) < 3 * 60 * 40
+    assert max(located) <= 499
+    found = {read: naive.locate(contigs, read) for read in set(reads)}
+    rows = [line.split("\t")[2:] for line in naive.counts(contigs, [found[read] for read in reads])]
+    expected = [[int(number.replace(".", "")) for number in row] for row in rows]
+    np.testing.assert_array_equal(tally.table()[:, :4], expected)

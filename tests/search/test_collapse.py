@@ -32,28 +32,9 @@ SEQUENCES = [
     "NNNNNNNNNAC", UNIT[:50], UNIT[:49] + "N", naive.reverse_complement(UNIT[:33]),
 ]  # fmt: skip
 SUFFIXES = [
-    "",
-    "_x1",
-    "_x2",
-    "_x37",
-    "_x005",
-    "_x0",
-    "_x",
-    "x3",
-    "_x12a",
-    "_x12345678901234",
-    "/1",
-    ";size=9",
-    ";size=12;",
-    ";ee=0.5;size=3;length=7",
-    ";size=0",
-    ";size=2a",
-    ";size=",
-    "-8",
-    "-0",
-    "_17",
-    ";size=4_x2",
-]
+    "", "_x1", "_x2", "_x37", "_x005", "_x0", "_x", "x3", "_x12a", "_x12345678901234", "/1", ";size=9",
+    ";size=12;", ";ee=0.5;size=3;length=7", ";size=0", ";size=2a", ";size=", "-8", "-0", "_17", ";size=4_x2",
+]  # fmt: skip
 READS = st.lists(st.tuples(st.sampled_from(SEQUENCES), st.sampled_from(SUFFIXES)), min_size=1, max_size=40)
 
 

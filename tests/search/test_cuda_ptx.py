@@ -19,7 +19,8 @@ from fmx.index.reference import make_blocks
 from fmx.index.sparse import SparseTable
 from fmx.index.tables import PrefixTable, SeedTable
 from fmx.input.reads import Patterns
-from fmx.search.engines import CUDA, cuda
+from fmx.limits import GPU_ENGINES
+from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact
 from fmx.search.queries.sparse import Sparse
@@ -40,7 +41,7 @@ def query_of(cls, name):
 
 def compile_pair(query, engine, capability) -> str:
     """The PTX of an engine for a query."""
-    launch = cuda.prepare(engine, query)
+    launch = engines.prepare(engine, query)
     return code_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)
 
 
@@ -106,7 +107,7 @@ def check(ptx, engine, counts, wide):
 
 def goes_together(engine, query) -> bool:
     try:
-        cuda.prepare(engine, query)
+        engines.prepare(engine, query)
     except UnsupportedError:
         return False
     return True
@@ -117,7 +118,7 @@ NAMES = {str(name): name for name in TYPES.values()}
 CASES = [
     (name, engine, capability)
     for name, query in QUERIES.items()
-    for engine in CUDA
+    for engine in GPU_ENGINES
     for capability in CAPABILITIES
     if goes_together(engine, query)
 ]
@@ -142,7 +143,7 @@ def test_code_of_every_layout_and_engine(name, engine, capability, assemble):
 def test_only_pairs_that_make_no_sense_are_refused():
     together = {case[:2] for case in CASES}
     for name, query in QUERIES.items():
-        refused = [engine for engine in CUDA if (name, engine) not in together]
+        refused = [engine for engine in GPU_ENGINES if (name, engine) not in together]
         sizes = [int(x[len("cuda_full-") :]) if x.startswith("cuda_full-") else 2 for x in refused]
         assert all(units(query.layout) <= size // 2 for size in sizes), (name, refused)
 
@@ -162,7 +163,7 @@ def check_refusals(query):
     """That only one thread for all of a read can search so."""
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
         with pytest.raises(UnsupportedError, match="use cuda_task"):
-            cuda.prepare(engine, query)
+            engines.prepare(engine, query)
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
@@ -179,7 +180,7 @@ def test_code_of_a_sparse_suffix_array(capability, assemble):
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     sparse = Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, blocks, 9, 1)
     query = on_device(sparse)
-    launch = cuda.prepare("cuda_task-naive16", sparse)
+    launch = engines.prepare("cuda_task-naive16", sparse)
     found = ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS
     arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
     for kernel in (launch.kernel, windows_kernel, many_rows_kernel, share_kernel, repeat_kernel):

@@ -1,32 +1,27 @@
-"""Protocol of engine x layout x query: sizes of intervals and places of hits are those of a naive scan."""
+"""Protocol of layout x query: sizes of intervals and places of hits are those of a naive scan."""
 
 import functools
 import itertools
-from typing import NamedTuple
 
 import cases
 import pytest
-from conftest import ENGINES, LAYOUTS, WAYS
+from conftest import LAYOUTS, WAYS
 from cover import covered
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.tables import MIN_PREFIX
 from fmx.input import reads
-from fmx.search.engines import cpu
-from fmx.search.find import make_query
-from fmx.search.queries.exact import Exact
+from fmx.search.find import find_intervals, make_query
 
 SA_RATES = (1, 2, 3, 5, 8, 64)
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_answers_are_the_naive_ones(name, way, engine, index_of):
+def test_answers_are_the_naive_ones(name, way, index_of):
     contigs = TEXTS[name]
     sequences = reads_of(contigs)
     opened = cases.load(index_of(contigs, LAYOUTS), way)
-    assert cases.ask(opened, sequences, engine) == cases.expect(contigs, sequences)
+    assert cases.ask(opened, sequences) == cases.expect(contigs, sequences)
 
 
 SAMPLED = ["contigs of 1 to 6", "repeats across separators", "period 3", "text of 225"]
@@ -40,15 +35,6 @@ def test_sampled_suffix_arrays_give_the_same_places(name, sa_rate, layout, index
     sequences = reads_of(contigs)
     opened = cases.load(index_of(contigs, [layout], sa_rate), layout)
     assert cases.ask(opened, sequences) == cases.expect(contigs, sequences)
-
-
-@pytest.mark.parametrize("sa_rate", SA_RATES)
-def test_layouts_of_different_k_share_one_sampled_suffix_array(sa_rate, index_of):
-    contigs = TEXTS["repeats across separators"]
-    sequences = reads_of(contigs)
-    path = index_of(contigs, LAYOUTS, sa_rate)
-    for name in LAYOUTS:
-        assert cases.ask(cases.load(path, name), sequences) == cases.expect(contigs, sequences)
 
 
 @functools.cache
@@ -77,28 +63,13 @@ def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of
     opened = cases.load(index_of(contigs, LAYOUTS), way)
     patterns = reads.pack(cases.batch_of(reads_of(contigs)))
     expected, found = (
-        cpu.search(make_query(opened), patterns),
-        cpu.search(make_query(opened), patterns, n_slots),
+        find_intervals(make_query(opened), patterns),
+        find_intervals(make_query(opened), patterns, n_slots),
     )
     assert [array.tolist() for array in found] == [array.tolist() for array in expected]
 
 
-class Steps(NamedTuple):
-    """A layout that cannot look up strings."""
-
-    k: int
-
-
-def test_a_layout_of_long_steps_must_look_up_strings():
-    assert Exact(None, Steps(MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
-    with pytest.raises(
-        UnsupportedError, match=r"^Steps steps over 6 symbols and cannot find shorter strings"
-    ):
-        Exact(None, Steps(MIN_PREFIX + 2))
-
-
-def test_every_query_engine_and_layout_is_reached(index_of):
-    assert "cpu" in ENGINES
+def test_every_query_and_layout_is_reached(index_of):
     assert {layouts.parse_name(name).family for name in LAYOUTS} == set(layouts.REGISTRY)
     assert {layouts.parse_name(name).k for name in LAYOUTS} >= {1, 2, 3}
     path = index_of(TEXTS["period 2"], LAYOUTS)

@@ -9,7 +9,6 @@ import pysam
 import pytest
 import validate
 from conftest import LAYOUTS
-from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
@@ -334,12 +333,3 @@ def test_what_cannot_be_is_refused(arguments, message, index_of, command):
     result = command(*arguments, "-x", index_of(CONTIGS))
     assert result.code == 2
     assert message in result.err
-
-
-def test_shards_join_to_the_whole(reads, index_of, command, tmp_path):
-    how = ["search", "-q", "-x", index_of(CONTIGS), reads, "--mismatches", 1]
-    for i in (1, 2):
-        assert command(*how, "--shard", f"{i}/2", "-o", tmp_path / "out.d").code == 0
-    assert command("merge", "-q", tmp_path / "out.d", "-o", tmp_path / "all.sam").code == 0
-    whole = without_program(command(*how).out)
-    assert without_program((tmp_path / "all.sam").read_bytes()) == whole

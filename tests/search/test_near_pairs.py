@@ -147,16 +147,8 @@ def test_by_strata_pairs_with_a_better_proper_pair_are_not_searched_again(folder
     rule = Rule("fr", 0, 90, None, mismatches=2, strata=True)
     pairs = [pair for pair in PAIRS if pair[0] in ("u0", "u1", "u3", "u4")]
     assert found(folder, opened(REPEATS), pairs, rule) == naive_pairs.records(REPEATS, pairs, rule)
-    assert seen == [
-        (1, 1),
-        (1, 1),
-        (2, 1),
-        (2, 1),
-        (1, 3),
-        (1, 3),
-        (2, 2),
-        (2, 2),
-    ]  # first the artificial pair
+    artificial, others = [(1, 1), (1, 1), (2, 1), (2, 1)], [(1, 3), (1, 3), (2, 2), (2, 2)]
+    assert seen == artificial + others
 
 
 @pytest.mark.parametrize("rule", [EVERY[0], EVERY[4], EVERY[5]], ids=["all", "strata, -m", "strata, -k"])

@@ -8,29 +8,15 @@ from hypothesis import strategies as st
 from output_of import without_program
 from test_near import ask, change
 from test_sparse import in_memory, sequences_of_pieces
-from texts import TEXTS, numbered, random_letters, reads_of
+from texts import numbered, random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.search.hits import Near
-
-NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
-SIZES = [(3, 2), (5, 4), (7, 5)]
 
 
 def changed(sequence, *places, by="N") -> str:
     """A sequence with other letters at some places."""
     return "".join(by if i in places else x for i, x in enumerate(sequence))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("k", "w"), SIZES)
-def test_answers_are_the_naive_ones(name, k, w):
-    contigs = TEXTS[name]
-    reads = [read for read in (x[:70] for x in reads_of(contigs)) if len(read) >= k + w - 1][::4]
-    reads += [changed(read, 3, len(read) // 2) for read in reads[:5]]
-    for index in (in_memory(contigs, k, w), in_memory(contigs, k, w, part_size=1500)):
-        for v in (1, 2):
-            assert ask(index, reads, Near(v)) == [naive.near(contigs, read, v) for read in reads]
 
 
 @given(

@@ -9,7 +9,6 @@ from cover import examples
 from hypothesis import example, given
 from texts import numbered
 
-import fmx
 from fmx.index import fm_index
 from fmx.index.build import IndexOptions, build_index
 from fmx.index.fm_index import take
@@ -77,34 +76,6 @@ def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_ra
     contigs, reads = question
     opened = cases.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
     assert cases.ask(opened, reads) == cases.expect(contigs, reads)
-
-
-@given(questions())
-@examples(60)
-def test_every_hit_spells_the_read_and_its_reverse_is_found_there_too(folder_of_this, question):
-    contigs, reads = question
-    opened = fmx.open(built(folder_of_this, contigs), threads=1)
-    hits = opened.locate(reads)
-    for hit in hits:
-        read = reads[hit["read"]]
-        spelled = naive.reverse_complement(read) if hit["reverse"] else naive.plain(read)
-        start = int(hit["position"])
-        assert naive.plain(contigs[hit["contig"]][1])[start : start + len(read)] == spelled
-    backwards = opened.locate([naive.reverse_complement(read) for read in reads])
-    assert places(hits, flip=True) == places(backwards)
-
-
-def places(hits, flip=False) -> set:
-    return {
-        (
-            int(h["read"]),
-            int(h["contig"]),
-            int(h["position"]),
-            bool(h["reverse"]) != flip,
-            int(h["occurrences"]),
-        )
-        for h in hits
-    }
 
 
 @given(questions(), st.integers(1, 40), st.integers(1, 4))

@@ -21,7 +21,7 @@ from fmx.codecs import deflate_gpu, inflate_gpu
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
-from fmx.search.gpu import gpu_hits, gpu_pairs, gpu_sparse
+from fmx.search.gpu import gpu_mapper, gpu_pairs, gpu_sparse
 from fmx.search.queries.sparse import Sparse
 
 BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32, np.int64))
@@ -29,7 +29,10 @@ BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 READS = SingleReads(BATCH, HITS, 0, 0, records_gpu.ALL)
-CHOSEN, RULES = gpu_hits.SelectedHits(HITS, NUMBERS, NUMBERS), gpu_hits.SelectionRules(1, 2, -1, False, True)
+CHOSEN, RULES = (
+    gpu_mapper.SelectedHits(HITS, NUMBERS, NUMBERS),
+    gpu_mapper.SelectionRules(1, 2, -1, False, True),
+)
 FOUND = SARows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 WORDS = np.zeros(1, np.uint64)
 SPARSE = on_device(
@@ -64,11 +67,11 @@ KERNELS = {
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
     "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, 1, NUMBERS, NUMBERS, 1)),
-    "count": (gpu_hits.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
-    "choose": (gpu_hits.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
-    "count of both": (gpu_hits.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),
-    "choose of both": (gpu_hits.choose_kernel, (BATCH, OF_BOTH, RULES, CHOSEN)),
-    "tally": (gpu_hits.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
+    "count": (gpu_mapper.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
+    "choose": (gpu_mapper.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
+    "count of both": (gpu_mapper.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),
+    "choose of both": (gpu_mapper.choose_kernel, (BATCH, OF_BOTH, RULES, CHOSEN)),
+    "tally": (gpu_mapper.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (READS, 3, True, NUMBERS)),
     "gather": (records_gpu.gather_kernel, (FORMS["TSV"], READS, LOOSE, BYTES)),
     "gather SAM": (records_gpu.gather_kernel, (FORMS["SAM"], READS, LOOSE, BYTES)),

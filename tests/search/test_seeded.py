@@ -3,13 +3,11 @@
 import functools
 
 import numpy as np
-import pytest
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import compiled
 from packed import pack
-from texts import random_letters
 
 from fmx.index.contracts import find, on_device
 from fmx.index.reference import make_blocks
@@ -21,33 +19,6 @@ from fmx.search.hits import Intervals
 from fmx.search.queries.verify import Verify
 
 OWN = 4  # symbols of a seed of the index
-LENGTHS = (
-    1,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    15,
-    20,
-    21,
-    22,
-    23,
-    24,
-    31,
-    33,
-    64,
-    99,
-    115,
-    116,
-    117,
-    118,
-    119,
-    120,
-    150,
-    230,
-)
 
 
 @compiled
@@ -92,51 +63,8 @@ def found(query, sequences) -> list:
     return list(zip(intervals.lo.tolist(), intervals.hi.tolist(), strict=True))
 
 
-def sequences_of(text) -> list:
-    """Of all lengths: from beginning, middle and end of blocks, with a letter changed or added."""
-    sequences = [""]
-    for block in [block for block in text.split("$") if block][-30:]:
-        for m in LENGTHS:
-            for piece in (block[:m], block[-m:], block[len(block) // 2 :][:m]):
-                sequences += [
-                    piece,
-                    f"{piece}A",
-                    f"A{piece}",
-                    f"{piece[:-1]}{'CGTA'['ACGT'.index(piece[-1])]}",
-                ]
-    return sequences
-
-
-def repeats():
-    """Copies of a unit with letters changed, so that runs of rows are wide for any number of symbols."""
-    unit, copies = random_letters(260, "unit"), []
-    for i in range(40):
-        letters = list(unit)
-        for j in range(i):
-            letters[(i * i * 31 + 97 * j) % 260] = "ACGT"[(i + j) % 4]
-        copies.append("".join(letters))
-    return copies
-
-
-TEXTS = {
-    "one block": [random_letters(1500, 1)],
-    "short blocks": [random_letters(1 + i % 40, i) for i in range(60)],
-    "repeats": [*repeats()[:8], "".join(repeats()), random_letters(40, 2) * 9],
-    "one letter": ["A" * 300, "A" * 21, "A" * 20, "A" * 5, "T" * 140, "T" * 22, "T" * 3],
-    "ends alike": ["ACGTT" * 30 + "A" * i + "T" * (i % 3) for i in range(1, 25)],
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_intervals_are_those_of_plain_comparison(name):
-    text = "".join(f"{block}$" for block in TEXTS[name])
-    sequences = sequences_of(text)
-    assert found(query_of(text), sequences) == expected(text, tuple(sequences))
-
-
-BLOCKS = st.lists(
-    st.text("ACGT", min_size=1, max_size=60) | st.text("A", min_size=1, max_size=60), min_size=1
-)
+UNITS = st.builds(lambda unit, n: unit * n, st.text("ACGT", min_size=1, max_size=9), st.integers(1, 40))
+BLOCKS = st.lists(st.text("ACGT", min_size=1, max_size=60) | UNITS, min_size=1)
 
 
 @examples(150)

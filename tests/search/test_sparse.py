@@ -1,9 +1,7 @@
 """Searches by a sparse suffix array find what a naive scan does, and write what other methods write."""
 
 import itertools
-import json
 from functools import partial
-from pathlib import Path
 
 import cases
 import naive
@@ -200,14 +198,6 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
     assert done.err.count("\n") == 1
 
 
-def test_a_layout_it_lacks_is_told_from_all_it_has(folder, command):
-    cases.build(folder / "both.fmx", numbered([random_letters(200, 1)]), ["bvsfm-k2-d96", "sparse"])
-    (folder / "r.fq").write_bytes(cases.fastq([("r", "ACGT")]))
-    for name in ("cofi", "sparse-k25"):
-        told = command("search", "-x", "both.fmx", "r.fq", "--layout", name).err
-        assert f"this index has no layout {name}; it has: bvsfm-k2-d96, sparse-k21-w16\n" in told
-
-
 @pytest.mark.parametrize(("option", "name"), [("--method", "sparse"), ("--layout", "sparse-k25")])
 def test_it_can_be_added_to_an_index_without_one(option, name, folder, command):
     cases.build(folder / "x.fmx", numbered([random_letters(200, 1)]), ["bvsfm-k2-d96"])
@@ -217,14 +207,6 @@ def test_it_can_be_added_to_an_index_without_one(option, name, folder, command):
     assert f"this index has no layout {name}, only bvsfm-k2-d96: add it with '{add}'\n" in told
     assert command(*add.replace("INDEX", "x.fmx").split()[1:]).code == 0
     assert command("search", "-x", "x.fmx", "r.fq", option, name).code == 0
-
-
-def test_its_stages_are_timed(folders, command, monkeypatch):
-    monkeypatch.chdir(folders)
-    done = command("search", "-q", "-x", "sparse.fmx", "r.fq", "-o", "out.sam", "--report", "run.json")
-    assert (done.code, done.err) == (0, "")
-    stages = json.loads(Path("run.json").read_text())["stages"]["CPU"]
-    assert {"read", "parse", "search", "format", "write"} <= stages.keys()
 
 
 def test_more_positions_than_are_kept():

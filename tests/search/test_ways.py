@@ -47,10 +47,6 @@ def _count_words(patterns, ways, found, n):
         n[j] = found.words[0]
 
 
-def test_without_a_sparse_suffix_array_words_of_any_length_are_looked_up():
-    assert Lookups(300.0) == (300.0, 0, True)
-
-
 def cost(lookups, width, n):
     """Of n pairs of words: looking them up, at once or one by one, and the rows of random text."""
     rows = 2 * 0.4 * lookups.n_text * 0.25**width

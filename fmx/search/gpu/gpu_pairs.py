@@ -29,16 +29,15 @@ from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
-from ..pairs import PairCandidates, ProperPairs, prepare_pair
-from ..summary import PairSummary
-from .gpu_hits import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
+from ..pairs import PairCandidates, ProperPairs, choose_pair, prepare_pair
+from ..summary import Summary
+from .gpu_mapper import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
 
 if TYPE_CHECKING:
     from ...input.mates import PairChunks
     from ...input.reads import Patterns
     from ...machines.gpu_session import GpuStream
-    from ..mapping import MapOptions
-    from ..pairs import PairChooser
+    from ..mapper import Mapper
 
 
 class PairTables(NamedTuple):
@@ -53,14 +52,6 @@ class PairTables(NamedTuple):
     hits: Any
     first_key: np.ndarray
     keys: np.ndarray
-
-
-class CountedPairs(NamedTuple):
-    """PairTables, their ``hits``, and the lists of mates 1 and of mates 2 that they were counted from."""
-
-    tables: PairTables
-    hits: Any
-    sides: tuple[Located, Located]
 
 
 @kernel
@@ -138,7 +129,7 @@ def pair_kernel(batches, located, rule, blocks, rules, tables):
 
 @kernel
 def sum_kernel(batch, at_most, tables, report):
-    """Add the counts of a PairSummary to ``report``; each thread takes pairs at equal distances."""
+    """Add the counts of a Summary to ``report``; each thread takes pairs at equal distances."""
     bases = mapped = unique = suppressed = n_hits = apart = hopeless = np.int64(0)
     n = tables.proper.total.size
     for i in range(thread_index(), n, grid_size()):
@@ -164,7 +155,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         if proper.first[i] < proper.first[i + 1]:
             heads = cuda.local.array((2, 2, 1), INT64)
             pairs = PairCandidates(located, (batches[0].length, batches[1].length), rule, 1, proper.total)
-            choose_of_read(pairs, batches[0], 0, proper, i, (seed, True), heads)
+            choose_pair(pairs, batches[0], 0, proper, i, seed, heads)
             for hit in range(proper.first[i], proper.first[i + 1]):
                 proper.changes1[hit] = proper.changes2[hit] = 0
         else:
@@ -181,14 +172,14 @@ def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
 
 
 class PairSteps(ReadSteps):
-    """What a GpuMapper does with the chunks of exact pairs; ``chooser`` has their rule."""
+    """What a GpuMapper does with the chunks of exact pairs."""
 
     n_parts = 2
 
-    def __init__(self, options: "MapOptions", device: Any, chooser: "PairChooser") -> None:
-        super().__init__(options, device, None)
+    def __init__(self, mapper: "Mapper", search: Any) -> None:
+        super().__init__(mapper, search)
         self._rules = self._rules._replace(lengths=False)
-        self._rule, self._blocks = chooser.rule, gpu.take(chooser.blocks)
+        self._rule, self._blocks = mapper.pairs.rule, gpu.take(mapper.pairs.blocks)
         self._buffers = PinnedBuffers()
 
     def read(self, stream: "GpuStream", span: Any) -> "PairChunks":
@@ -225,18 +216,17 @@ class PairSteps(ReadSteps):
 
     def count(
         self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, n: int, room: int, report: KernelReport
-    ) -> "CountedPairs":
+    ) -> PairTables:
         """Launch the counting of proper pairs and other hits of n pairs; return them without hits."""
         buffer, launch, n_reads = stream.device_array, stream.launch, 2 * n
         total, first = (buffer(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
-        lo, hi = (buffer(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
-        positions, keys = (buffer(name, room, np.int64)[:room] for name in ("located", "keys of located"))
-        total, located = total[:n_reads], Located(positions, lo, hi)
+        keys = buffer("keys of located", room, np.int64)[:room]
+        total, located, sides = total[:n_reads], *_located(stream, n, room)
         stream.begin("locate")
         launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
         add_up(stream, first, n_reads, report, LOCATED)
+        located = located._replace(positions=located.positions[:room])
         launch(locate_kernel, n_reads, N_THREADS, occurrences, first, keys, located)
-        sides = Located(positions, lo[:n_reads], hi[:n_reads]), Located(positions, lo[n_reads:], hi[n_reads:])
         both, tables = mates_of(batch, n), _tables(stream, total, n)
         stream.begin("pair")
         launch(pair_kernel, n, N_THREADS, both, sides, self._rule, self._blocks, self._rules, tables)
@@ -246,33 +236,32 @@ class PairSteps(ReadSteps):
         add_up(stream, tables.proper.first, n, report, HITS)
         add_up(stream, tables.hits.first, 2 * n, report, ALONE)
         add_up(stream, tables.first_key, 2 * n, report, KEYS)
-        return CountedPairs(tables, tables.hits, sides)
+        return tables
 
-    def for_writer(self, chosen: Any) -> PairTables:
-        return chosen.tables
-
-    def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
-        tables = chosen.tables
+    def with_room(self, stream: "GpuStream", tables: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
         columns = ("one", "two", "changes1", "changes2", "peers")
         hits = {name: stream.device_array(f"{name} of pairs", n_hits, np.int64) for name in columns}
         proper = tables.proper._replace(swapped=stream.device_array("swapped", n_hits, np.bool_), **hits)
-        alone = tables.hits._replace(
-            position=stream.device_array("positions", n_alone, np.int64),
-            reverse=stream.device_array("reverse", n_alone, np.bool_),
-        )
-        keys = stream.device_array("keys", n_keys, np.int64)
-        return chosen._replace(tables=tables._replace(proper=proper, hits=alone, keys=keys))
+        return super().with_room(stream, tables._replace(proper=proper), n_alone, n_alone, n_keys)
 
     def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
         stream.begin("choose")
-        tables, n = chosen.tables, chosen.tables.proper.total.size
+        n = chosen.proper.total.size
         stream.launch(
-            choose_kernel, n, N_THREADS, batch, mates_of(batch, n), chosen.sides, self._rule,
-            self._rules.seed, occurrences, tables,
+            choose_kernel, n, N_THREADS, batch, mates_of(batch, n), _located(stream, n, 0)[1], self._rule,
+            self._rules.seed, occurrences, chosen,
         )  # fmt: skip
 
-    def summary_of(self, stream: "GpuStream", n: int, report: KernelReport) -> PairSummary:
-        return PairSummary(n, *(report[SUMS + j] for j in range(N_SUMS)))
+    def summary_of(self, stream: "GpuStream", n: int, report: KernelReport) -> Summary:
+        return Summary.of_sums(True, [n, *(report[SUMS + j] for j in range(N_SUMS))])
+
+
+def _located(stream: "GpuStream", n: int, room: int) -> tuple[Located, tuple[Located, Located]]:
+    """Return ``room`` or more positions of the mates of n pairs: of all, and of mates 1 and mates 2."""
+    positions = stream.device_array("located", room, np.int64)
+    lo, hi = (stream.device_array(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
+    one, two = (Located(positions, lo[a : a + 2 * n], hi[a : a + 2 * n]) for a in (0, 2 * n))
+    return Located(positions, lo, hi), (one, two)
 
 
 def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:

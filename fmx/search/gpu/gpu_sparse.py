@@ -58,7 +58,7 @@ from ..queries.sparse import (
     range_of,
     strand_at,
 )
-from .gpu_search import Launch, search
+from .engines import Launch
 
 if TYPE_CHECKING:
     from ...index.reference import Blocks
@@ -77,14 +77,6 @@ FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; every other o
 N_COUNTED = _SLOTS + 4
 
 
-@inlined
-def _bucket_of(query, patterns, r, place):
-    """Return (strand, first row, row after the last) of the bucket of a k-mer of read r."""
-    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, query.table.k)
-    bucket = bucket_of(kmer, query.n_bits)
-    return strand, np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
-
-
 @device
 def _window(query, patterns, r, length, room, window):
     """Return (place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
@@ -97,7 +89,9 @@ def _window(query, patterns, r, length, room, window):
     place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
     if from_end:
         place = length - k - place
-    strand, lo, hi = _bucket_of(query, patterns, r, place)
+    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, k)
+    bucket = bucket_of(kmer, query.n_bits)
+    lo, hi = np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
     return place, strand, lo, hi
 
 
@@ -425,6 +419,18 @@ class SparseLaunch(Launch):
             for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
                 kernel[n_warps, WARP, stream](query, patterns, result)
 
+    def find(
+        self, query: SparseOnDevice, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
+    ) -> SparseFound:
+        n, buffer = patterns.length.size, stream.device_array
+        lo, hi = (buffer(name, n, np.uint32)[:n] for name in ("lo", "hi"))
+        first = buffer("first key of read", n // 2, np.int64)
+        stop, how = (buffer(name, n // 2, np.uint32) for name in ("last row", "anchor"))
+        queue, counted = buffer("queue", n, np.uint32), buffer("counted reads", N_COUNTED, np.int64)
+        result = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
+        self(query, patterns, result, stream.handle)
+        return result
+
 
 @own_launch.register(Sparse)
 def _own_launch(query):
@@ -443,32 +449,11 @@ def _all_keys(result, r, keys):
     if n == 1:
         keys[0] = at(result.first, r)
     elif n > 1:
-        query, patterns, how = result.query, result.patterns, np.int64(at(result.how, r))
-        lo, hi = np.int64(at(result.lo, 2 * r)), np.int64(at(result.stop, r))
-        anchor, length = Anchor(how >> 2, (how >> 1) & 1, lo, hi, how & 1), length_of(patterns, r)
-        left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
-        i = np.int64(0)
-        for j in range(lo, hi):
+        query, patterns, anchor, i = result.query, result.patterns, _anchor_of(result, r), np.int64(0)
+        left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
+        by_text = looks_at_text(query, length, anchor)
+        for j in range(anchor.lo, anchor.hi):
             row = at(query.table.rows, j)
             if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
                 keys[i] = text_key(position_at_row(query, length, anchor, row), strand_at(anchor, row))
                 i += 1
-
-
-@search.register(SparseOnDevice)
-def search_sparse(
-    query: SparseOnDevice,
-    locating: Any,
-    launch: Launch,
-    stream: "GpuStream",
-    patterns: "Patterns",
-    report: Any,
-) -> SparseFound:
-    n, buffer = patterns.length.size, stream.device_array
-    lo, hi = (buffer(name, n, np.uint32)[:n] for name in ("lo", "hi"))
-    first = buffer("first key of read", n // 2, np.int64)
-    stop, how = (buffer(name, n // 2, np.uint32) for name in ("last row", "anchor"))
-    queue, counted = buffer("queue", n, np.uint32), buffer("counted reads", N_COUNTED, np.int64)
-    result = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
-    launch(query, patterns, result, stream.handle)
-    return result

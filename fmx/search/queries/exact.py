@@ -33,23 +33,21 @@ PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or the state; the k-symbol
 _STEP, _LOOKUP = -1, -2
 
 
-class _Fields(NamedTuple):
+class Exact(NamedTuple):
+    """Query of backward search in one layout."""
+
     prefix: PrefixTable
     layout: Any
 
 
-class Exact(_Fields):
-    """Backward search in one layout. Raises UnsupportedError if it could not find all reads."""
-
-    __slots__ = ()
-
-    def __new__(cls, prefix: PrefixTable, layout: Any) -> "Exact":
-        if layout.k > MIN_PREFIX + 1 and not lookup.knows(layout):
-            raise UnsupportedError(
-                f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
-                "file must register contracts.lookup"
-            )
-        return super().__new__(cls, prefix, layout)
+def make_exact(prefix: PrefixTable, layout: Any) -> Exact:
+    """Return the query of a layout. Raises UnsupportedError if it could not find all reads."""
+    if layout.k > MIN_PREFIX + 1 and not lookup.knows(layout):
+        raise UnsupportedError(
+            f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
+            "file must register contracts.lookup"
+        )
+    return Exact(prefix, layout)
 
 
 @inlined

@@ -70,10 +70,7 @@ def length_of(patterns, r):
 
 @inlined
 def window_start(query, length, window):
-    """Return the start of a window of w k-mers.
-
-    Windows follow one another; the last one ends with the read.
-    """
+    """Return the start of a window of w k-mers, one after another; the last one ends with the read."""
     return min(window * query.table.w, length - query.table.k - query.table.w + 1)
 
 

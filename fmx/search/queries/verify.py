@@ -228,30 +228,22 @@ def _find(query, patterns, i):
     else:
         seed = np.int64(symbols(patterns.words, first, 0, s))
         lo, hi = np.int64(at(starts, seed)), np.int64(at(starts, seed + 1))
-    return _equal_run(query, patterns, i, lo, hi)
-
-
-@inlined
-def _equal_run(query, patterns, i, lo, hi):
-    """Return those of the rows lo to hi that start with pattern i.
-
-    One loop does three searches, so that the threads of a warp stay together: any such row, then the first,
-    then the last.
-    """
-    first, last, stop = np.int64(-1), np.int64(-1), hi
+    # One loop does three searches, so that the threads of a warp stay together: for any row that starts with
+    # the pattern, then for the first, then for the last.
+    begin, last, stop = np.int64(-1), np.int64(-1), hi
     while True:
         if lo >= hi:
             if last < 0:
                 return lo, lo
-            if first >= 0:
-                return first, lo
-            first, lo, hi = lo, last, stop
+            if begin >= 0:
+                return begin, lo
+            begin, lo, hi = lo, last, stop
             continue
         middle = (lo + hi) >> 1
         sign = compare(query, patterns, i, np.int64(at(query.sa, middle)))
         if sign == 0 and last < 0:
             last, stop, hi = middle + 1, hi, middle
-        elif sign < 0 or (sign == 0 and first >= 0):
+        elif sign < 0 or (sign == 0 and begin >= 0):
             lo = middle + 1
         else:
             hi = middle

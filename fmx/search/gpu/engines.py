@@ -28,6 +28,7 @@ neighbour for its part of lo and continue with lo only, odd threads with hi. The
 continues with one pattern, and so on: 7 shuffles add up the 8 sums of a group of 8.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -61,18 +62,20 @@ from ...index.contracts import (
     address,
     extend,
     find,
+    on_device,
     own_launch,
     share,
     start,
     units,
 )
 from ...input.dna import symbol_before
-from ..gpu.gpu_search import Launch
-from . import CUDA
+from ...limits import GPU_ENGINES
+from ...machines import gpu
+from ..hits import Intervals, SARows
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns
-    from ..hits import Intervals
+    from ...machines.gpu_session import GpuStream
 
 
 SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
@@ -82,25 +85,56 @@ _MUCH = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
 
 
+@dataclass(frozen=True)
+class Launch:
+    """A kernel (…, query, patterns, intervals), its threads per pattern and per block, its first arguments.
+
+    ``warp_bytes``: shared memory per warp of a block.
+    """
+
+    kernel: Any
+    threads_per_pattern: float
+    n_threads: int
+    arguments: tuple = ()
+    warp_bytes: int = 0
+
+    def __call__(self, query: Any, patterns: "Patterns", intervals: Any, stream: int = 0) -> None:
+        """Start the search; ``intervals``, or what another query fills, must hold zeros."""
+        n = int(patterns.length.size * self.threads_per_pattern)
+        if n:
+            n_threads = gpu.block_size(self.n_threads)
+            launch = self.kernel[-(-n // n_threads), n_threads, stream, self.warp_bytes * n_threads // WARP]
+            launch(*self.arguments, query, patterns, intervals)
+
+    def find(
+        self, query: Any, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
+    ) -> Any:
+        """Launch the search of Patterns; return occurrences on the GPU that hits are chosen from (hits.py).
+
+        ``locating``: (suffix array, layout), which locate rows. ``report`` int64[1 or more]: its first number
+        becomes 1 if a read cannot be searched this way.
+        """
+        n = patterns.length.size
+        intervals = Intervals(*(stream.device_array(name, n, np.uint32)[:n] for name in ("lo", "hi")))
+        for array in intervals:
+            gpu.fill_zero(array, stream.handle)
+        self(query, patterns, intervals, stream.handle)
+        return SARows(locating[0], locating[1], *intervals)
+
+
 @inlined
 def group_size(n_units):
     """Return the threads of a group for entries of ``n_units`` units: a power of two from 2 to 16."""
-    if n_units <= 2:
-        return 2
-    if n_units <= 4:
-        return 4
-    if n_units <= 8:
-        return 8
-    return 16
+    return 2 if n_units <= 2 else 4 if n_units <= 4 else 8 if n_units <= 8 else 16
 
 
 def prepare(name: str, query: Any) -> Launch:
-    """Return the Launch of an engine, one of CUDA, for a query.
+    """Return the Launch of an engine, one of GPU_ENGINES, for a query.
 
     Raises UnsupportedError if they cannot be combined.
     """
-    if name not in CUDA:
-        raise UnsupportedError(f"no GPU engine {name!r}; the GPU engines are {', '.join(CUDA)}")
+    if name not in GPU_ENGINES:
+        raise UnsupportedError(f"no GPU engine {name!r}; the GPU engines are {', '.join(GPU_ENGINES)}")
     family, _, variant = name.partition("-")
     by_steps = start.knows(query)
     n_units = units(query.layout) if by_steps else 0
@@ -126,7 +160,9 @@ def prepare(name: str, query: Any) -> Launch:
         n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
         n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
         return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
-    size, most = int(variant or _best_size(n_units, query.layout.entries.nbytes)), group_size(n_units)
+    # As measured: about four units per thread, except for six, and for eight if entries take much memory.
+    is_wide = n_units == 6 or (n_units == 8 and query.layout.entries.nbytes > _MUCH)
+    size, most = int(variant or (8 if is_wide else 2 if n_units <= 8 else 4)), group_size(n_units)
     if size > most:
         raise UnsupportedError(
             f"cuda_full-{size}: entries of this layout allow groups of at most {most} threads: use "
@@ -135,14 +171,28 @@ def prepare(name: str, query: Any) -> Launch:
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
-def _best_size(n_units: int, n_bytes: int) -> int:
-    """Return the fastest group size, as measured.
+def upload(value: Any) -> Any:
+    """Return a NamedTuple (or array, or number) with its arrays copied to the device."""
 
-    About four units per thread, except for six units, and for eight if entries take much memory.
-    """
-    if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
-        return 8
-    return 2 if n_units <= 8 else 4
+    def for_device(item: Any) -> Any:
+        if isinstance(item, tuple) and hasattr(item, "_fields"):
+            item = on_device(item)
+            return type(item)(*map(for_device, item))
+        return item
+
+    return gpu.take(for_device(value))
+
+
+def n_bytes(value: Any) -> int:
+    """Return the bytes of the arrays of a NamedTuple; an array that occurs twice counts once."""
+    seen, waiting = {}, [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, np.ndarray):
+            seen[item.__array_interface__["data"][0], item.nbytes] = item.nbytes
+        elif isinstance(item, tuple):
+            waiting += item
+    return sum(seen.values())
 
 
 @device
@@ -353,10 +403,7 @@ Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow
 
 @by_type
 def step(how, layout, c, lo, hi):
-    """Return the interval of a string extended by the k-symbol c before it.
-
-    (lo, hi) is that of the string.
-    """
+    """Return the interval of the string with interval (lo, hi), extended by the k-symbol c before it."""
 
 
 @step.register(Narrow)
