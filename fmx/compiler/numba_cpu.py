@@ -170,7 +170,8 @@ def dispatcher(function: Callable, inline: bool = False) -> Any:
     is not compiled again for each literal number in a call: a variable that starts as a literal would compile
     two versions of every piece it is passed to.
     """
-    made = numba.njit(**_OPTIONS, forceinline=inline)(function)
+    how = {"forceinline": True} if inline else {}  # unset, it is that of the caller
+    made = numba.njit(**_OPTIONS, **how)(function)
     template, literals = made.get_call_template, (types.IntegerLiteral, types.BooleanLiteral)
 
     def plain(kind):
