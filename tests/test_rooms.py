@@ -26,8 +26,9 @@ PACKAGES = table()
 
 
 @functools.cache
-def tree_of(path) -> ast.Module:
-    return ast.parse(path.read_text())
+def nodes_of(path) -> list:
+    """All nodes of a file's syntax tree; the first is the module."""
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
 @functools.cache
@@ -35,7 +36,7 @@ def imports_of(path) -> set:
     """Full names of everything that a file of fmx imports, inside functions and by import_module too."""
     package = path.relative_to(ROOT).parts[:-1]
     found = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -104,7 +105,7 @@ def test_layouts_engines_and_queries_do_not_import_each_other():
 def test_no_two_classes_have_the_same_name():
     where: dict = {}
     for path in FILES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 where.setdefault(node.name, []).append(name_of(path))
     assert {name: files for name, files in where.items() if files[1:]} == {}
@@ -141,7 +142,7 @@ VAGUE = {
 def identifiers(path) -> list:
     """Names of variables, attributes, arguments, functions and classes in a file, less outer underscores."""
     fields = {"Name": "id", "Attribute": "attr", "arg": "arg", "FunctionDef": "name", "ClassDef": "name"}
-    found = [(node, fields.get(type(node).__name__)) for node in ast.walk(tree_of(path))]
+    found = [(node, fields.get(type(node).__name__)) for node in nodes_of(path)]
     return [getattr(node, field).strip("_") for node, field in found if field]
 
 
@@ -157,7 +158,7 @@ def test_a_function_has_at_most_seven_parameters():
     """Group more into a class.  Keyword arguments of the library are options, and do not count."""
     found = []
     for path in FILES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef):
                 options = [] if package(path) == "library" else node.args.kwonlyargs
                 names = [x.arg for x in (*node.args.posonlyargs, *node.args.args, *options)]
@@ -168,7 +169,7 @@ def test_a_function_has_at_most_seven_parameters():
 
 def test_every_module_has_a_docstring():
     for path in FILES:
-        assert ast.get_docstring(tree_of(path)), path
+        assert ast.get_docstring(nodes_of(path)[0]), path
 
 
 @pytest.mark.parametrize(
