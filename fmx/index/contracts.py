@@ -87,8 +87,8 @@ def fill(layout, codes, start, stop, counts):
 def lookup(layout, c, length):
     """Return the interval of a string of ``length`` < k symbols that is too long for the prefix table.
 
-    Called only for a layout whose k exceeds prefix_table.MIN_LENGTH + 1; queries.make_exact refuses such a
-    layout if it registers no body.
+    Called only for a layout whose k exceeds tables.MIN_PREFIX + 1; search/queries/exact.py refuses such
+    a layout if it registers no body.
     """
     trap()
     return np.int64(0), np.int64(0)

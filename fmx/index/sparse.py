@@ -183,9 +183,9 @@ def left_key(left, n):
 
 @inlined
 def text_key(words, blocks, row, k, depth):
-    """Return WORD symbols of a row, from ``depth`` after the start of its k-mer, as a sortable number.
+    """Return AT_ONCE symbols of a row, from ``depth`` after the start of its k-mer, as a sortable number.
 
-    The six bits below them hold the number of symbols before the end of the block.
+    The bits below them hold how many of these symbols lie before the end of the block.
     """
     position, reverse = position_in(row), strand_in(row)
     begin, end = max(position + k - DEPTH, 0), min(position + DEPTH, 32 * words.size - 96)
@@ -201,9 +201,9 @@ def text_key(words, blocks, row, k, depth):
 
 @inlined
 def packed_key(words, first, i, n, reverse):
-    """Return the key of text_key for n symbols (at most WORD) from i on of the packed string at ``first``.
+    """Return the key of text_key for n symbols, of which AT_ONCE count, from i on of a packed string.
 
-    ``reverse``: of the reverse complement of the symbols before i.
+    ``first``: the word at which the string begins. ``reverse``: of the reverse complement of the symbols before i.
     """
     n = min(n, np.int64(AT_ONCE))
     if n <= 0:

@@ -282,9 +282,8 @@ def _order(backend: "Backend", text: Text, rows: Array, slots: Array, groups: Ar
         taken = backend.empty(n, np.uint64)
         backend.run(TakeRows(rows, slots, order, taken), n)
         backend.run(PutRows(taken, slots, rows), n)
-        read = taken
-        backend.run(ReadText(text, rows, slots, np.int64(depth), read, order), n)
-        alike = Alike(groups, read)
+        backend.run(ReadText(text, rows, slots, np.int64(depth), taken, order), n)
+        alike = Alike(groups, taken)
         chosen = backend.select(alike, n)
         to_slots, to_groups = backend.empty(chosen.size, np.uint32), backend.empty(chosen.size, np.uint64)
         backend.run(Narrow(alike, slots, chosen, to_slots, to_groups), chosen.size)
@@ -303,7 +302,7 @@ def make_steps(k: int) -> np.ndarray:
     """Return the steps of k-mers, uint64[N_STEPS + 1]: how hashes change if base e enters and g leaves.
 
     The step is at e | g << 2, with the forward strand in the high half; the last element has the hashes of k
-    times A.  In the functions below, ``room`` is this table in shared memory.
+    times A.  In the functions below, ``room`` is this table, in shared or global memory.
     """
     steps, begin = np.empty(N_STEPS + 1, np.uint64), 0
     for bases in range(N_STEPS):

@@ -166,7 +166,7 @@ def named_by_letters(batch: ReadBatch) -> ReadBatch:
 
 @compiled
 def _room(work, n_widest):
-    """Return an upper bound of the bytes of the records of Singlereads or pairs."""
+    """Return an upper bound of the bytes of the records of single reads or pairs."""
     room = np.int64(0)
     for i in range(n_of(work)):
         room += room_of(work, i, n_widest, False)
@@ -175,7 +175,7 @@ def _room(work, n_widest):
 
 @compiled
 def _write(form, work, out):
-    """Write the records of Singlereads or pairs into ``out`` uint8[n]; return the position after them."""
+    """Write the records of single reads or pairs into ``out`` uint8[n]; return the position after them."""
     at = np.int64(0)
     for i in range(n_of(work)):
         at = put_records(work, form, out, at, i)

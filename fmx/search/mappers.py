@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..machines.places import Device
     from ..machines.progress import TimedFile
 
-ANYWHERE = b"ACGT" * 8  # bases that occur rarely, also with mismatches
+WARM_UP_READ = b"ACGT" * 8  # it occurs rarely, also with mismatches
 
 
 def make_mapper(
@@ -152,7 +152,7 @@ def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
 
     ``any_length``: whether a read of 32 bases may be searched.
     """
-    letters = ANYWHERE if any_length else b"N"
+    letters = WARM_UP_READ if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in spans.plan(PairedFiles((2 * record,)) if mapper.options.pairing else [record]):
         mapper.map(span, writer.of(span), writer.written)

@@ -118,7 +118,7 @@ def _facing(
 
 @dataclass(frozen=True)
 class ProductOutput(JobOutput):
-    """Output of PCR products of at most ``most`` bases; ``kind`` is one of output.products.KINDS.
+    """Output of PCR products of at most ``most`` bases; ``kind`` is one of output.lines.KINDS.
 
     ``absent``: also write a line for each pair without a product.
     """

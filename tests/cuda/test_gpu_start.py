@@ -13,14 +13,6 @@ from fmx.machines import gpu
 
 pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no machine code")
 MAIN = "from fmx.cli.main import main; main()"
-UNTRUSTED = "from fmx.compiler import kernels; kernels.holds = lambda capability: False;" + MAIN
-PROBE = """
-from fmx.compiler import cuda_driver, kernels
-assert kernels.is_right(cuda_driver.capability())
-right = kernels.outcome()
-kernels.outcome = lambda: right[::-1]
-assert not kernels.is_right(cuda_driver.capability())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +42,6 @@ def records(done) -> list:
 
 
 @pytest.mark.alone
-def test_numba_launches_where_its_convention_is_unknown(run):
-    wanted = records(run(MAIN, engine="cpu"))
-    assert records(run(UNTRUSTED)) == wanted
-    assert run.kernels() == []
-
-
-@pytest.mark.alone
 def test_the_second_start_imports_no_compiler(run):
     wanted = records(run(MAIN, engine="cpu"))
     assert records(run(MAIN)) == wanted
@@ -67,11 +52,6 @@ def test_the_second_start_imports_no_compiler(run):
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in second.stderr.splitlines()}
     assert "cuda" in imported
     assert not {"numba", "numba_cuda"} & imported
-
-
-@pytest.mark.alone
-def test_the_convention_is_that_of_numba():
-    subprocess.run([sys.executable, "-c", PROBE], env=ON_GPU, check=True)
 
 
 def test_large_arrays_arrive_whole(tmp_path):

@@ -12,7 +12,6 @@ from conftest import LAYOUTS
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
-from fmx.input import chunks
 from fmx.search import hits
 from fmx.search import near as search_near
 from fmx.search.hits import Near
@@ -224,13 +223,13 @@ def test_records_are_the_same_if_not_all_occurrences_are_counted(policy, reads, 
     assert "uniquely" in table.err
 
 
-def test_one_warning_tells_that_short_reads_take_long(index_of, command, tmp_path, monkeypatch):
+def test_one_warning_tells_that_short_reads_take_long(index_of, command, tmp_path, monkeypatch, chunks_of):
     """In 2,300 symbols, four bases occur 1,200 times each with two mismatches, 230 times with one."""
     reads = [(f"r{i}", random_letters(4 if i % 2 else 40, i)) for i in range(60)]
     (tmp_path / "reads.fq").write_bytes(cases.fastq(reads))
     how = ["search", "-x", index_of(numbered([random_letters(2300, "short")])), tmp_path / "reads.fq"]
     monkeypatch.setattr(search_near, "MUCH", 5e3)
-    monkeypatch.setattr(chunks, "size_for", lambda n_threads: 1000)
+    chunks_of(1000)
     told = "warning: reads of fewer than 7 bases occur by chance about 1,2"
     assert command(*how, "--mismatches", 2).err.count("warning") == 1
     assert told in command(*how, "--mismatches", 2, "-a").err

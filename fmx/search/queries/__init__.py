@@ -1,1 +1,1 @@
-"""Queries of an index: one file per search method, a NamedTuple that registers ``begin`` and ``advance``."""
+"""Queries of an index, a file per search method: what is looked up, and how a search goes on from there."""

@@ -76,7 +76,7 @@ def window_start(query, length, window):
 
 @inlined
 def has_window(query, length, window):
-    """Return whether a read has at least ``window`` windows; MOST_WINDOWS limits the number."""
+    """Return whether a read has window number ``window``, from 0; MOST_WINDOWS limits the number."""
     n = length - query.table.k - query.table.w + 1
     return (window - 1) * query.table.w < n and window < MOST_WINDOWS
 
