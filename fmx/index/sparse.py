@@ -203,7 +203,8 @@ def text_key(words, blocks, row, k, depth):
 def packed_key(words, first, i, n, reverse):
     """Return the key of text_key for n symbols, of which AT_ONCE count, from i on of a packed string.
 
-    ``first``: the word at which the string begins. ``reverse``: of the reverse complement of the symbols before i.
+    ``first``: the word at which the string begins. ``reverse``: of the reverse complement of the symbols
+    before i.
     """
     n = min(n, np.int64(AT_ONCE))
     if n <= 0:
