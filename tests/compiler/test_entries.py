@@ -97,6 +97,7 @@ def test_a_plain_command_needs_nothing_that_is_not_listed(word, folder):
 
 def test_with_a_function_are_those_of_its_command_that_are_imported(monkeypatch):
     ahead.import_bodies()
+    import_module("fmx.search.find")  # as the command has done
     for word in entry_points.PLAIN:
         monkeypatch.delitem(sys.modules, f"fmx.cli.commands.{word}", raising=False)
     (first,) = (entry for entry in ENTRIES if "_put_contigs" in entry.name and "search" in entry.commands)
