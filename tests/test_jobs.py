@@ -150,7 +150,7 @@ def test_the_commands_of_a_page_tell_what_it_says(name, section, jobs, run, fold
             known = (folder / "probes.fa").read_bytes()
             run(lines[0], place)
             assert (folder / "probes.fa").read_bytes() == known
-        elif lines[0].startswith("fmx "):
+        elif lines[0].startswith(("fmx ", "mkdir ")):
             done = [run(line, place) for line in lines]
             said, last = "".join(each.stderr for each in done), lines[-1]
         elif lines[0].startswith("fmx: "):

@@ -66,7 +66,7 @@ def is_right(home, path, sort=False) -> bool:
 
 def test_the_pages_show_the_examples():
     pages = [(ROOT / "docs" / f"{name}.md").read_text() for name in ("pipelines", "cluster")]
-    for name in ("snakemake/Snakefile", "nextflow/main.nf", "slurm/array.sh"):
+    for name in ("snakemake/Snakefile", "nextflow/main.nf", "slurm/array.sh", "slurm/samples.sh"):
         text = (EXAMPLES / name).read_text()
         assert any(text in re.sub("^ {4}", "", page, flags=re.MULTILINE) or text in page for page in pages)
 
@@ -142,6 +142,12 @@ def test_the_jobs_of_slurm(home):
         run(home, script, SLURM_ARRAY_TASK_ID=str(i), **task)
     run(home, merge)
     assert is_right(home, "all.sam")
+
+
+def test_the_job_of_each_sample(home):
+    (home / "samples.txt").write_text("reads.fq.gz\nreads.fq.gz\n")
+    run(home, f"sh {EXAMPLES / 'slurm' / 'samples.sh'}", SLURM_ARRAY_TASK_ID="2")
+    assert is_right(home, "reads.bam")
 
 
 def test_the_tool_of_galaxy(home):
