@@ -18,7 +18,7 @@ from .._version import __version__
 from ..errors import IndexFileError, shown
 from ..report import MULTIQC, Report, command_line, with_general
 from ..system import available_cores
-from .command import CLUSTER, GPU, Command, Decorator, command, group, rare, together  # noqa: F401
+from .command import CLUSTER, GPU, Decorator, command, group, rare, together  # noqa: F401
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
@@ -291,8 +291,10 @@ def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
         from ..index.disk import index_at, what_is_there
 
         places = tuple(map(index_at, chosen))
-        if len(set(map(os.path.realpath, places))) < len(places):
-            raise click.UsageError(f"{paths[-1]} is given twice: give each index once")
+        folders = [os.path.realpath(place) for place in places]
+        for i, name in enumerate(chosen):
+            if folders[i] in folders[:i]:
+                raise click.UsageError(f"{name} is given twice: give each index once")
         if not (paths or places[0].exists()):
             name = f"{places[0]} (from the environment variable FMX_INDEX)"
             raise IndexFileError(f"{name}: {what_is_there(places[0])}")

@@ -34,8 +34,8 @@ class FMIndex:
     ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None),
     "backward" (backward search: one layout; ``seeds`` is None, and so is ``text_words`` unless it was
     requested) or "sparse" (``sparse`` and the packed text; ``shorter``: the same part opened for another
-    method, for shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the
-    reference has no letters.  ``number``: that of the part, 0 for a whole index.
+    method, for shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA.
+    ``number``: that of the part, 0 for a whole index.
     """
 
     path: Path | None
@@ -105,7 +105,7 @@ def load(
 
     Files that were checked before and have not changed are not read again, unless ``verify``.  ``method``
     "auto" uses the choice of plan.choose_way, or backward search if a ``layout`` is named; ANY_LENGTH uses
-    the first of these ways that finds strings of any length, WHOLE one that finds maximal matches.
+    the first way of the index that finds strings of any length, WHOLE one that finds maximal matches.
     ``with_text``: also load the packed text, for near matches.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)

@@ -105,7 +105,7 @@ def _span_of(text, block, start, stop):
 
 @do.of("text sampled counts room")
 def SamplePositions(job, stretch, start, stop):
-    """Set a bit of ``sampled`` uint64 for each position of a Text, and count their rows.
+    """Set a bit of ``sampled`` uint64 for each sampled position of a Text, and count their rows.
 
     ``counts`` int64[stretches, parts], both initially zero; ``room`` int32[stretches, ROOM].
     """

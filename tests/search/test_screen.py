@@ -164,7 +164,11 @@ IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "error: ./a.fmx is given twice: give each index once"),
+        (
+            ["-x", "a.fmx", "-x", "./a.fmx", "-x", "b.fmx"],
+            2,
+            "error: ./a.fmx is given twice: give each index once",
+        ),
         ([*SAME, "-o", "x.sam"], 1, f"{IN_BOTH}, or leave out -o\n"),
         ([*SAME, "--format", "sam"], 1, f"{IN_BOTH}, or leave out --format\n"),
         ([*SAME, "-o", "x.sam", "--counts", "x.tsv"], 1, f"{IN_BOTH}\n"),
