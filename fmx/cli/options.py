@@ -38,6 +38,13 @@ def size(value: str) -> int:
     return int(n_bytes)
 
 
+def iupac_codes(text: str, others: str = "") -> str:
+    """Return bases in upper case. Raises BadParameter unless all are IUPAC codes, or ``others``."""
+    if other := text.upper().strip("ACGTUNRYSWKMBDHV" + others):
+        raise click.BadParameter(f"{text!r} contains {other[0]!r}, which is not an IUPAC base")
+    return text.upper()
+
+
 def number(
     least: float, most: float, kind: type = int, words: dict[str, str] | None = None, has_all: bool = False,
     before: str = "",

@@ -13,9 +13,7 @@ TABLES = ["mageck", "long", "parquet"]
 
 def _bases(text: str) -> tuple[str, ...]:
     """Return bases as IUPAC codes; those of mates 1 and mates 2 are separated by a slash."""
-    if other := text.upper().strip("ACGTUNRYSWKMBDHV/"):
-        raise click.BadParameter(f"{text!r} contains {other[0]!r}, which is not an IUPAC base")
-    return tuple(text.upper().split("/"))
+    return tuple(options.iupac_codes(text, "/").split("/"))
 
 
 def _columns(text: str) -> tuple:

@@ -16,13 +16,9 @@ FORMATS = ["tsv", "bed", "parquet"]
 def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...]) -> tuple[str, ...]:
     """Return PAMs in upper case.  Raises BadParameter unless they are of IUPAC codes, and short."""
     for pam in pams:
-        if other := pam.upper().strip("ACGTUNRYSWKMBDHV"):
-            raise click.BadParameter(
-                f"{pam!r} contains {other[0]!r}, which is not an IUPAC base", param=param
-            )
-        if len(pam) > limits.PAM[1]:
-            raise click.BadParameter(f"{pam!r} has more than {limits.PAM[1]} bases", param=param)
-    return tuple(pam.upper() for pam in pams)
+        if len(options.iupac_codes(pam)) > limits.PAM[1]:
+            raise click.BadParameter(f"{pam!r} has more than {limits.PAM[1]} bases")
+    return tuple(map(str.upper, pams))
 
 
 @options.command
