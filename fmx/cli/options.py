@@ -468,7 +468,7 @@ def reporting(kinds: Sequence[str]) -> Decorator:
 
 
 def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
-    """Return what is wrong with the name of a report that must have one of these kinds; "" if nothing is."""
+    """Return why a report of this name is not of one of these kinds; "" if it is."""
     if report.kind_of(path) in kinds:
         return ""
     ends = [end for end, kind in report.SUFFIXES.items() if kind in kinds and not end.endswith(MULTIQC)]

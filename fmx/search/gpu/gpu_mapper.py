@@ -334,7 +334,7 @@ class ReadSteps:
 def bring_index(query: Any, sa: Any, engine: str) -> Callable[..., Any]:
     """Copy a query and its suffix array to the GPU of this thread.
 
-    Return what launches a search (Launch.find) by stream, patterns and report. ``engine``: one of
+    Return the function that launches a search of (stream, patterns, report). ``engine``: one of
     GPU_ENGINES, or another name for the best one. Raises DeviceError, UnsupportedError.
     """
     if engine not in GPU_ENGINES:  # single threads for entries up to 96 bytes, then groups (docs/layouts.md)
