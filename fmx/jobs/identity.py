@@ -21,7 +21,7 @@ _ENDS = 1 << 16  # bytes at both ends of an input that identify it, with its nam
 
 
 def identity(job: Any) -> dict:
-    """Return the properties of a Job's run that all its shards must share, as JSON types.  Raises InputError."""
+    """Return the properties of a run that all its shards must share, as JSON types.  Raises InputError."""
     for path in job.inputs:
         if not os.path.isfile(path):
             raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
