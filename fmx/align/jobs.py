@@ -7,7 +7,6 @@ chunk (some queries x all later targets)
   4 align      band and path of those whose score suffices; identity decides      band.py
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -139,15 +138,6 @@ class AlignmentJob:
     def order(self, pairs: PairList) -> np.ndarray:
         """Return the order of pairs by query, then by target length, so that neighbours take equally long."""
         return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
-
-    def digest(self) -> str:
-        """Return a digest of the sequences and of every option that can change a record."""
-        state = hashlib.sha256(repr((self.half, self.diagonal, self.paths, self.scoring)).encode())
-        state.update(repr((self.definition, self.identity)).encode())
-        for sequences in (self.queries, self.targets):
-            state.update(sequences.codes.tobytes())
-            state.update(sequences.starts.tobytes())
-        return state.hexdigest()
 
 
 def cut(job: AlignmentJob) -> list:

@@ -1,21 +1,8 @@
-"""``fmx pairwise`` from sequences to output, and the checkpoint of an interrupted run.
+"""``fmx pairwise`` from sequences to output: read sequences, align pairs, write records."""
 
-A checkpoint is a file of records, one per chunk, which only grows:
-
-    line 1    fmx pairwise checkpoint 1 <digest of the job and of its output's form>
-    record    number, length (uint64 each), CRC-32 of both and the data (uint32), data
-
-If a run is killed while it writes a record, the length or CRC is wrong: this record and everything after it
-is dropped and computed again.
-"""
-
-import hashlib
-import os
-import struct
 import time
-import zlib
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler import object_cache
-from ..errors import InputError, OutputError, cannot_write, n_of
+from ..errors import n_of
 from ..input.chunks import NEWLINE
 from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
@@ -33,87 +20,9 @@ from ..output import PLAIN, Container, module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import Run
 from ..report import JobOutput
-from ..system import PLACE, lock
+from ..system import PLACE
 from .jobs import AlignmentJob, Records, Worker, cut
 from .sequences import Scoring, read_sequences
-
-_HEAD = struct.Struct("<QQI")
-_TITLE = "fmx pairwise checkpoint 1 "
-
-
-class Checkpoint:
-    """Finished chunks of a job, on disk."""
-
-    def __init__(self, path: str, digest: str) -> None:
-        self.path = path
-        self.done: dict[int, tuple[int, int]] = {}  # chunk number -> (offset, length) of its data
-        title = f"{_TITLE}{digest}\n".encode()
-        try:
-            if os.path.exists(path) and not os.path.isfile(path):
-                raise OutputError(f"{path}: not a regular file; choose another --checkpoint")
-            exists = os.path.exists(path) and os.path.getsize(path) > 0
-            self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
-            if not lock(self._file.fileno()):
-                self._file.close()
-                raise OutputError(f"{path}: in use by another run; choose another --checkpoint")
-            if exists:
-                self._read(title)
-            else:
-                self._file.write(title)
-                self._file.flush()
-        except OSError as error:
-            raise cannot_write(path, error) from error
-
-    def _read(self, title: bytes) -> None:
-        """Read the records up to the first one that is incomplete, and truncate the file there."""
-        size, line = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
-        if not title.startswith(line):
-            what = "not a checkpoint;"
-            if line.startswith(_TITLE.encode()):
-                what = "a checkpoint of other sequences or options; remove it, or"
-            self._file.close()
-            raise InputError(self.path, "", f"{what} name another file")
-        if line != title:  # killed while it was written
-            self._file.seek(0)
-            self._file.write(title)
-        end = len(title)
-        while len(head := self._file.read(_HEAD.size)) == _HEAD.size:
-            number, length, check = _HEAD.unpack(head)
-            if end + _HEAD.size + length > size:
-                break
-            if zlib.crc32(self._file.read(length), zlib.crc32(head[:16])) != check:
-                break
-            self.done[number] = (end + _HEAD.size, length)
-            end += _HEAD.size + length
-        self._file.truncate(end)
-        self._file.seek(end)
-
-    def load(self, number: int) -> bytes:
-        """Return the data of a finished chunk."""
-        offset, length = self.done[number]
-        self._file.seek(offset)
-        data = self._file.read(length)
-        self._file.seek(0, os.SEEK_END)
-        return data
-
-    def add(self, number: int, data: bytes) -> None:
-        """Append the data of a chunk; it is on disk when this returns."""
-        head = struct.pack("<QQ", number, len(data))
-        try:
-            self._file.write(head + struct.pack("<I", zlib.crc32(data, zlib.crc32(head))) + data)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-
-    def close(self, finished: bool) -> None:
-        """Close the file; if the job is finished, remove it."""
-        self._file.close()
-        if finished:
-            os.unlink(self.path)
-
-
-# The run: read sequences, align pairs, write records.
 
 
 @dataclass(frozen=True)
@@ -136,18 +45,12 @@ class PairOutput(JobOutput):
     """Output of pairs.
 
     ``kind``: tsv or paf, with paths if ``cigar``; or npz or phylip, a matrix of ``values`` score or identity.
-    ``checkpoint``: a file that keeps finished work.
     """
 
     path: str = field(default="-", metadata=PLACE)
     kind: str = "tsv"
     cigar: bool = False
     values: str | None = None
-    checkpoint: str | None = field(default=None, metadata=PLACE)
-
-    @property
-    def places(self) -> dict[str, str | None]:
-        return {**super().places, "--checkpoint": self.checkpoint}
 
 
 @dataclass(frozen=True)
@@ -197,51 +100,35 @@ def align(
 ) -> AlignmentSummary:
     """Align the pairs, or those of a shard, write them, and return their AlignmentSummary."""
     wall, (names, job), values = progress.wall, read, output.values
-    with ExitStack() as stack:
-        chunks = cut(job)
-        chunks = chunks[slice(*run.share_of(len(chunks)))]
-        checkpoint = None  # removed when the output is complete, not after an error
-        if output.checkpoint:
-            parts = [hashlib.sha256(repr(part).encode()).hexdigest()[:16] for part in (chunks, names)]
-            form = f"{output.kind} {output.values} {output.cigar}"
-            checkpoint = Checkpoint(output.checkpoint, f"{job.digest()} {form} {parts[0]} {parts[1]}")
-            stack.push(lambda kind, *_, opened=checkpoint: opened.close(finished=kind is None))
-        container: Container = PLAIN  # what the results of chunks become
+    chunks = cut(job)
+    chunks = chunks[slice(*run.share_of(len(chunks)))]
+    container: Container = PLAIN  # what the results of chunks become
+    if values:
+        container, head = SquareMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
+    else:
+        lengths = job.queries.lengths(), job.targets.lengths()
+        writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
+
+    def pack(result: Any) -> bytes:
         if values:
-            container, head = SquareMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
-        else:
-            lengths = job.queries.lengths(), job.targets.lengths()
-            writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
+            return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
+        return writer.format(result._replace(h=job.totals(result, result.h)))
 
-        def pack(result: Any) -> bytes:
-            if values:
-                return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
-            return writer.format(result._replace(h=job.totals(result, result.h)))
-
-        outputs = stack.enter_context(run.opened(output, head, container=container))
+    with run.opened(output, head, container=container) as outputs:
         sink = wall.written(outputs)
         wall.turn_to("aligning")
-        ready = checkpoint.done if checkpoint else {}
-        todo = [chunk for number, chunk in enumerate(chunks) if number not in ready]
-        computed = compute(job, todo, options.n_threads, pack, *gpus)
-        stack.callback(computed.close)
         n_done, n_lines, start = 0, 0, time.monotonic()
         total = sum(job.n_pairs(*chunk) for chunk in chunks)
-        for number, chunk in enumerate(chunks):
-            if checkpoint and number in ready:
-                data = checkpoint.load(number)
-            else:
-                data = next(computed)
-                if checkpoint:
-                    checkpoint.add(number, data)
-            sink.write(square_piece(chunk, data) if values else data)
-            if not values:
-                n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
-            n_done += job.n_pairs(*chunk)
-            rate = n_done / max(time.monotonic() - start, 1e-9)
-            left = int((total - n_done) / rate) if rate else 0
-            shown = f"{n_done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s"
-            progress.show(f"{shown}, {left // 60}:{left % 60:02d} left")
+        with closing(compute(job, chunks, options.n_threads, pack, *gpus)) as computed:
+            for chunk, data in zip(chunks, computed, strict=True):
+                sink.write(square_piece(chunk, data) if values else data)
+                if not values:
+                    n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
+                n_done += job.n_pairs(*chunk)
+                rate = n_done / max(time.monotonic() - start, 1e-9)
+                left = int((total - n_done) / rate) if rate else 0
+                shown = f"{n_done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s"
+                progress.show(f"{shown}, {left // 60}:{left % 60:02d} left")
         selves = sum(last - first for first, last in chunks) if job.diagonal else 0
         summary = AlignmentSummary(total, total if values else n_lines, selves)
         outputs.finish(summary)

@@ -41,7 +41,7 @@ INSTEAD = {  # of one command: what to use instead of an option of other program
     "search": {"-1 and -2": "--paired"},
     "index": {"-o to name the index, or -t for threads": "-p", "-o": "--prefix -n"},
     "count": {"--report FILE.json": "--json", "--report FILE.tsv": "--stats"},
-    "pairwise": {"--format paf": "--paf"},
+    "pairwise": {"--format paf": "--paf", "--shard, and run shards that stopped again": "--checkpoint"},
 }
 _BY_FIRST_BYTE = "FASTA and FASTQ are recognized by their first byte"
 _ONE_GPU = {"it uses one GPU (--device); to use several, run a --shard on each": "--gpus"}

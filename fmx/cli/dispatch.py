@@ -46,18 +46,14 @@ def run_jobs(
         written = [item for job in with_targets for item in job.output.places.items()]
         check_clashes([*inputs, *others], written, jobs[0].index_paths)
     for job in with_targets:
-        is_kept, is_shared = job.output.places.get("--checkpoint"), shard or scheduler or file
-        if is_kept and is_shared:
-            raise click.UsageError(
-                "--checkpoint is for runs in one process, and shards can be resumed without it: leave it out"
-            )
         folder = None  # of the shards of a cluster run: next to the first output that is, or will be, a file
         for path in filter(None, job.output.places.values()):
             is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
             if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
                 folder = f"{path}.shards"
         address = scheduler
-        if folder and job.inputs and not (is_kept or is_shared) and all(map(os.path.isfile, job.inputs)):
+        is_here = not (shard or scheduler or file)
+        if folder and job.inputs and is_here and all(map(os.path.isfile, job.inputs)):
             address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         if address or file:
             from ..jobs.cluster import on_cluster

@@ -165,7 +165,7 @@ def test_names_of_files_that_are_no_utf8(home, command, peer):
         assert rf"reads{ESCAPED}" in header
     run("mem", *on_index, "--format", "sam", "-o", f"matches{ODD}.sam")
     run("locate", *on_index, "-o", f"matches{ODD}.tsv")
-    run("pairwise", f"{ODD}.fa", "-o", f"pairs{ODD}", "--checkpoint", f"{ODD}.checkpoint")
+    run("pairwise", f"{ODD}.fa", "-o", f"pairs{ODD}")
 
 
 def test_patterns_that_are_no_utf8_are_one_line(home, command):

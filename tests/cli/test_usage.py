@@ -292,6 +292,7 @@ MESSAGES = [
 ]  # fmt: skip
 ENDS = [  # former options, and options for GPUs
     ("pairwise r.fa --paf", "use --format paf"),
+    ("pairwise r.fa --checkpoint FILE", "use --shard, and run shards that stopped again"),
     ("count -l l.csv r.fq --json", "use --report FILE.json"),
     ("pairwise r.fa --device cpu", "use --engine cpu"),
     ("search r.fa --device cuda", "use --engine cuda"),

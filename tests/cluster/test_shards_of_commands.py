@@ -339,7 +339,6 @@ REFUSED = {
     "search few.fa --shard 3/2 -o out.d": "numbered from 1 to 2",
     "search few.fa --shard half -o out.d": "is not I/N, such as 3/64",
     "search few.fa --shard auto -o out.d": "none was found",
-    "pairwise few.fa --checkpoint c --shard 1/2 -o d": "--checkpoint is for",
     "search few.fa --shard 1/2 -o out.bam":
         "-o out.bam: with --shard, -o names a folder of shards, not a file: use -o out.d --format bam",
     "search few.fa --shard 1/2 -o out.SAM.gz": "use -o out.d",

@@ -8,8 +8,6 @@ import pytest
 from output_of import without_program
 from runs import MAIN
 
-from fmx import system
-
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
 FASTA = b">a\nACGTTGCAAC\n>b\nACGTTGCTAC\n"
@@ -47,8 +45,7 @@ CLASHES = [
     "search reads --counts reads", "search reads -o x --counts x", "search reads -o x --counts here/x",
     "search reads -o dangling --counts none", "search reads --counts ref.fmx/counts.tsv",
     "locate reads -o hard", "locate -p ACGT -o ref.fmx/x", "mem reads -o link", "mem reads -o ref.fmx/x",
-    "pairwise seqs -o seqs", "pairwise reads seqs -o ./seqs", "pairwise seqs --checkpoint seqs",
-    "pairwise seqs -o x --checkpoint here/x",
+    "pairwise seqs -o seqs", "pairwise reads seqs -o ./seqs",
 ]  # fmt: skip
 
 
@@ -86,14 +83,6 @@ def test_devices_and_inputs_may_repeat(indexed, command):
     assert command("search", "-q", "q.fq", "-o", "out.sam", "-x", "ref.fmx").code == 0
     (indexed / "ref.fmx2").mkdir()
     assert command("search", "-q", "q.fq", "-o", "ref.fmx2/out.sam", "-x", "ref.fmx").code == 0
-
-
-def test_a_checkpoint_serves_one_run_at_a_time(indexed, command):
-    with open("kept", "wb") as held:
-        system.lock(held.fileno())
-        result = command("pairwise", "-q", "q.fa", "-o", "out", "--checkpoint", "kept")
-    assert (result.code, sorted(contents(indexed))) == (1, ["g.csv", "kept", "p.txt", "q.fa", "q.fq"])
-    assert "kept: in use by another run" in result.err
 
 
 def test_a_link_stays_a_link(indexed, command):

@@ -42,8 +42,6 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     click.option("--cigar", is_flag=True, help="Add the CIGAR string of each alignment."),
     click.option("--matrix", type=click.Choice(["score", "identity"]),
                  help="Write a matrix of all pairs instead; PHYLIP needs a single input."),
-    click.option("--checkpoint", metavar="FILE",
-                 help="Store finished work in FILE; a stopped run resumes from it."),
 )  # fmt: skip
 @options.sharing
 @options.on_processors
@@ -73,7 +71,7 @@ def command(args: SimpleNamespace) -> None:
     job = PairJob(
         tuple(path for path in (args.seqs, args.other) if path),
         PairOptions(scoring, int(args.iddef), args.identity, not args.no_prefilter),
-        PairOutput(args.output, kind, args.cigar, args.matrix, args.checkpoint),
+        PairOutput(args.output, kind, args.cigar, args.matrix),
     )
     run_jobs(args, [job], check=check_begin)
 

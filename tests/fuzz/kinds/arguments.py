@@ -37,7 +37,7 @@ OUTPUTS = [
 ]  # fmt: skip
 # Parameters that name what is written.
 WRITES = {
-    "output", "counts", "screen", "al", "un", "checkpoint", "reports", "work", "folder",
+    "output", "counts", "screen", "al", "un", "reports", "work", "folder",
 }  # fmt: skip
 LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
@@ -88,8 +88,6 @@ def _options(rng, command) -> tuple:
             value = _value(rng, parameter)
             arguments.append(value)
             facts["written" if parameter.name in WRITES else "read"].append(value)
-            if parameter.name == "checkpoint":
-                facts["kept"].append(_place(value))
             if parameter.name == "reference":  # samtools puts its index beside it
                 facts["kept"].append(f"{_place(value)}.fai")
     return arguments, facts
