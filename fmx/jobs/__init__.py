@@ -4,8 +4,8 @@ A job is a frozen dataclass of paths and plain values: jobs can be compared, and
 The command line turns options into jobs.
 
 To add a job, write a module here with a frozen dataclass, a subclass of ``Job``, a module in cli/commands/
-that makes it from options, and a case in tests/test_every_job.py.  Fields that only name a path are marked as
-places (system.py); the other fields identify a run.
+that makes it from options, and a case in tests/test_every_output.py.  Fields that only name a path are marked
+as places (system.py); the other fields identify a run.
 """
 
 import os

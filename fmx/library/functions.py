@@ -16,8 +16,6 @@ from ..index.disk import default_index_path, index_at
 from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
 from ..index.writer import MemoryIndex
-from ..jobs import Resources, run
-from ..jobs.index import IndexJob
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
@@ -66,7 +64,7 @@ def build(
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     if groups is not None:
         options = replace(options, groups=os.fspath(arguments.file("groups", groups)))
-    run(IndexJob(references, os.fspath(path), options), Resources(n_threads, Device(engine)))
+    build_index(references, path, options, n_threads, None, Device(engine))
     return open_index(path, threads=threads)
 
 

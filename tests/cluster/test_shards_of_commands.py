@@ -15,6 +15,11 @@ from cluster.nearby import CONTIGS, body_of, reads
 from output_of import bgzf, without_program
 from texts import random_letters
 
+from fmx import jobs
+from fmx.jobs.search import ReadInput, SearchJob
+from fmx.jobs.shard import ShardRun
+from fmx.output.search_output import RecordOutput, SearchOutput
+
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
@@ -100,6 +105,18 @@ def test_more_shards_than_spans(command, index_of, tmp_path):
     arguments = ["search", "-x", index_of(CONTIGS), tmp_path / "few.fa"]
     expected = whole(command, tmp_path, arguments, "one.sam")
     assert in_shards(command, tmp_path, arguments, 5, "all.sam") == expected
+
+
+def test_a_program_does_a_job_and_parts_of_it(command, index_of, folder):
+    (folder / "few.fq").write_bytes(cases.fastq(reads(60)))
+    index = jobs.IndexChoice((index_of(CONTIGS),))
+    job = SearchJob(index, ReadInput(("few.fq",)), output=SearchOutput(RecordOutput("all.sam")))
+    whole = jobs.run(job)
+    parts = [jobs.run(job, shard=ShardRun(number, 3, "parts")) for number in (1, 2, 3)]
+    assert sum(part.reads for part in parts) == whole.reads == 60
+    assert jobs.run(job, shard=ShardRun(2, 3, "parts")) is None
+    assert command("merge", "parts", "-q", "-o", "merged.sam").code == 0
+    assert body_of(folder / "merged.sam") == body_of(folder / "all.sam")
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 import os
 import re
+import shlex
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
 
 from ... import limits
+from ...errors import IndexFileError, n_of
 from .. import options
 
 
@@ -84,26 +87,54 @@ def command(args: SimpleNamespace) -> None:
                 raise click.UsageError(f"{last}: No such file or directory")
             raise click.UsageError(f"no file {last}; to give the index this name, use -o {last}")
         raise click.UsageError("several references need -o NAME.fmx")
+    from ...compiler import object_cache
+    from ...index.build import add_groups, add_layouts, build_index
     from ...index.plan import IndexOptions
-    from ...jobs import index as jobs
-    from ...jobs import run
+    from ...input.chunks import look_at
     from ...machines.progress import Progress
     from ...system import give_back_large
     from ..dispatch import check_clashes
 
-    names = tuple(layout_names.split(",")) if layout_names else ()
-    resources, progress = options.resources_of(args), Progress(args.quiet, warns=True)
+    names, progress = tuple(layout_names.split(",")) if layout_names else (), Progress(args.quiet, warns=True)
+    resources = options.resources_of(args)
+    n_threads, place = resources.threads, resources.place
     give_back_large()
     if args.add:
-        run(jobs.AddingJob(index_at(first), names, args.with_lcp, args.groups), resources, progress)
-    else:
-        index_options = IndexOptions(
-            names, args.sa_rate, args.prefix_length, args.max_memory, args.with_lcp,
-            prefixed=args.prefix_names, groups=args.groups,
-        )  # fmt: skip
-        for name in args.references:
-            if os.path.isfile(os.path.join(name, META)):
-                raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
-        path = args.output or default_index_path(first)
-        check_clashes(args.references, [("-o", args.output)])
-        run(jobs.IndexJob(args.references, path, index_options), resources, progress)
+        index, added = index_at(first), []
+        object_cache.on_first_compile(progress)
+        if names or args.with_lcp:
+            added = add_layouts(index, list(names), n_threads, progress, place, args.with_lcp)
+        if args.groups:
+            added.append(n_of(add_groups(index, args.groups, progress), "group"))
+        has = ", ".join([*names, *(["the LCP array"] if args.with_lcp else [])])
+        progress.say(f"{index}: added {', '.join(added)}" if added else f"{index} already has {has}")
+        return
+    for name in args.references:
+        if os.path.isfile(os.path.join(name, META)):
+            raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
+    check_clashes(args.references, [("-o", args.output)])
+    for name in args.references:
+        look_at(name, None)
+    object_cache.on_first_compile(progress)
+    path = args.output or default_index_path(first)
+    before = _reference_in(path)
+    index_options = IndexOptions(
+        names, args.sa_rate, args.prefix_length, args.max_memory, args.with_lcp,
+        prefixed=args.prefix_names, groups=args.groups,
+    )  # fmt: skip
+    build_index(args.references, path, index_options, n_threads, progress, place)
+    other = f", {before[1]}" if before and before[0] != _reference_in(path)[0] else ""
+    what = f"{'replaced' if before else 'wrote'} {path}{other}"
+    progress.say(f"{what}; inspect it with: fmx inspect {shlex.quote(str(path))}")
+
+
+def _reference_in(path: str | Path) -> tuple:
+    """Return (digest of the reference of an index, a description of the index); () if there is no index."""
+    from ...index.disk import digest_of, read_any_meta
+
+    try:
+        meta = read_any_meta(Path(path))
+        sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
+        return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
+    except (IndexFileError, KeyError):  # build_index refuses to replace what is not an index
+        return ()
