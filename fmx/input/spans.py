@@ -313,8 +313,7 @@ class RecordFile:
                         yield part, None, end
                 if end:
                     return
-            for reader, n, end in blocks_of(file, size, skip, start, stop):
-                yield reader, n, end
+            end = yield from blocks_of(file, size, skip, start, stop)
             if end < (file.size if stop is None else stop):
                 if not is_whole:
                     what = "BGZF mixed with other gzip cannot be split: recompress it with bgzip"
@@ -335,9 +334,9 @@ def ranges_of(
 
 def blocks_of(
     file: "RegularFile", size: int, skip: int, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[BgzfBlocks, int, int]]:
-    """Yield the same for BGZF blocks, until other data begins."""
-    n, ends = 0, []  # type: tuple[int, list[int]]
+) -> Generator[tuple[BgzfBlocks, int, int], None, int]:
+    """Yield the same for BGZF blocks, until other data begins; return where."""
+    n, ends, end = 0, [], start  # type: tuple[int, list[int], int]
     for end, more in blocks(file, start, stop):
         n += more
         if skip and n <= skip:
@@ -349,6 +348,7 @@ def blocks_of(
             start, ends, skip, n = end, [], 0, 0
     if ends:
         yield BgzfBlocks(file, start, ends, skip, n - skip), n - skip, ends[-1]
+    return end
 
 
 def in_order(reader: Reader, rest: np.ndarray, size: int) -> Iterator[tuple[StreamRest, int, int]]:

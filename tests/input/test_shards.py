@@ -82,6 +82,13 @@ def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
     check(paths, n, data.draw(st.sampled_from(SIZES)))
 
 
+@pytest.mark.parametrize("begin", [b"\t \n" * 40, b">long\n" + b"ACGT\n" * 40], ids=["blank", "record"])
+def test_shards_of_bgzf_within_one_record_have_no_reads(begin, tmp_path):
+    path = tmp_path / "reads.fa"
+    path.write_bytes(bgzf(begin + b">r\nGATTACA\n", 7))
+    check([path], 6, 16)
+
+
 def many(n) -> bytes:
     """FASTQ of n reads whose qualities begin like names."""
     return b"".join(b"@r%d\nACGTACGTAC\n+\n@+>@@IIII+\n" % i for i in range(n))
