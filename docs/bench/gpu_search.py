@@ -67,7 +67,7 @@ def _launches(query: Any, names: Iterable[str]) -> dict:
     launches = {}
     for name in names:
         try:
-            launches[name] = engines.prepare(name, query)
+            launches[name] = engines.launch_of(name, query)
         except UnsupportedError:
             continue
     one_kernel = not isinstance(query, Exact) or units(query.layout) == 0

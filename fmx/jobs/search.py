@@ -25,7 +25,7 @@ from ..output.search_output import SearchOutput
 from ..report import command_line
 from ..search.find import least_bases
 from ..search.mappers import choose_mapper, compile_all, map_spans
-from ..search.mapping import MapOptions, Observers
+from ..search.mapping import Hooks, MapOptions
 from ..search.summary import Wording, search_facts
 from ..system import PLACE
 from . import RENAME, Context, IndexChoice, Job
@@ -179,8 +179,8 @@ class SearchJob(Job):
         writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
         is_much = device.engine == "auto" and options.first is None and is_large(files, context.run.n_shards)
         clock = measurement.clock if measurement else None
-        observers = Observers(tally, screen, clock, progress.say, demultiplexer)
-        mapper = choose_mapper(fm_index, options, device, progress, writer, observers, is_much)
+        hooks = Hooks(tally, screen, clock, progress.say, demultiplexer)
+        mapper = choose_mapper(fm_index, options, device, progress, writer, hooks, is_much)
         compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
         for why in writer.refusals:
             progress.say(f"BAM is compressed on the CPU: {why}")

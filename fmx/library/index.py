@@ -240,7 +240,7 @@ class Index:
         parts = [np.empty(0, np.int64)]
 
         def work(emit: Callable, span: SpanLike) -> int:
-            batch = mapper.search(span.read())
+            batch = mapper.prepare(span.read())
             if near:
                 for _ in mapper.hits_of(batch):  # computes the totals
                     pass

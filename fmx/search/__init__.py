@@ -1,7 +1,7 @@
 """Search: what happens to a read, from bytes to records.
 
     parse    a span of bytes -> ReadBatch, or two of mates 1 and mates 2 (input/reads.py, input/mates.py)
-    find     ReadBatch -> SearchedReads: reads and their candidates, in runs of limited size
+    find     ReadBatch -> ReadRun: reads and their candidates, in runs of limited size
                find.py        exact occurrences, as rows of a suffix array: queries/exact.py, verify.py
                sparse.py      exact occurrences by a sparse suffix array: queries/sparse.py
                near.py        near matches: words (queries/near.py) are found, then compared with the text

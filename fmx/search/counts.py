@@ -26,7 +26,7 @@ from .hits import text_position
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
-    from .hits import Candidates, Intervals, SearchedReads
+    from .hits import Candidates, Intervals, ReadRun
 
 
 N_LOCATED = 1 << 17  # positions located at a time
@@ -156,7 +156,7 @@ class OwnersCounter:
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         self.owners, self._n_located = owners, n_located
 
-    def add(self, run: "SearchedReads", eligible: np.ndarray) -> None:
+    def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
         """Count reads, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
             bounds, weight, total = distinct(run.intervals, eligible, run.weight)
@@ -168,9 +168,7 @@ class OwnersCounter:
         """Count reads by the first ``n`` of their Candidates; int64[n_reads] both."""
         self._count([in_matches(self.owners, matches, n)], weight, n)
 
-    def places_of(
-        self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]
-    ) -> Iterator[Occurrences]:
+    def places_of(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Occurrences]:
         """Yield the occurrences of reads, or of pairs: those of mates with ``eligible`` occurrences."""
         for run, n in zip(mates, eligible, strict=True):
             if run.matches is not None:
@@ -286,7 +284,7 @@ class Screen(OwnersCounter):
         """Reset all counts."""
         self._reads.clear()
 
-    def add_pairs(self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]) -> None:
+    def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
         """Count pairs of mates."""
         ones = np.ones(eligible[0].size, np.int64)
         self._count(self.places_of(mates, eligible), ones, ones)
@@ -328,7 +326,7 @@ class Demultiplexer(OwnersCounter):
         super().__init__(owners, n_located)
         self._to_each, self._n = to_each, len(owners.names)
 
-    def keys(self, mates: "Sequence[SearchedReads]", eligible: Sequence[np.ndarray]) -> np.ndarray:
+    def keys(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> np.ndarray:
         """Return the keys of a run of reads, or two of mates: number of the read * owners + its owner.
 
         ``eligible`` int64[n] of each: numbers of occurrences.

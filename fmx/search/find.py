@@ -1,10 +1,10 @@
 """Find: exact occurrences of reads, as rows of each part of the text that are located only when needed.
 
-    search   batch of reads -> Patterns -> Intervals: how often each read occurs
-    runs     of one batch, or of both mates: consecutive reads with a limited number of candidates
+    prepare  batch of reads -> Patterns -> Intervals: how often each read occurs
+    find     yields runs of reads, or of both mates, with a limited number of candidates
     choose   candidates -> Hits (hits.py)
 
-NearFinder (near.py) has the same methods for near matches.
+NearFinder (near.py) has the same methods: ``prepare`` searches at most exactly, ``find`` finds near matches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,13 @@ from .hits import (
     Hits,
     Intervals,
     Locator,
-    SearchedReads,
+    ReadRun,
     are_direct,
     choose_each,
     lay_out,
     located,
 )
-from .mapping import UNOBSERVED, MapOptions, Observers
+from .mapping import NO_HOOKS, Hooks, MapOptions
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -107,14 +107,14 @@ class ReadFinder:
         self,
         parts: Sequence[TextPart],
         options: MapOptions,
-        observers: Observers = UNOBSERVED,
+        hooks: Hooks = NO_HOOKS,
         least: int = 0,
     ) -> None:
         self.parts, self.options, self._least = tuple(parts), options, least
-        self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
+        self.timed: Callable = hooks.clock.timed if hooks.clock else nullcontext
 
-    def search(self, batch: ReadBatch) -> SearchedReads:
-        """Search a batch of reads."""
+    def prepare(self, batch: ReadBatch) -> ReadRun:
+        """Search a batch of reads exactly."""
         self.refuse_shorter(batch)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
@@ -128,7 +128,7 @@ class ReadFinder:
             total = size[::2] + size[1::2]
         locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
         weight = self.weights_of(batch)
-        return SearchedReads(batch, intervals, locators, total, batch.searchable, weight)
+        return ReadRun(batch, intervals, locators, total, batch.searchable, weight)
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""
@@ -152,9 +152,7 @@ class ReadFinder:
 
         return weights_of(batch)
 
-    def runs(
-        self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
-    ) -> Iterator[list[SearchedReads]]:
+    def find(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.
@@ -168,7 +166,7 @@ class ReadFinder:
         for start, stop in runs(to_locate, self.options.sizes.hits):
             yield [each.part(start, stop) for each in mates]
 
-    def choose(self, run: SearchedReads, total: np.ndarray, with_changes: bool) -> Hits:
+    def choose(self, run: ReadRun, total: np.ndarray, with_changes: bool) -> Hits:
         """Return the Hits of a run of reads, which have ``total`` int64[n] occurrences.
 
         ``with_changes``: whether the changes are an array, all 0, even without mismatches.

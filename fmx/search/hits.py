@@ -73,14 +73,14 @@ class Candidates(NamedTuple):
         return Candidates(first - first[0], self.keys[first[0] : first[-1]])
 
 
-class SearchedReads(NamedTuple):
+class ReadRun(NamedTuple):
     """Reads from number ``start`` of a batch on, and their candidates: exact occurrences, or near matches.
 
     ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, one per part, or None.
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
     int64[n]: number of copies of each. ``total``, ``best`` int64[n]: as in Hits. If mismatches are allowed,
     ``reverse`` and ``fewest`` int64[n]: occurrences on -, and mismatches of the best one. These and ``total``
-    are known after ``runs`` of a finder.
+    are known after ``find`` of a finder.
     """
 
     batch: "ReadBatch"
@@ -95,7 +95,7 @@ class SearchedReads(NamedTuple):
     best: np.ndarray | None = None
     start: int = 0
 
-    def part(self, a: int, b: int) -> "SearchedReads":
+    def part(self, a: int, b: int) -> "ReadRun":
         """Return reads a to b of these."""
         names = ("total", "can_occur", "weight", "reverse", "fewest", "best")
         columns = {name: each[a:b] for name in names if (each := getattr(self, name)) is not None}

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..input import reads
 from ..input.reads import no_lengths, trimmed
-from .mapping import UNOBSERVED, Observers
+from .mapping import NO_HOOKS, Hooks
 from .summary import Summary
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.gpu_session import GpuSession
     from .find import ReadFinder
-    from .hits import Hits, SearchedReads
+    from .hits import Hits, ReadRun
     from .stretches import StretchFinder
 
 
@@ -31,7 +31,7 @@ class Mapper:
     session: "GpuSession | None" = None
 
     def __init__(
-        self, finder: "ReadFinder", observers: Observers = UNOBSERVED, reference: "Reference | None" = None
+        self, finder: "ReadFinder", hooks: Hooks = NO_HOOKS, reference: "Reference | None" = None
     ) -> None:
         self.finder, self.options = finder, finder.options
         self.pairs: Any = None
@@ -44,8 +44,8 @@ class Mapper:
 
             assert reference is not None
             self.pairs = PairChooser(finder, reference)
-        self.tally, self.screen, self.timed = observers.tally, observers.screen, finder.timed
-        self.demultiplexer = observers.demultiplexer
+        self.tally, self.screen, self.timed = hooks.tally, hooks.screen, finder.timed
+        self.demultiplexer = hooks.demultiplexer
 
     def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
@@ -65,31 +65,31 @@ class Mapper:
         chunk = cast("Chunk", records)
         with self.timed("parse"):
             untrimmed = reads.parse(chunk)
-        searched = self._search(untrimmed)
+        whole = self._prepare(untrimmed)
         if writer.is_sam:
-            reads.check_sam(chunk, searched.batch)
+            reads.check_sam(chunk, whole.batch)
         if writer.comments:
-            reads.check_comments(chunk, searched.batch)
+            reads.check_comments(chunk, whole.batch)
         size, owners = self.options.sizes.hits, []  # type: tuple[int, list]
-        for start, hits in self.hits_of(searched, owners):
+        for start, hits in self.hits_of(whole, owners):
             for first in range(0, max(1, hits.position.size), size):
                 with self.timed("format"):
-                    piece = writer.format(searched.batch, hits, start, first, first + size)
+                    piece = writer.format(whole.batch, hits, start, first, first + size)
                 emit(piece)
-        self.split((untrimmed,), self.options.policy.eligible(searched.total) > 0, writer, emit, owners)
+        self.split((untrimmed,), self.options.policy.eligible(whole.total) > 0, writer, emit, owners)
         with self.timed("summarize"):
-            return Summary.of((searched,), self.options, searched.total, searched.fewest)
+            return Summary.of((whole,), self.options, whole.total, whole.fewest)
 
     def _map_mates(self, mates: "Mates", writer: Any, emit: Callable[..., Any]) -> Summary:
         """Map pairs, emit the output, and return their summary."""
         from .pairs import count_inserts
 
-        both = one, two = self._search(mates.one), self._search(mates.two)
+        both = one, two = self._prepare(mates.one), self._prepare(mates.two)
         cut, size = mates._replace(one=one.batch, two=two.batch), self.options.sizes.hits
         total, fewest = np.zeros((2, one.total.size), np.int64)
         inserts = no_lengths() if self.options.counts_lengths else None
         owners: list = []
-        for run in self.pairs.runs(both):
+        for run in self.pairs.find(both):
             stop = run.start + run.total.size
             total[run.start : stop], fewest[run.start : stop] = run.total, run.fewest
             owners += self.pairs.count(cut, run, self.tally, self.screen, self.demultiplexer)
@@ -121,31 +121,31 @@ class Mapper:
             for piece in writer.split(batches, read, number):
                 emit(piece)
 
-    def _search(self, batch: "ReadBatch") -> "SearchedReads":
-        return self.finder.search(trimmed(batch, self.options.trim))
+    def _prepare(self, batch: "ReadBatch") -> "ReadRun":
+        return self.finder.prepare(trimmed(batch, self.options.trim))
 
-    def search(self, chunk: "Chunk") -> "SearchedReads":
+    def prepare(self, chunk: "Chunk") -> "ReadRun":
         """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
-        return self._search(batch)
+        return self._prepare(batch)
 
-    def hits_of(self, searched: "SearchedReads", owners: list | None = None) -> "Iterator[tuple[int, Hits]]":
+    def hits_of(self, whole: "ReadRun", owners: list | None = None) -> "Iterator[tuple[int, Hits]]":
         """Yield (start, Hits) for runs of single reads, and count them; ``owners`` receives their owners."""
         owners = [] if owners is None else owners
         policy, near = self.options.policy, self.options.near
-        if searched.intervals is not None or searched.matches:  # of all, as equal reads are located once
-            self._count(searched, owners)
+        if whole.intervals is not None or whole.matches:  # of all, as equal reads are located once
+            self._count(whole, owners)
         if policy.limit == 0 and not near:
             return
-        for (run,) in self.finder.runs((searched,)):
+        for (run,) in self.finder.find((whole,)):
             with self.timed("locate"):
                 hits = self.finder.choose(run, run.total, False)
             if near:
                 self._count(run._replace(intervals=None), owners)
             yield run.start, hits
 
-    def _count(self, run: "SearchedReads", owners: list) -> None:
+    def _count(self, run: "ReadRun", owners: list) -> None:
         """Count reads in the tally and the screen; add their owners."""
         eligible = self.options.policy.eligible(run.total)
         for counter in (self.tally, self.screen):

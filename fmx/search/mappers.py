@@ -12,7 +12,7 @@ from ..machines.places import choose_place
 from ..machines.progress import Progress
 from .find import ReadFinder, least_bases, part_on_cpu, shortest
 from .mapper import Mapper
-from .mapping import UNOBSERVED, MapOptions, Observers
+from .mapping import NO_HOOKS, Hooks, MapOptions
 from .summary import Summary
 
 if TYPE_CHECKING:
@@ -27,17 +27,15 @@ if TYPE_CHECKING:
 WARM_UP_READ = b"ACGT" * 8  # it occurs rarely, also with mismatches
 
 
-def make_mapper(
-    index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
-) -> Mapper:
+def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hooks = NO_HOOKS) -> Mapper:
     """Return a mapper of an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
     if options.stretch:
         from .stretches import make_stretch_finder
 
-        return Mapper(make_stretch_finder(index, options, observers), observers, index.reference)
+        return Mapper(make_stretch_finder(index, options, hooks), hooks, index.reference)
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return Mapper(ReadFinder(parts, options, observers, least), observers, index.reference)
+        return Mapper(ReadFinder(parts, options, hooks, least), hooks, index.reference)
     from .near import NearFinder, text_of
     from .queries.near import LONGEST
 
@@ -52,13 +50,13 @@ def make_mapper(
             f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
     parts = [part._replace(text=text_of(index, i)) for i, part in enumerate(parts)]
-    finder = NearFinder(parts, options, observers, least, shortest(index.parts))
-    return Mapper(finder, observers, index.reference)
+    finder = NearFinder(parts, options, hooks, least, shortest(index.parts))
+    return Mapper(finder, hooks, index.reference)
 
 
 def choose_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: Any = None, observers: Observers = UNOBSERVED, is_large: bool = False,
+    writer: Any = None, hooks: Hooks = NO_HOOKS, is_large: bool = False,
 ) -> Mapper:  # fmt: skip
     """Return the mapper of an index on a Device.
 
@@ -66,7 +64,7 @@ def choose_mapper(
     the work. Raises DeviceError, UnsupportedError.
     """
 
-    on_cpu = partial(make_mapper, index, options, observers)
+    on_cpu = partial(make_mapper, index, options, hooks)
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Mapper:
         from .gpu.gpu_mapper import GpuMapper, ReadSteps
@@ -74,11 +72,11 @@ def choose_mapper(
         steps = ReadSteps
         if options.pairing:
             from .gpu.gpu_pairs import PairSteps as steps
-        return GpuMapper(index, options, sessions[0], device.engine, observers, steps)
+        return GpuMapper(index, options, sessions[0], device.engine, hooks, steps)
 
     if device.engine == "cpu":
         return on_cpu()
-    if why_not := no_gpu_search(index, options, writer, observers):
+    if why_not := no_gpu_search(index, options, writer, hooks):
         if device.engine != "auto":
             raise UnsupportedError(f"{why_not}: leave out --engine to use the CPU's cores")
     elif device.engine == "auto" and not is_large:
@@ -92,9 +90,7 @@ def choose_mapper(
     return mapper
 
 
-def no_gpu_search(
-    index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, observers: Observers
-) -> str:
+def no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, hooks: Hooks) -> str:
     """Return what of a search only the CPU can do, in words; "" if a GPU can do all of it."""
     reasons = {
         "IUPAC codes": options.near and options.near.iupac,
@@ -102,9 +98,9 @@ def no_gpu_search(
         "--collapse": options.collapse,
         "--min-match": options.stretch,
         "an index in parts": index.parts[1:],
-        "--counts or --report of pairs": options.pairing and observers.tally,
-        "--screen": observers.screen,
-        "{target} in --al": observers.demultiplexer,
+        "--counts or --report of pairs": options.pairing and hooks.tally,
+        "--screen": hooks.screen,
+        "{target} in --al": hooks.demultiplexer,
         "-C": writer and writer.comments,
         "this output": not (writer and writer.on_gpu),
         options.cpu_only: options.cpu_only,

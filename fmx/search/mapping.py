@@ -1,4 +1,4 @@
-"""Options of mapping, and what observes it."""
+"""Options of mapping, and hooks of it."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,11 +114,11 @@ class MapOptions:
         return f"{short}{many} other than {what}"
 
 
-class Observers(NamedTuple):
-    """What observes a run.
+class Hooks(NamedTuple):
+    """What a run calls if it is there.
 
-    ``tally`` and ``screen`` count, a ``clock`` measures stages, ``say`` prints warnings, a ``demultiplexer``
-    sorts reads.
+    ``tally`` and ``screen`` count reads, a ``clock`` measures stages, ``say`` prints warnings, and a
+    ``demultiplexer`` chooses the files of reads.
     """
 
     tally: "Tally | None" = None
@@ -128,4 +128,4 @@ class Observers(NamedTuple):
     demultiplexer: "Demultiplexer | None" = None
 
 
-UNOBSERVED = Observers()
+NO_HOOKS = Hooks()

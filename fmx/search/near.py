@@ -24,8 +24,8 @@ from ..input.reads import subset
 from ..input.sets import NONE, change_at, changes_at, n_changes
 from ..machines.jobs import runs
 from .find import ReadFinder, TextPart
-from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, SearchedReads, located, rank
-from .mapping import UNOBSERVED, MapOptions, Observers
+from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, located, rank
+from .mapping import NO_HOOKS, Hooks, MapOptions
 from .queries import near
 
 if TYPE_CHECKING:
@@ -190,10 +190,10 @@ class NearFinder(ReadFinder):
     """
 
     def __init__(
-        self, parts: Sequence[TextPart], options: MapOptions, observers: Observers = UNOBSERVED,
+        self, parts: Sequence[TextPart], options: MapOptions, hooks: Hooks = NO_HOOKS,
         least: int = 0, shortest: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(parts, options, observers, least)
+        super().__init__(parts, options, hooks, least)
         assert options.near is not None
         self._near, self._most, by_strata = options.near, options.near.mismatches, options.near.strata
         by_strata = by_strata and not self._near.iupac
@@ -203,10 +203,10 @@ class NearFinder(ReadFinder):
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(part.text.n for part in parts)
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
-        self._say, self._n_warnings = observers.say, itertools.count()
+        self._say, self._n_warnings = hooks.say, itertools.count()
 
-    def search(self, batch: "ReadBatch") -> SearchedReads:
-        """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``runs``."""
+    def prepare(self, batch: "ReadBatch") -> ReadRun:
+        """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``find``."""
         can_occur = sets.searched(batch, self._table, self._most)
         if self.options.trim.least:
             can_occur &= batch.length >= self.options.trim.least
@@ -216,8 +216,8 @@ class NearFinder(ReadFinder):
             self._warn_of_short(batch.length[can_occur])
         if not self.in_steps:
             weight = self.weights_of(batch)
-            return SearchedReads(batch, None, (), total, can_occur, weight, reverse, fewest)
-        reads = super().search(batch._replace(searchable=batch.searchable & can_occur))
+            return ReadRun(batch, None, (), total, can_occur, weight, reverse, fewest)
+        reads = super().prepare(batch._replace(searchable=batch.searchable & can_occur))
         if self.options.counts_lengths:
             lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
             reverse[:] = (hi - lo).sum(axis=0)
@@ -239,10 +239,8 @@ class NearFinder(ReadFinder):
                 "leaves them unmapped"
             )
 
-    def runs(
-        self, mates: Sequence[SearchedReads], has_enough: Callable | None = None
-    ) -> Iterator[list[SearchedReads]]:
-        """Yield runs as ReadFinder.runs, and fill in what SearchedReads lack.
+    def find(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
+        """Yield runs as ReadFinder.find, and fill in what a ReadRun lacks.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
         candidates with up to ``most`` mismatches (of both mates), need no more.
@@ -257,7 +255,7 @@ class NearFinder(ReadFinder):
                 of_mates = [self._run(*each, start) for each in zip(mates, matches, strict=True)]
             yield of_mates
 
-    def _run(self, reads: SearchedReads, matches: Candidates, start: int) -> SearchedReads:
+    def _run(self, reads: ReadRun, matches: Candidates, start: int) -> ReadRun:
         """Return a run of reads with ``matches``; those without have their exact occurrences."""
         total, best = rank(matches, self._near.strata)
         run, which = reads.part(start, start + total.size), np.flatnonzero(np.diff(matches.first))
@@ -276,7 +274,7 @@ class NearFinder(ReadFinder):
         return run._replace(intervals=exact, matches=matches, best=exact_best)
 
     def _steps(
-        self, mates: Sequence[SearchedReads], most: int, has_enough: Callable
+        self, mates: Sequence[ReadRun], most: int, has_enough: Callable
     ) -> Iterator[tuple[int, list[Candidates]]]:
         """Yield (start, Candidates of each of ``mates``) with up to ``most`` mismatches, for runs of reads.
 
@@ -285,7 +283,7 @@ class NearFinder(ReadFinder):
         have none: they keep their exact occurrences. Of pairs without mismatches, both mates occur.
         """
         if self.in_steps and most == 0:
-            for exact in super().runs(mates):
+            for exact in super().find(mates):
                 start = exact[0].start
                 if not mates[1:]:
                     none = np.zeros(exact[0].total.size + 1, np.int64)
@@ -327,7 +325,7 @@ class NearFinder(ReadFinder):
                 yield start, matches
 
     def _near_matches(
-        self, mates: Sequence[SearchedReads], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
+        self, mates: Sequence[ReadRun], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
     ) -> Iterator[tuple[int, list[Candidates]]]:
         """Yield (i, Candidates of each of ``mates``) of ``reads`` int64[n], from reads[i] on.
 
@@ -392,7 +390,7 @@ class NearFinder(ReadFinder):
                 n = np.bincount((pattern >> 1) - span[0] - a, minlength=b - a)
             yield span[0] + a, Candidates(np.append(0, np.cumsum(n)), key)
 
-    def choose(self, run: SearchedReads, total: np.ndarray, with_changes: bool = True) -> Hits:
+    def choose(self, run: ReadRun, total: np.ndarray, with_changes: bool = True) -> Hits:
         """Return the Hits of a run of reads, with their changes."""
         hits = super().choose(run, total, True)
         has_changes = (hits.best & 3 > 0) | (hits.total > hits.best >> 2)

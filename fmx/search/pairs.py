@@ -9,7 +9,7 @@ The right mate neither begins nor ends before the left one, and the insert size 
 Proper pairs are sorted by the mismatches of both mates together (their stratum), contig, position of the left
 mate, which mate that is (1 first), and insert size. The rule of search/hits.py selects the reported ones.
 
-prepare         occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
+count_proper    occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
 choose_pair     the proper pairs that are reported, by the rule of search/hits.py
 """
 
@@ -39,7 +39,7 @@ from .hits import (
     Candidates,
     Hits,
     Located,
-    SearchedReads,
+    ReadRun,
     hash_name,
     lay_out,
     located,
@@ -102,7 +102,7 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 
 
 @compiled
-def prepare(lengths, located, rule, blocks, strata):
+def count_proper(lengths, located, rule, blocks, strata):
     """Add the number of proper pairs by mismatches to ``strata`` int64[n, 2 * n_strata - 1], zeros.
 
     ``lengths`` int64[...]: of mates 1 and of mates 2. ``located``: Located (search/hits.py) of both. For each
@@ -110,11 +110,11 @@ def prepare(lengths, located, rule, blocks, strata):
     positions become sorted place_keys, all with strand +; those in no proper pair may be dropped.
     """
     for r in range(strata.shape[0]):
-        prepare_pair((lengths[0][r], lengths[1][r]), located, rule, blocks, r, strata[r])
+        count_proper_of((lengths[0][r], lengths[1][r]), located, rule, blocks, r, strata[r])
 
 
 @inlined
-def prepare_pair(lengths, located, rule, blocks, r, counts):
+def count_proper_of(lengths, located, rule, blocks, r, counts):
     """Prepare the occurrences of pair r, and count its proper pairs by mismatches in ``counts``, zeros.
 
     ``lengths``: of both mates. ``counts`` int64[2 * n_strata - 1].
@@ -234,7 +234,7 @@ def _to_places(positions, blocks):
 
 
 class PairCandidates(NamedTuple):
-    """Proper pairs as candidates. ``mates``: Located of both after ``prepare``.
+    """Proper pairs as candidates. ``mates``: Located of both after ``count_proper``.
 
     ``lengths``: bases of mates 1 and of mates 2, int64[...]; those of the first pair come first. ``counts``
     int64[n * (2 * n_strata - 1)]: number of proper pairs of each pair by mismatches.
@@ -352,7 +352,7 @@ class PairHits(NamedTuple):
 class PairRun(NamedTuple):
     """Pairs from number ``start`` of a batch on.
 
-    ``lists``: both mates after ``prepare``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
+    ``lists``: both mates after ``count_proper``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
     number of proper pairs to choose from, and fewest mismatches of one. ``mates``: both, as single reads.
     """
 
@@ -361,7 +361,7 @@ class PairRun(NamedTuple):
     strata: np.ndarray
     total: np.ndarray
     fewest: np.ndarray
-    mates: Sequence[SearchedReads]
+    mates: Sequence[ReadRun]
 
 
 class PairChooser:
@@ -379,20 +379,20 @@ class PairChooser:
         self.blocks = reference.blocks
         self.rule = rule_of(options.pairing or Pairing(), reference)
 
-    def runs(self, mates: Sequence[SearchedReads]) -> Iterator[PairRun]:
+    def find(self, mates: Sequence[ReadRun]) -> Iterator[PairRun]:
         """Yield the pairs of mates 1 and mates 2 as runs."""
 
         def strata_of(start: int, lists: tuple[Located, Located], n_strata: int) -> np.ndarray:
             strata = np.zeros((lists[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
             lengths = mates[0].batch.length[start:], mates[1].batch.length[start:]
-            prepare(lengths, lists, self.rule, self.blocks, strata)
+            count_proper(lengths, lists, self.rule, self.blocks, strata)
             return strata
 
         def has_proper(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
             strata = strata_of(start, _lists_of(matches, most + 1), most + 1)
             return strata[:, : most + 1].sum(axis=1) > 0
 
-        for one, two in self._finder.runs(mates, has_proper):
+        for one, two in self._finder.find(mates, has_proper):
             with self.timed("locate"):
                 if one.matches is not None:
                     lists = _lists_of((one.matches, two.matches), self.n_strata)  # type: ignore[arg-type]

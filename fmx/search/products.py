@@ -63,7 +63,7 @@ def pairs_of_hits(
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
     waiting: list = []
     for chunk in read_chunks([literal_fasta(primers)]):
-        for _, hits in mapper.hits_of(mapper.search(chunk)):
+        for _, hits in mapper.hits_of(mapper.prepare(chunk)):
             columns = np.empty(hits.position.size, np.int64), hits.reverse, n_changes(hits.changes)
             _places(blocks, hits.position, columns[0])
             waiting += [PrimerHits(*(column[a:b] for column in columns)) for a, b in pairwise(hits.first)]

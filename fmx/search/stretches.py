@@ -50,14 +50,14 @@ from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
 from .counts import MATES, in_matches
 from .find import ReadFinder, TextPart
-from .hits import Candidates, SearchedReads
+from .hits import Candidates, ReadRun
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.mates import Mates
     from ..input.reads import Patterns
     from .counts import Demultiplexer, Screen, Tally
-    from .mapping import MapOptions, Observers
+    from .mapping import Hooks, MapOptions
 
 FEW = 32  # most rows of a seed that are compared one by one
 _GROUP, _N_JOBS = 256, 2 * SPAN  # patterns, and seeds, that are looked up together
@@ -74,7 +74,7 @@ class StretchFinder(ReadFinder):
 
     contigs: Blocks | None = None
 
-    def search(self, batch: ReadBatch) -> SearchedReads:
+    def prepare(self, batch: ReadBatch) -> ReadRun:
         """Search a batch of reads."""
         least, n_reads = self.options.stretch, batch.length.size
         with self.timed("pack"):
@@ -96,7 +96,7 @@ class StretchFinder(ReadFinder):
         weight = self.weights_of(batch)
         total, ends = np.diff(matches.first), np.append(0, np.cumsum(matches.keys & 1))
         reverse = np.diff(ends[matches.first])
-        return SearchedReads(batch, None, (), total, can_occur, weight, reverse, matches=matches)
+        return ReadRun(batch, None, (), total, can_occur, weight, reverse, matches=matches)
 
     def candidates(self, read: np.ndarray, keys: np.ndarray, n_reads: int) -> Candidates:
         """Return Candidates from the text_keys of ``read`` int64[n], one for each contig if these count."""
@@ -126,8 +126,8 @@ class StretchPairs:
     def __init__(self, finder: StretchFinder) -> None:
         self._finder = finder
 
-    def runs(self, mates: Sequence[SearchedReads]) -> Iterator[PairsOfReads]:
-        """Yield all pairs of SearchedReads, mates 1 and mates 2."""
+    def find(self, mates: Sequence[ReadRun]) -> Iterator[PairsOfReads]:
+        """Yield all pairs of ReadRun, mates 1 and mates 2."""
         n = mates[0].total.size
         read = np.concatenate([np.repeat(np.arange(n), mate.total) for mate in mates])
         keys = np.concatenate([mate.matches.keys for mate in mates if mate.matches])
@@ -155,11 +155,11 @@ class StretchPairs:
 
 
 def make_stretch_finder(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", observers: "Observers"
+    index: "FMIndex | JoinedIndex", options: "MapOptions", hooks: "Hooks"
 ) -> StretchFinder:
     """Return what finds stretches in an FMIndex or a JoinedIndex. Raises UnsupportedError."""
-    counters = [each for each in (observers.screen, observers.demultiplexer) if each]
-    by_contig = bool(observers.tally or any((each.owners.of_part < 0).any() for each in counters))
+    counters = [each for each in (hooks.screen, hooks.demultiplexer) if each]
+    by_contig = bool(hooks.tally or any((each.owners.of_part < 0).any() for each in counters))
     parts: list[TextPart] = []
     for number, part in enumerate(index.parts):
         start, blocks, n = part_span(index.meta, number)[0], part.reference.blocks, part.reference.n_text
@@ -181,7 +181,7 @@ def make_stretch_finder(
             )
         query = Stretches(*forms, part.text_words, blocks, n, least)
         parts.append(TextPart(partial(_places, query, contigs, start), None))
-    finder = StretchFinder(parts, options, observers)
+    finder = StretchFinder(parts, options, hooks)
     finder.contigs = index.reference.blocks if by_contig else None
     return finder
 

@@ -15,7 +15,7 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from ..index.reference import Reference
     from .counts import Screen, Tally
-    from .hits import SearchedReads
+    from .hits import ReadRun
     from .mapping import MapOptions
 
 
@@ -79,7 +79,7 @@ class Summary(Sums):
 
     @classmethod
     def of(
-        cls, mates: "Sequence[SearchedReads]", options: "MapOptions", total: np.ndarray,
+        cls, mates: "Sequence[ReadRun]", options: "MapOptions", total: np.ndarray,
         fewest: np.ndarray | None,
     ) -> Self:  # fmt: skip
         """Return the counts of reads, or of mates 1 and mates 2, without insert sizes.

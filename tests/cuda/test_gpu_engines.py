@@ -107,7 +107,7 @@ def cases(text, rows, way) -> list:
     for query in queries(text, rows, way):
         for engine in GPU_ENGINES:
             with contextlib.suppress(UnsupportedError):
-                engines.prepare(engine, query)
+                engines.launch_of(engine, query)
                 found.append((query, engine))
     return found
 
@@ -127,7 +127,7 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device,
         every = [every[i] for i in cover(every, wanted)]
     assert every
     for query, engine in every:
-        launch = engines.prepare(engine, query)
+        launch = engines.launch_of(engine, query)
         found = run(launch, query, patterns)
         listed = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
         assert listed == expected, (engine, query)

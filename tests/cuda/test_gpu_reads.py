@@ -30,7 +30,7 @@ from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
-from fmx.search.mapping import GpuSizes, MapOptions, Observers, RunSizes
+from fmx.search.mapping import GpuSizes, Hooks, MapOptions, RunSizes
 
 NO_READS = ReadsOutput()
 USUAL, SMALL = RunSizes(), RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
@@ -156,7 +156,7 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
 @pytest.mark.parametrize("clock", [None, Clock()], ids=["no report", "report"])
 def test_streams_are_timed_for_a_report_only(clock, opened):
     session, writer = GpuSession(), workflow.make_writer(opened.reference, SearchOutput())[0]
-    mapper = GpuMapper(opened, MapOptions(), session, "cuda", Observers(clock=clock))
+    mapper = GpuMapper(opened, MapOptions(), session, "cuda", Hooks(clock=clock))
     for span in spans.plan([FEW]):
         mapper.map(span, writer, writer.written)
     assert ("search" in session.clock.seconds) == (clock is not None)

@@ -41,7 +41,7 @@ def query_of(cls, name):
 
 def compile_pair(query, engine, capability) -> str:
     """The PTX of an engine for a query."""
-    launch = engines.prepare(engine, query)
+    launch = engines.launch_of(engine, query)
     return code_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)
 
 
@@ -107,7 +107,7 @@ def check(ptx, engine, counts, wide):
 
 def goes_together(engine, query) -> bool:
     try:
-        engines.prepare(engine, query)
+        engines.launch_of(engine, query)
     except UnsupportedError:
         return False
     return True
@@ -163,7 +163,7 @@ def check_refusals(query):
     """That only one thread for all of a read can search so."""
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
         with pytest.raises(UnsupportedError, match="use cuda_task"):
-            engines.prepare(engine, query)
+            engines.launch_of(engine, query)
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
@@ -180,7 +180,7 @@ def test_code_of_a_sparse_suffix_array(capability, assemble):
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     sparse = Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, blocks, 9, 1)
     query = on_device(sparse)
-    launch = engines.prepare("cuda_task-naive16", sparse)
+    launch = engines.launch_of("cuda_task-naive16", sparse)
     found = ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS
     arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
     for kernel in (launch.kernel, windows_kernel, many_rows_kernel, share_kernel, repeat_kernel):

@@ -11,7 +11,7 @@ from texts import numbered
 from fmx.errors import UnsupportedError
 from fmx.index import fm_index
 from fmx.index.reference import find_block
-from fmx.search.mapping import MapOptions, Observers
+from fmx.search.mapping import Hooks, MapOptions
 from fmx.search.stretches import make_stretch_finder
 
 LAYOUTS = {"verify": "bvsfm-k2-d96", "sparse": "sparse-k7-w6"}
@@ -20,9 +20,9 @@ LAYOUTS = {"verify": "bvsfm-k2-d96", "sparse": "sparse-k7-w6"}
 def found_in(index, reads, least, strands=3, by_contig=True):
     """The contigs of each read by the finder; without ``by_contig`` at most one."""
     options = MapOptions(stretch=least, strands=strands)
-    finder = make_stretch_finder(index, options, Observers(tally=by_contig or None))
+    finder = make_stretch_finder(index, options, Hooks(tally=by_contig or None))
     batch, blocks = cases.batch_of(reads), index.reference.blocks
-    found = finder.search(batch)
+    found = finder.prepare(batch)
     assert found.total.tolist() == np.diff(found.matches.first).tolist()
     contigs = [int(blocks.contig[find_block(blocks, int(key) >> 1)]) for key in found.matches.keys]
     return [set(contigs[a:b]) for a, b in zip(found.matches.first, found.matches.first[1:], strict=False)]
@@ -76,7 +76,7 @@ def test_a_sparse_index_names_its_shortest_stretch_or_uses_its_suffix_array(inde
     contigs = numbered(["GATTACAGGCT", "ACGT" * 20])
     index = fm_index.load(index_of(contigs, ["sparse-k7-w6"]), method="sparse")
     with pytest.raises(UnsupportedError, match=r"--min-match is 11, .* 12 bases or more: raise it to 12"):
-        make_stretch_finder(index, MapOptions(stretch=11), Observers())
+        make_stretch_finder(index, MapOptions(stretch=11), Hooks())
     index = fm_index.load(index_of(contigs, ["sparse-k7-w6", LAYOUTS["verify"]]), method="sparse")
     assert found_in(index, ["CCAGCCTGTAATC", "GATTACAGGC"], 11) == [{0}, set()]
 

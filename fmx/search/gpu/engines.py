@@ -128,7 +128,7 @@ def group_size(n_units):
     return 2 if n_units <= 2 else 4 if n_units <= 4 else 8 if n_units <= 8 else 16
 
 
-def prepare(name: str, query: Any) -> Launch:
+def launch_of(name: str, query: Any) -> Launch:
     """Return the Launch of an engine, one of GPU_ENGINES, for a query.
 
     Raises UnsupportedError if they cannot be combined.

@@ -42,7 +42,7 @@ from ..counts import COLUMNS, share_of
 from ..find import ReadFinder, least_bases, make_query, part_on_cpu
 from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of
 from ..mapper import Mapper
-from ..mapping import UNOBSERVED, MapOptions, Observers
+from ..mapping import NO_HOOKS, Hooks, MapOptions
 from ..summary import Summary
 from . import (
     engines,
@@ -340,7 +340,7 @@ def bring_index(query: Any, sa: Any, engine: str) -> Callable[..., Any]:
     if engine not in GPU_ENGINES:  # single threads for entries up to 96 bytes, then groups (docs/layouts.md)
         n_units = contracts.units(query.layout) if contracts.start.knows(query) else 0
         engine = "cuda_full" if n_units > 6 else "cuda_task-improved" if n_units else "cuda_task-naive16"
-    launch = engines.prepare(engine, query)
+    launch = engines.launch_of(engine, query)
     on_gpu = engines.upload(query)
     if contracts.own_launch.knows(query):
         return partial(launch.find, on_gpu, ())
@@ -365,7 +365,7 @@ class GpuMapper(Mapper):
         options: MapOptions,
         session: "GpuSession",
         engine: str,
-        observers: Observers = UNOBSERVED,
+        hooks: Hooks = NO_HOOKS,
         steps: type[ReadSteps] = ReadSteps,
     ) -> None:
         in_pairs, sizes = options.pairing is not None, options.sizes.gpu
@@ -376,12 +376,12 @@ class GpuMapper(Mapper):
         while size > sizes.least_chunk and n * per_byte * size > room:
             n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
         self.streams = session.streams(
-            n, resident, n_bytes=per_byte * size, timed=observers.clock is not None, at_once=_USUAL * size
+            n, resident, n_bytes=per_byte * size, timed=hooks.clock is not None, at_once=_USUAL * size
         )
         size >>= in_pairs  # of each file
         options = replace(options, chunk_size=size, n_threads=self.streams.n)  # one per thread
-        finder = ReadFinder([part_on_cpu(index, 0)], options, observers, least_bases(index))
-        super().__init__(finder, observers, index.reference)
+        finder = ReadFinder([part_on_cpu(index, 0)], options, hooks, least_bases(index))
+        super().__init__(finder, hooks, index.reference)
         self.session = session
         search = session.run(bring_index, query, sa, engine)
         self._steps = session.run(steps, self, search)

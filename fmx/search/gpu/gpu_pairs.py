@@ -29,7 +29,7 @@ from ...machines import gpu
 from ...machines.gpu_jobs import KernelReport, add_up
 from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
-from ..pairs import PairCandidates, ProperPairs, choose_pair, prepare_pair
+from ..pairs import PairCandidates, ProperPairs, choose_pair, count_proper_of
 from ..summary import Summary
 from .gpu_mapper import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
 
@@ -116,7 +116,7 @@ def pair_kernel(batches, located, rule, blocks, rules, tables):
         proper, hits = tables.proper, tables.hits
         proper.total[i] = 0
         lengths = batches[0].length[i], batches[1].length[i]
-        prepare_pair(lengths, located, rule, blocks, i, proper.total[i : i + 1])
+        count_proper_of(lengths, located, rule, blocks, i, proper.total[i : i + 1])
         total = proper.total[i]
         proper.first[i] = proper.reported[i] = min(eligible_of(total, rules.at_most), rules.limit)
         for r in range(i, 2 * n, n):
