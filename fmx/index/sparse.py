@@ -10,10 +10,10 @@ complement, the *canonical* one is the smaller; k is odd, so they differ.  A row
 All fields but the position refer to the canonical k-mer: if that is on the reverse strand (strand 1), left of
 it are the complements of the symbols after it.  ``near``: the block ends within REACH symbols of it.
 
-In a bucket of more than FEW rows, they are in the order of the text from the k-mer on, on the canonical
-strand, by DEPTH symbols, where the end of a block sorts before A.  Otherwise, and among equal rows, they are
-in the order of positions.  So k-mers that share a bucket are kept separate, and a string of at most DEPTH
-symbols that begins with the k-mer has a range of rows, which binary search finds.
+In a bucket of more than SMALL_BUCKET rows, they are in the order of the text from the k-mer on, on the
+canonical strand, by DEPTH symbols, where the end of a block sorts before A.  Otherwise, and among equal rows,
+they are in the order of positions.  So k-mers that share a bucket are kept separate, and a string of at most
+DEPTH symbols that begins with the k-mer has a range of rows, which binary search finds.
 """
 
 import re
@@ -104,7 +104,7 @@ def bucket_bits(n_text: int, w: int) -> int:
     return max((2 * n_text // (w + 1)).bit_length() - 1, 1)
 
 
-FEW = 8  # rows of a bucket that are compared one by one
+SMALL_BUCKET = 8  # rows of a bucket that are compared one by one
 LEFT = 15  # symbols of a row
 REACH = 256  # symbols within which a row is near the end of its block
 AT_ONCE = 28  # symbols that are compared at a time
@@ -182,7 +182,7 @@ def left_key(left, n):
 
 
 @inlined
-def text_key(words, blocks, row, k, depth):
+def row_key(words, blocks, row, k, depth):
     """Return AT_ONCE symbols of a row, from ``depth`` after the start of its k-mer, as a sortable number.
 
     The bits below them hold how many of these symbols lie before the end of the block.
@@ -201,7 +201,7 @@ def text_key(words, blocks, row, k, depth):
 
 @inlined
 def packed_key(words, first, i, n, reverse):
-    """Return the key of text_key for n symbols, of which AT_ONCE count, from i on of a packed string.
+    """Return the key of row_key for n symbols, of which AT_ONCE count, from i on of a packed string.
 
     ``first``: the word at which the string begins. ``reverse``: of the reverse complement of the symbols
     before i.

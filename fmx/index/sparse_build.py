@@ -21,8 +21,8 @@ from .reference import Blocks, find_block
 from .sparse import (
     AT_ONCE,
     DEPTH,
-    FEW,
     ROOM,
+    SMALL_BUCKET,
     SPAN,
     SparseName,
     SparseTable,
@@ -33,8 +33,8 @@ from .sparse import (
     hash_kmers,
     minimizers,
     position_in,
+    row_key,
     row_of,
-    text_key,
 )  # fmt: skip
 
 PART_BITS = 16
@@ -84,7 +84,7 @@ def build_sparse(
         start, stop = int(borders[part]), int(borders[part + 1])
         of_part = starts[part * n_buckets : (part + 1) * n_buckets]
         most = _to_buckets(rows[start:stop].copy(), low[start:stop], start, rows, of_part)
-        if most > FEW:
+        if most > SMALL_BUCKET:
             keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
             buffers = RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
             _order_buckets(text, rows, of_part, stop, buffers)
@@ -204,7 +204,7 @@ def _order_buckets(text, rows, starts, stop, buffers):
     for bucket in range(starts.size):
         first = np.int64(starts[bucket])
         n = (np.int64(starts[bucket + 1]) if bucket + 1 < starts.size else stop) - first
-        depth = 0 if n > FEW else DEPTH
+        depth = 0 if n > SMALL_BUCKET else DEPTH
         while depth < DEPTH:
             if depth == 0:
                 buffers.ends[0] = n
@@ -224,7 +224,7 @@ def _order_run(text, rows, start, stop, depth, buffers):
     for i in range(start, stop):
         if i + _AHEAD < stop:
             prefetch(text.words, (position_in(at(rows, i + _AHEAD)) + depth) >> 5)
-        keys[i] = text_key(text.words, text.blocks, at(rows, i), text.k, depth)
+        keys[i] = row_key(text.words, text.blocks, at(rows, i), text.k, depth)
     _sort(rows, start, stop, buffers)
     n_alike, i = np.int64(0), start
     while i < stop:

@@ -22,14 +22,14 @@ from .sparse import (
     AT_ONCE,
     BASES,
     DEPTH,
-    FEW,
     MAX_W,
+    SMALL_BUCKET,
     SparseTable,
     bucket_bits,
     bucket_of,
     canonical,
+    row_key,
     row_of,
-    text_key,
 )  # fmt: skip
 from .sparse_build import Text
 
@@ -141,10 +141,10 @@ def FindBucketStarts(job, stretch, start, stop):
 
 @choose.of("keys starts")
 def InLarge(choice, i):
-    """Choose the rows that share a bucket, by ``keys``, with at least FEW others."""
+    """Choose the rows that share a bucket, by ``keys``, with at least SMALL_BUCKET others."""
     bucket = np.int64(at(choice.keys, i))
     n = np.int64(at(choice.starts, bucket + 1)) - np.int64(at(choice.starts, bucket))
-    return np.int64(i) if n > FEW else np.int64(-1)
+    return np.int64(i) if n > SMALL_BUCKET else np.int64(-1)
 
 
 @do.of("keys starts slots groups")
@@ -160,7 +160,7 @@ def ReadText(job, stretch, start, stop):
     text = job.text
     for i in range(start, stop):
         row = at(job.rows, np.int64(at(job.slots, i)))
-        job.read[i] = text_key(text.words, text.blocks, row, text.k, job.depth)
+        job.read[i] = row_key(text.words, text.blocks, row, text.k, job.depth)
         job.order[i] = i
 
 

@@ -52,7 +52,7 @@ def _no_changes(changes, hit):
 
 
 @by_type_or_this
-def peers_of(best, i, hit_changes, total):
+def n_best_of(best, i, hit_changes, total):
     """Return how many occurrences of read i have as few mismatches as a hit; 0 if others have fewer.
 
     ``best``: of Hits. ``hit_changes``: changes of the hit. ``total``: number of occurrences of the read.
@@ -60,8 +60,8 @@ def peers_of(best, i, hit_changes, total):
     return best[i] >> 2 if n_changes(hit_changes) == best[i] & 3 else np.int64(0)
 
 
-@peers_of.register(NoChanges)
-def _exact_peers(best, i, hit_changes, total):
+@n_best_of.register(NoChanges)
+def _all_are_best(best, i, hit_changes, total):
     return total
 
 

@@ -25,9 +25,9 @@ from ..compiler.sorting import N_DIGITS
 from ..index.reference import Blocks
 from ..index.sparse import (
     AT_ONCE,
-    FEW,
     LEFT,
     ROOM,
+    SMALL_BUCKET,
     SparseTable,
     bucket_bits,
     bucket_of,
@@ -35,9 +35,9 @@ from ..index.sparse import (
     left_key,
     packed_key,
     position_in,
+    row_key,
     smallest_kmers,
     strand_in,
-    text_key,
     too_short,
 )  # fmt: skip
 from ..input.dna import reverse_complement, symbols
@@ -165,7 +165,7 @@ def _with_rows(matcher, strands, anchors, begin, end, step):
         first, reverse = at(strands.first, anchors.strand[g]), anchors.reverse[g]
         before, after = anchors.late[g], step + np.int64(matcher.width) - anchors.reach[g]
         k = np.int64(matcher.table.k)  # all windows reach from ``before`` it to ``after`` its start
-        if hi - lo > FEW:
+        if hi - lo > SMALL_BUCKET:
             right = before + k if reverse else after
             lo = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), 0)
             hi = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), -1)
@@ -210,7 +210,7 @@ def _order(matcher, words, kmer, right, row):
         else:
             ours = packed_key(words, first, place + depth, right - depth, False)
         n = ours & 63
-        theirs = text_key(matcher.words, matcher.blocks, row, k, depth)
+        theirs = row_key(matcher.words, matcher.blocks, row, k, depth)
         reach = min(theirs & 63, n)
         theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
         if ours != theirs:

@@ -15,7 +15,7 @@ from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
-from ..input.sets import change_at, changes_of, n_changes, peers_of
+from ..input.sets import change_at, changes_of, n_best_of, n_changes
 from . import put
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Record(NamedTuple):
 
     ``flag``: SAM's; with REVERSE, their reverse complement is at this place; with UNMAPPED, the query has no
     hit, and the place is that of the other mate, or in contig -1.  For hits, ``number`` counts the
-    ``reported`` records of the query from 1, ``total`` is the number of its occurrences, and ``peers`` of
+    ``reported`` records of the query from 1, ``total`` is the number of its occurrences, and ``n_best`` of
     these are as likely as this one.  ``changes`` as in input/sets.py.
     """
 
@@ -71,7 +71,7 @@ class Record(NamedTuple):
     number: int
     total: int
     reported: int
-    peers: int
+    n_best: int
     changes: int
     mate: Mate
 
@@ -333,9 +333,9 @@ def _put_read(work, form, out, at, i):
     for hit in range(max(first, work.first), min(end, work.last)):
         place, changes = place_of(form.blocks, hits.position[hit]), changes_of(hits.changes, hit)
         flag = REVERSE * hits.reverse[hit] + SECONDARY * (hit > first)
-        peers = peers_of(hits.best, i, changes, total)
+        n_best = n_best_of(hits.best, i, changes, total)
         record = Record(
-            r, zero, n, flag, place.contig, place.position, hit - first + 1, total, end - first, peers,
+            r, zero, n, flag, place.contig, place.position, hit - first + 1, total, end - first, n_best,
             changes, alone(),
         )  # fmt: skip
         at = put_record(form, out, at, batch, record)
@@ -356,7 +356,7 @@ def _two_mates(work):
 def _mate_of_pair(work, i, k):
     side, proper = work.two if k else work.one, work.proper
     if proper.first[i] < proper.first[i + 1]:
-        reverse = is_reverse(proper.lead2[i] if k else proper.lead1[i])
+        reverse = is_reverse(proper.first_two[i] if k else proper.first_one[i])
     else:
         first = side.hits.first[i]
         reverse = side.hits.first[i + 1] > first and side.hits.reverse[first]
@@ -414,15 +414,15 @@ def _in_proper_pair(pairs, i, hit, is_second):
     number = hits.skipped + hit - hits.first[i] + 1
     if is_second:
         r, key, n, flag, changes = r2, key2, n2, SECOND, hits.changes2[hit]
-        mate = Mate(hits.lead1[i], n1, -insert)
+        mate = Mate(hits.first_one[i], n1, -insert)
     else:
         r, key, n, flag, changes = r1, key1, n1, FIRST, hits.changes1[hit]
-        mate = Mate(hits.lead2[i], n2, insert)
+        mate = Mate(hits.first_two[i], n2, insert)
     flag += PAIRED + PROPER + SECONDARY * (number > 1)
     flag += REVERSE * is_reverse(key) + MATE_REVERSE * is_reverse(mate.key)
     return Record(
         r, np.int64(0), n, flag, contig_of(key), position_of_key(key), number, hits.total[i],
-        hits.reported[i], hits.peers[hit], changes, mate,
+        hits.reported[i], hits.n_best[hit], changes, mate,
     )  # fmt: skip
 
 
@@ -436,7 +436,7 @@ def _without_proper_pair(form, side, other, i, j):
         flag, mate_key = flag + MATE_UNMAPPED, forward(lead)  # an unmapped mate gets the place of the other
     else:
         flag += MATE_REVERSE * is_reverse(mate_key)
-    hits, peers, changes = side.hits, np.int64(0), np.int64(0)
+    hits, n_best, changes = side.hits, np.int64(0), np.int64(0)
     hit, total = hits.first[i] + j, hits.total[i]
     if lead == NOWHERE:
         flag, key = flag + UNMAPPED, forward(mate_key)
@@ -444,7 +444,7 @@ def _without_proper_pair(form, side, other, i, j):
         key = _key(form, hits, hit)
         flag += REVERSE * is_reverse(key)
         changes = changes_of(hits.changes, hit)
-        peers = peers_of(hits.best, i, changes, total)
+        n_best = n_best_of(hits.best, i, changes, total)
         if not flag & MATE_UNMAPPED and j == 0 and contig_of(mate_key) == contig_of(lead):
             start, mate_start = position_of_key(lead), position_of_key(mate_key)
             insert = max(start + length, mate_start + mate_length) - min(start, mate_start)
@@ -453,7 +453,7 @@ def _without_proper_pair(form, side, other, i, j):
     position = position_of_key(key) if key != NOWHERE else np.int64(-1)
     return Record(
         r, np.int64(0), length, flag, contig_of(key), position, j + 1, total,
-        hits.first[i + 1] - hits.first[i], peers, changes, Mate(mate_key, mate_length, insert),
+        hits.first[i + 1] - hits.first[i], n_best, changes, Mate(mate_key, mate_length, insert),
     )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ _AHEAD = 8  # reads between the steps of prefetching
 _LINE = 64  # bytes of a cache line
 
 # Columns of ReadTable. KEY: hash of the bases, KEY_BITS bits. START, LENGTH: the bases in ``data``, padded
-# with 0 to whole words of 8 bytes. NAME: length of the name without weight, which follows. PLACE: number of
+# with 0 to whole words of 8 bytes. NAME: length of the name without weight, which follows. ORDER: number of
 # the span * 2^32 + number of the read in it.
-KEY, WEIGHT, START, LENGTH, NAME, PLACE = range(6)
+KEY, WEIGHT, START, LENGTH, NAME, ORDER = range(6)
 WIDTH, KEY_BITS = 6, 63
 
 
@@ -221,14 +221,14 @@ class _Span:
         rows, data = (np.concatenate(columns) for columns in zip(*self._tables, strict=True))
         sizes = ((rows[:, LENGTH] + 7) & ~7) + rows[:, NAME]
         rows[:, START] = np.cumsum(sizes) - sizes
-        chosen = np.argsort(rows[:, PLACE])[self._chosen]
+        chosen = np.argsort(rows[:, ORDER])[self._chosen]
         out = np.empty(sizes[chosen].sum() + chosen.size * _WIDEST, np.uint8)
         out = out[: _write(ReadTable(rows, data), chosen, out)]
         return Chunk(self.path, out, False, self._first + 1, chosen.size)
 
 
 @compiled
-def _spell(batch, upper, place, table):
+def _spell(batch, upper, order, table):
     """Fill ``table`` and return its number of bytes."""
     at = np.int64(0)
     for r in range(batch.length.size):
@@ -244,7 +244,7 @@ def _spell(batch, upper, place, table):
             key ^= key >> np.uint64(32)
         row[KEY] = key >> np.uint64(64 - KEY_BITS)
         row[WEIGHT], row[NAME] = weight_of(batch, r)
-        row[START], row[LENGTH], row[PLACE] = at, length, place + r
+        row[START], row[LENGTH], row[ORDER] = at, length, order + r
         copy_bytes(table.data, end, batch.data, batch.name_start[r], row[NAME])
         at = end + row[NAME]
     return at
@@ -292,7 +292,7 @@ def _add(reads, which, kept, slots, n, end):
         other = np.int64(slots[reads.rows[which[min(i + 2 * _AHEAD, last)], KEY] & mask]) - 1
         if other >= 0:
             prefetch(kept.rows, other * WIDTH)
-            prefetch(kept.rows, other * WIDTH + PLACE)
+            prefetch(kept.rows, other * WIDTH + ORDER)
         r = which[min(i + _AHEAD, last)]
         _prefetch_bases(reads, r)
         other = np.int64(slots[reads.rows[r, KEY] & mask]) - 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 N_LOCATED = 1 << 17  # positions located at a time
-_MANY = 64  # number of occurrences from which equal reads are looked for
+_FREQUENT = 64  # number of occurrences from which equal reads are looked for
 COLUMNS = 5  # columns: reads, hits, reads that occur once, millionths of reads, reads that occur only here
 UNITS = 10**6  # per read
 MATES = 2  # for how many reads a pair counts
@@ -139,7 +139,7 @@ def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -
     [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences; ``weight`` int64[n_reads]:
     number of copies of each read.
     """
-    few, many = np.flatnonzero((eligible > 0) & (eligible < _MANY)), np.flatnonzero(eligible >= _MANY)
+    few, many = np.flatnonzero((eligible > 0) & (eligible < _FREQUENT)), np.flatnonzero(eligible >= _FREQUENT)
     rows = [row.reshape(-1, 2) for array in intervals for row in array]
     columns = np.concatenate([row[many] for row in rows], axis=1)
     _, first, which = np.unique(columns, axis=0, return_index=True, return_inverse=True)
@@ -168,7 +168,9 @@ class OwnersCounter:
         """Count reads by the first ``n`` of their Candidates; int64[n_reads] both."""
         self._count([in_matches(self.owners, matches, n)], weight, n)
 
-    def places_of(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> Iterator[Occurrences]:
+    def occurrences_of(
+        self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]
+    ) -> Iterator[Occurrences]:
         """Yield the occurrences of reads, or of pairs: those of mates with ``eligible`` occurrences."""
         for run, n in zip(mates, eligible, strict=True):
             if run.matches is not None:
@@ -178,8 +180,8 @@ class OwnersCounter:
                 bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
                 yield from in_rows(self.owners, run.locators, bounds, self._n_located)
 
-    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
-        """Count reads by the places of their occurrences; int64[n]: copies of each read, and occurrences."""
+    def _count(self, occurrences: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
+        """Count reads by their occurrences; int64[n]: copies of each read, and occurrences."""
         raise NotImplementedError
 
 
@@ -214,9 +216,9 @@ class Tally(OwnersCounter):
         with self.counting() as counts:
             counts.table[:] += table
 
-    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
+    def _count(self, occurrences: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         with self.counting() as counts:
-            for each in places:
+            for each in occurrences:
                 _note_all(each, weight, total, counts)
 
 
@@ -264,16 +266,16 @@ def _note_all(occurrences, weight, total, counts):
 #
 # If each part of the text is one group, as with several indexes, intervals alone decide.
 
-MOST = 63  # most groups: bits of a combination
+MOST_GROUPS = 63  # most groups: bits of a combination
 
 
 class Screen(OwnersCounter):
     """Counts reads by the combination of Owners that they occur in; several threads may add at a time."""
 
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
-        if len(owners.names) > MOST:
+        if len(owners.names) > MOST_GROUPS:
             raise UnsupportedError(
-                f"a screen has at most {MOST} groups, but this index has {len(owners.names):,}: "
+                f"a screen has at most {MOST_GROUPS} groups, but this index has {len(owners.names):,}: "
                 "use --counts-by group, or larger groups"
             )
         super().__init__(owners, n_located)
@@ -287,11 +289,11 @@ class Screen(OwnersCounter):
     def add_pairs(self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]) -> None:
         """Count pairs of mates."""
         ones = np.ones(eligible[0].size, np.int64)
-        self._count(self.places_of(mates, eligible), ones, ones)
+        self._count(self.occurrences_of(mates, eligible), ones, ones)
 
-    def _count(self, places: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
+    def _count(self, occurrences: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         masks = np.zeros(weight.size, np.int64)
-        for each in places:
+        for each in occurrences:
             starts = np.flatnonzero(np.diff(each.read, prepend=-1))
             masks[each.read[starts]] |= np.bitwise_or.reduceat(1 << each.owner, starts)
         kinds, which = np.unique(masks, return_inverse=True)
@@ -309,7 +311,7 @@ class Screen(OwnersCounter):
 
 
 def _members(mask: int) -> list:
-    return [i for i in range(MOST) if mask >> i & 1]
+    return [i for i in range(MOST_GROUPS) if mask >> i & 1]
 
 
 # One file of reads per owner.
@@ -331,11 +333,11 @@ class Demultiplexer(OwnersCounter):
 
         ``eligible`` int64[n] of each: numbers of occurrences.
         """
-        return self.keys_of(self.places_of(mates, eligible), mates[0].start)
+        return self.keys_of(self.occurrences_of(mates, eligible), mates[0].start)
 
-    def keys_of(self, places: Iterable[Occurrences], start: int) -> np.ndarray:
+    def keys_of(self, occurrences: Iterable[Occurrences], start: int) -> np.ndarray:
         """Return the keys of Occurrences of reads from number ``start`` on."""
-        keys = [np.unique((start + each.read) * self._n + each.owner) for each in places]
+        keys = [np.unique((start + each.read) * self._n + each.owner) for each in occurrences]
         return np.unique(np.concatenate([np.empty(0, np.int64), *keys]))
 
     def destinations(self, keys: Sequence[np.ndarray], n_reads: int) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 N_READS = 1 << 15  # most reads that are planned together
-MUCH, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
+SLOW, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
 _AHEAD = 32  # rows, reads, or hits of one, between a prefetch and the access
 
 
@@ -76,7 +76,7 @@ class WordBatch(NamedTuple):
     piece: np.ndarray
 
 
-def verify(
+def compare_words(
     text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
@@ -93,7 +93,7 @@ def verify(
     done, scratch = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64)
     while done[0] < intervals.lo.size or not pieces:
         pattern, key = np.empty((2, n_matches), np.int64)
-        n = _verify(text, words, intervals, done, (pattern, key), scratch)
+        n = _compare_words(text, words, intervals, done, (pattern, key), scratch)
         pieces.append((pattern[:n], key[:n]))
     return joined(pieces)
 
@@ -107,7 +107,7 @@ def joined(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
 
 
 @compiled
-def _verify(text, words, intervals, done, out, scratch):
+def _compare_words(text, words, intervals, done, out, scratch):
     """Write the matches of words at the rows of their Intervals to ``out`` until it is full; return how many.
 
     ``done`` int64[2]: how many words, and rows of the next one, are done. ``scratch`` int64[2, _AHEAD]: words
@@ -231,7 +231,7 @@ class NearFinder(ReadFinder):
         often = by_chance >= OFTEN
         n_reads = np.bincount(np.minimum(lengths, n[-1]), minlength=n.size)[often]
         total = (n_reads * by_chance[often]).sum()
-        if total > MUCH and self._say and self.options.noun == "read" and next(self._n_warnings) == 0:
+        if total > SLOW and self._say and self.options.noun == "read" and next(self._n_warnings) == 0:
             least, each = n[~often][0], total / n_reads.sum()
             self._say(
                 f"warning: reads of fewer than {least} bases occur by chance about {each:,.0f} times each "
@@ -380,7 +380,9 @@ class NearFinder(ReadFinder):
             words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
                 of_parts = [
-                    verify(part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches)
+                    compare_words(
+                        part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches
+                    )
                     for part, locator, each in zip(self.parts, locators, rows, strict=True)
                 ]
                 pattern, key = joined(of_parts)

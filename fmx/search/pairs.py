@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 2**31 - 1  # largest insert size
-_FEW = 16  # ratio of occurrences of the two mates from which most are in no proper pair
+_UNEQUAL = 16  # ratio of occurrences of the two mates from which most are in no proper pair
 
 
 class Rule(NamedTuple):
@@ -72,10 +72,10 @@ class ProperPairs(NamedTuple):
 
     ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
     bool[n_hits]: mate 2 is left. ``changes1``, ``changes2`` int64[n_hits]: changes of mates 1 and 2
-    (input/sets.py). ``peers`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
+    (input/sets.py). ``n_best`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
     fewer. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported ones. ``skipped``: how
-    many of the first pair's reported ones come before the first one here. ``lead1``, ``lead2`` int64[n]: keys
-    of each pair's first one.
+    many of the first pair's reported ones come before the first one here. ``first_one``, ``first_two``
+    int64[n]: place_keys of mates 1 and 2 in each pair's first one.
     """
 
     first: np.ndarray
@@ -84,12 +84,12 @@ class ProperPairs(NamedTuple):
     swapped: np.ndarray
     changes1: np.ndarray
     changes2: np.ndarray
-    peers: np.ndarray
+    n_best: np.ndarray
     total: np.ndarray
     reported: np.ndarray
     skipped: int
-    lead1: np.ndarray
-    lead2: np.ndarray
+    first_one: np.ndarray
+    first_two: np.ndarray
 
 
 def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
@@ -123,8 +123,8 @@ def count_proper_of(lengths, located, rule, blocks, r, counts):
     for swapped in range(2):
         left, right = located[swapped], located[1 - swapped]
         lists = first_lists(rule, r, swapped, n)
-        distances = reach(rule, lengths[swapped], lengths[1 - swapped])
-        _settle(left, right, lists, n, distances, blocks)
+        distances = distances_of(rule, lengths[swapped], lengths[1 - swapped])
+        _to_sorted_places(left, right, lists, n, distances, blocks)
         for i in range(lists[0], lists[0] + n):
             for j in range(lists[1], lists[1] + n):
                 lefts = left.positions[left.lo[i] : left.hi[i]]
@@ -143,13 +143,13 @@ def first_lists(rule, r, swapped, n):
 
 
 @inlined
-def reach(rule, n_left, n_right):
+def distances_of(rule, n_left, n_right):
     """Return the smallest and the largest distance from the start of the left to that of the right mate."""
     return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
 
 
 @inlined
-def _settle(left, right, lists, n, distances, blocks):
+def _to_sorted_places(left, right, lists, n, distances, blocks):
     """Turn text positions of left and right mates, int64, into sorted place_keys; some may be dropped.
 
     ``lists``: the first of the ``n`` lists of each.
@@ -163,10 +163,10 @@ def _settle(left, right, lists, n, distances, blocks):
         for a in range(n):
             left.hi[i + a], right.hi[j + a] = left.lo[i + a], right.lo[j + a]
         return
-    if n_left > _FEW * n_right:
-        _keep_near(left, i, right, j, n, (high, 0))
-    elif n_right > _FEW * n_left:
-        _keep_near(right, j, left, i, n, (0, high))
+    if n_left > _UNEQUAL * n_right:
+        _drop_distant(left, i, right, j, n, (high, 0))
+    elif n_right > _UNEQUAL * n_left:
+        _drop_distant(right, j, left, i, n, (0, high))
     for a in range(n):
         _to_places(left.positions[left.lo[i + a] : left.hi[i + a]], blocks)
         _to_places(right.positions[right.lo[j + a] : right.hi[j + a]], blocks)
@@ -198,13 +198,13 @@ def partners(right, before, n_right, low, high):
 
 
 @inlined
-def _keep_near(many, i, few, j, n, reach):
+def _drop_distant(many, i, few, j, n, limits):
     """Keep, of n lists of ``many`` from i on, what is near to one of ``few``, whose lists begin at j.
 
-    That is up to reach[0] before, or reach[1] after it. The text has one separator where a contig has one or
-    more N, so no distance is longer in the text.
+    ``limits``: how far before it, and after it. The text has one separator where a contig has one or more N,
+    so no distance is longer in the text.
     """
-    before, after = reach
+    before, after = limits
     for b in range(j, j + n):
         sort(few.positions[few.lo[b] : few.hi[b]], few.hi[b] - few.lo[b])
     for a in range(i, i + n):
@@ -212,8 +212,8 @@ def _keep_near(many, i, few, j, n, reach):
         for k in range(positions.size):
             for b in range(j, j + n):
                 others = few.positions[few.lo[b] : few.hi[b]]
-                place = lower_bound(others, 0, others.size, positions[k] - after)
-                if place < others.size and others[place] <= positions[k] + before:
+                nearest = lower_bound(others, 0, others.size, positions[k] - after)
+                if nearest < others.size and others[nearest] <= positions[k] + before:
                     positions[n_kept] = positions[k]
                     n_kept += 1
                     break
@@ -298,7 +298,7 @@ def _choose_of_stratum(pairs, stratum, proper, i, limits, random, heads):
                     key, side, of_left = left.positions[head], swapped, a
         heads[0, side, of_left] += 1
         # Its partners.
-        low, high = reach(pairs.rule, pairs.lengths[side][i], pairs.lengths[1 - side][i])
+        low, high = distances_of(pairs.rule, pairs.lengths[side][i], pairs.lengths[1 - side][i])
         others = pairs.mates[1 - side].positions
         end = pairs.mates[1 - side].hi[first_lists(pairs.rule, i, side, n)[1] + stratum - of_left]
         right = heads[1, side, of_left]
@@ -314,12 +314,12 @@ def _choose_of_stratum(pairs, stratum, proper, i, limits, random, heads):
                 key1 = (others[right] if side else key) | (pairs.rule.reverse1 != side)
                 key2 = (key if side else others[right]) | (pairs.rule.reverse2 != side)
                 if before + done == 0:
-                    proper.lead1[i], proper.lead2[i] = key1, key2
+                    proper.first_one[i], proper.first_two[i] = key1, key2
                 to = proper.first[i] + before + done - proper.skipped
                 done += 1
                 if to >= proper.first[i]:
                     proper.one[to], proper.two[to], proper.swapped[to] = key1, key2, side == 1
-                    proper.peers[to] = total if before == 0 else 0
+                    proper.n_best[to] = total if before == 0 else 0
             number += 1
             right += 1
     return x
@@ -333,7 +333,7 @@ def count_inserts(length1, length2, proper, counts):
     """
     for i in range(proper.total.size):
         if proper.first[i] < proper.first[i + 1]:
-            start1, start2 = position_of_key(proper.lead1[i]), position_of_key(proper.lead2[i])
+            start1, start2 = position_of_key(proper.first_one[i]), position_of_key(proper.first_two[i])
             size = max(start1 + length1[i], start2 + length2[i]) - min(start1, start2)
             counts[class_of(size)] += 1
 
@@ -463,12 +463,12 @@ class PairChooser:
         matters if there is only one pair of mates.
         """
         policy, n = self._policy, total.size
-        first, lead1, lead2 = np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+        first, first_one, first_two = np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         n_hits, _ = lay_out(total, policy.at_most, policy.limit, (skipped, self._n_hits), first)
-        (one, two, peers), changes = np.empty((3, n_hits), np.int64), np.zeros((2, n_hits), np.int64)
+        (one, two, n_best), changes = np.empty((3, n_hits), np.int64), np.zeros((2, n_hits), np.int64)
         proper = ProperPairs(
-            first, one, two, np.empty(n_hits, np.bool_), changes[0], changes[1], peers, total,
-            policy.reported(total), skipped, lead1, lead2,
+            first, one, two, np.empty(n_hits, np.bool_), changes[0], changes[1], n_best, total,
+            policy.reported(total), skipped, first_one, first_two,
         )  # fmt: skip
         lengths = mates.one.length[start:], mates.two.length[start:]
         candidates = PairCandidates(lists, lengths, self.rule, self.n_strata, strata.ravel())
@@ -519,7 +519,7 @@ def _walk_pairs(lengths, lists, rule, which, n_strata, owner_of, counts):
             continue
         for swapped in range(2):
             first = first_lists(rule, r, swapped, n_strata)
-            low, high = reach(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            low, high = distances_of(rule, lengths[swapped][r], lengths[1 - swapped][r])
             left, right = lists[swapped], lists[1 - swapped]
             for i in range(n_strata):
                 for j in range(n_strata):

@@ -17,7 +17,7 @@ from ..index.reference import text_key
 from ..index.sparse import ROOM, bucket_bits, bucket_of, canonical, position_in, smallest_kmers
 from .hits import Locator, all_keys, first_key
 from .queries.sparse import (
-    FEW,
+    SMALL_BUCKET,
     Anchor,
     Sparse,
     cost_of,
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from ..input.reads import Patterns
 
 
-MANY = 64  # most rows of a read whose positions are kept
+MOST_KEPT = 64  # most rows of a read whose positions are kept
 _GROUP = 2 * LANES  # reads that are searched together
 _RECENT = 64
 _ANCHORED, _NEXT, _LATE = -1, -2, -3  # instead of a number of candidates
 KEPT = 1 << 61  # number of the first kept position
 NONE = np.uint64(2**64 - 1)  # larger than any row
-_STRETCH = 1024  # rows that are counted in one loop
+_ROWS_PER_LOOP = 1024  # rows that are counted in one loop
 PATTERN_SHIFT = 32  # shift of a pattern's number in an occurrence's number
-PLACE, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
+OFFSET, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
 LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see Numbered
 
 
@@ -70,7 +70,7 @@ class Scratch(NamedTuple):
 
     ``read``, ``window`` int64[n]: the read, and its current window. ``anchor``, ``best`` int64[n, N_ANCHOR]:
     the Anchor of this window, and the cheapest one. ``n`` int64[n]: number of candidates, in ``rows``
-    uint64[n, MANY + 1]; or _ANCHORED if they are too many, _NEXT if another window comes next, _LATE if
+    uint64[n, MOST_KEPT + 1]; or _ANCHORED if they are too many, _NEXT if another window comes next, _LATE if
     binary search comes first, between ``lo`` and ``hi`` int64[n]. ``first``, ``start`` int64[n] and ``room``
     int32[ROOM] are for smallest_kmers. ``recent`` int64[_RECENT]: reads that were _ANCHORED, -1 at first.
     """
@@ -92,7 +92,7 @@ class Scratch(NamedTuple):
 def _make_scratch(size: int) -> Scratch:
     read, window, n, lo, hi, first, start = np.zeros((7, size), np.int64)
     anchor, best = np.zeros((2, size, N_ANCHOR), np.int64)
-    rows, room = np.zeros((size, MANY + 1), np.uint64), np.empty(ROOM, np.int32)
+    rows, room = np.zeros((size, MOST_KEPT + 1), np.uint64), np.empty(ROOM, np.int32)
     return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, np.full(_RECENT, -1))
 
 
@@ -175,7 +175,7 @@ def _look_up(query, patterns, size, work):
         prefetch(query.table.rows, max(hi, 1) - 1)
     for i in range(size):
         work.n[i], anchor, window = 0, anchor_of(work.anchor, i), work.window[i]
-        if anchor.hi - anchor.lo > FEW:
+        if anchor.hi - anchor.lo > SMALL_BUCKET:
             length = length_of(patterns, work.read[i])
             cost, best = cost_of(query, length, anchor), anchor_of(work.best, i)
             if window > 0 and cost_of(query, length, best) <= cost:
@@ -184,7 +184,7 @@ def _look_up(query, patterns, size, work):
             keep_anchor(work.anchor, i, anchor)
             if has_window(query, length, window + 1):
                 work.window[i], work.n[i] = window + 1, _NEXT
-            elif anchor.hi - anchor.lo > MANY:
+            elif anchor.hi - anchor.lo > MOST_KEPT:
                 work.n[i] = _LATE
 
 
@@ -201,11 +201,11 @@ def _choose_kmers(query, patterns, size, work):
         lanes = slice(half, half + LANES)
         smallest_kmers(patterns.words, work.first[lanes], work.start[lanes], k, w, work.room)
         for i in range(half, min(half + LANES, size)):
-            place = work.start[i] + work.room[i - half]
-            kmer, strand = canonical(patterns.words, work.first[i], place, k)
+            offset = work.start[i] + work.room[i - half]
+            kmer, strand = canonical(patterns.words, work.first[i], offset, k)
             bucket = bucket_of(kmer, query.n_bits)
             prefetch(query.table.starts, bucket)
-            work.anchor[i, PLACE], work.anchor[i, STRAND] = place, strand
+            work.anchor[i, OFFSET], work.anchor[i, STRAND] = offset, strand
             work.anchor[i, LO], work.anchor[i, SORTED] = bucket, 0
 
 
@@ -257,11 +257,11 @@ def _note_candidates(query, patterns, i, work):
         row = at(query.table.rows, j)
         work.rows[i, n] = row
         n += np.int64(may_be(row, left))
-        if n > MANY:
+        if n > MOST_KEPT:
             break
-    work.n[i] = n if n <= MANY else _ANCHORED
+    work.n[i] = n if n <= MOST_KEPT else _ANCHORED
     if looks_at_text(query, length, anchor):
-        for j in range(min(n, np.int64(MANY))):
+        for j in range(min(n, np.int64(MOST_KEPT))):
             _prefetch_text(query, length, anchor, work.rows[i, j])
 
 
@@ -317,13 +317,13 @@ def _is_alike(query, patterns, r, anchor, other, others):
 @inlined
 def anchor_of(state, i):
     """Return the Anchor in row i of ``state``."""
-    return Anchor(state[i, PLACE], state[i, STRAND], state[i, LO], state[i, HI], state[i, SORTED])
+    return Anchor(state[i, OFFSET], state[i, STRAND], state[i, LO], state[i, HI], state[i, SORTED])
 
 
 @inlined
 def keep_anchor(state, i, anchor):
     """Write an Anchor to row i of ``state``."""
-    state[i, PLACE], state[i, STRAND], state[i, SORTED] = anchor.place, anchor.strand, anchor.sorted
+    state[i, OFFSET], state[i, STRAND], state[i, SORTED] = anchor.offset, anchor.strand, anchor.sorted
     state[i, LO], state[i, HI] = anchor.lo, anchor.hi
 
 
@@ -333,8 +333,8 @@ def count_rows(query, patterns, r, anchor):
     left = left_of_read(query, patterns, r, anchor)
     by_text = looks_at_text(query, length_of(patterns, r), anchor)
     n, n_reverse, least, least_reverse = np.int64(0), np.int64(0), NONE, NONE
-    for start in range(anchor.lo, anchor.hi, _STRETCH):
-        stop = min(start + _STRETCH, anchor.hi)
+    for start in range(anchor.lo, anchor.hi, _ROWS_PER_LOOP):
+        stop = min(start + _ROWS_PER_LOOP, anchor.hi)
         if not by_text:  # rows that need no look at the text, in a loop that the compiler vectorizes
             n_sure = np.int64(0)
             for i in range(start, stop):
@@ -362,8 +362,8 @@ def count_rows(query, patterns, r, anchor):
                     least = min(least, row)
     forward = n - n_reverse if at(patterns.length, 2 * r) else np.int64(0)
     reverse = n_reverse if at(patterns.length, 2 * r + 1) else np.int64(0)
-    least_reverse = position_in(least_reverse) - (length_of(patterns, r) - query.table.k - anchor.place)
-    return forward, reverse, position_in(least) - anchor.place, least_reverse
+    least_reverse = position_in(least_reverse) - (length_of(patterns, r) - query.table.k - anchor.offset)
+    return forward, reverse, position_in(least) - anchor.offset, least_reverse
 
 
 class OccurrenceNumbers(NamedTuple):

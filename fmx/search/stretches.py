@@ -59,17 +59,17 @@ if TYPE_CHECKING:
     from .counts import Demultiplexer, Screen, Tally
     from .mapping import Hooks, MapOptions
 
-FEW = 32  # most rows of a seed that are compared one by one
+_RARE_SEED = 32  # most rows of a seed that are compared one by one
 _GROUP, _N_JOBS = 256, 2 * SPAN  # patterns, and seeds, that are looked up together
-_PATTERN, _PLACE, _LO, _HI, _N_JOB = range(5)  # columns of a job: a seed of a pattern
+_PATTERN, _OFFSET, _LO, _HI, _N_JOB = range(5)  # columns of a job: a seed of a pattern
 
 
 class StretchFinder(ReadFinder):
     """Finds which reads share a stretch with each part of a text, or with each of its contigs.
 
-    ``search`` of a part returns (pattern, position), int64[n] each, of a place for each read that shares a
+    ``search`` of a part returns (pattern, position), int64[n] each, of a match of each read that shares a
     stretch with the part, or for each contig with which it does. ``contigs``: the Blocks of the text if there
-    is a place for each contig, or None.
+    is a match for each contig, or None.
     """
 
     contigs: Blocks | None = None
@@ -180,7 +180,7 @@ def make_stretch_finder(
                 "build the index without --sa-rate"
             )
         query = Stretches(*forms, part.text_words, blocks, n, least)
-        parts.append(TextPart(partial(_places, query, contigs, start), None))
+        parts.append(TextPart(partial(_matches_in, query, contigs, start), None))
     finder = StretchFinder(parts, options, hooks)
     finder.contigs = index.reference.blocks if by_contig else None
     return finder
@@ -213,7 +213,7 @@ class Contigs(NamedTuple):
     most: int
 
 
-def _places(
+def _matches_in(
     query: Stretches, of_block: np.ndarray, start: int, patterns: "Patterns"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pattern, position) of a stretch of each read in each of its contigs.
@@ -226,43 +226,43 @@ def _places(
     room: np.ndarray = np.empty(ROOM, np.int32) if query.w else np.empty_like(jobs)
     while True:
         contigs = Contigs(of_block, np.full(most, -1), np.zeros(n_reads, np.int64), most)
-        places = np.empty((2, size), np.int64)
-        n = find(query, contigs, patterns, places, jobs, room)
+        matches = np.empty((2, size), np.int64)
+        n = find(query, contigs, patterns, matches, jobs, room)
         if n <= size:
-            return places[0, :n], places[1, :n] + start
+            return matches[0, :n], matches[1, :n] + start
         size = n
 
 
 @compiled
-def _find_by_seeds(query, contigs, patterns, places, jobs, late):
-    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many."""
+def _find_by_seeds(query, contigs, patterns, matches, jobs, late):
+    """Write (pattern, position) of a stretch of each read in each contig to ``matches``; return how many."""
     k, n, n_late = np.int64(query.k), np.int64(0), np.int64(0)
     step, size = np.int64(query.least) - k + 1, np.int64(_GROUP if contigs.most == 1 else 2)
     for begin in range(0, patterns.length.size, size):
-        place, n_jobs = step - 1, min(patterns.length.size - begin, size)
+        offset, n_jobs = step - 1, min(patterns.length.size - begin, size)
         for j in range(n_jobs):
             jobs[j, _PATTERN] = begin + j
         while n_jobs:
             n_before, n_jobs = n_jobs, 0
             for j in range(n_before):
                 i = jobs[j, _PATTERN]
-                if place + k <= at(patterns.length, i) and not _is_done(contigs, i):
-                    seed = np.int64(symbols(patterns.words, at(patterns.first, i), place, k))
+                if offset + k <= at(patterns.length, i) and not _is_done(contigs, i):
+                    seed = np.int64(symbols(patterns.words, at(patterns.first, i), offset, k))
                     prefetch(query.starts, seed)
-                    jobs[n_jobs, _PATTERN], jobs[n_jobs, _PLACE], jobs[n_jobs, _LO] = i, place, seed
+                    jobs[n_jobs, _PATTERN], jobs[n_jobs, _OFFSET], jobs[n_jobs, _LO] = i, offset, seed
                     n_jobs += 1
             _look_up(query, jobs, n_jobs)
             for j in range(n_jobs if contigs.most == 1 else 0):
-                if jobs[j, _HI] - jobs[j, _LO] > FEW:
-                    late[n_late, _PATTERN], late[n_late, _PLACE] = jobs[j, _PATTERN], place
+                if jobs[j, _HI] - jobs[j, _LO] > _RARE_SEED:
+                    late[n_late, _PATTERN], late[n_late, _OFFSET] = jobs[j, _PATTERN], offset
                     jobs[j, _HI] = jobs[j, _LO]
                     n_late += 1
-            n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+            n = _compare(query, contigs, patterns, matches, jobs, n_jobs, n)
             if n_late > _N_JOBS - _GROUP:
-                n = _search_late(query, contigs, patterns, places, late, n_late, n)
+                n = _search_late(query, contigs, patterns, matches, late, n_late, n)
                 n_late = np.int64(0)
-            place += step
-    return _search_late(query, contigs, patterns, places, late, n_late, n)
+            offset += step
+    return _search_late(query, contigs, patterns, matches, late, n_late, n)
 
 
 @inlined
@@ -280,7 +280,7 @@ def _look_up(query, jobs, n_jobs):
 
 
 @inlined
-def _compare(query, contigs, patterns, places, jobs, n_jobs, n):
+def _compare(query, contigs, patterns, matches, jobs, n_jobs, n):
     """Compare the text at the rows of each job with its read; return the next n.
 
     Of the symbols to the left and to the right of a seed, a stretch holds at least ``half`` on one side.
@@ -291,27 +291,27 @@ def _compare(query, contigs, patterns, places, jobs, n_jobs, n):
     seed = bits_from(np.int32(WORD * 2 - 2 * (half + k))) ^ left
     right = bits_from(np.int32(WORD * 2 - 2 * (half + k + half))) ^ left ^ seed
     for j in range(n_jobs):
-        for row in range(jobs[j, _LO], min(jobs[j, _HI], jobs[j, _LO] + FEW)):
+        for row in range(jobs[j, _LO], min(jobs[j, _HI], jobs[j, _LO] + _RARE_SEED)):
             word = max(_position(query, row) - half, 0) >> 5
             prefetch(query.words, word)
             prefetch(query.words, word + 1)
     for j in range(2 * n_jobs):  # seeds with few rows, then those with many
         job = j if j < n_jobs else j - n_jobs
         lo, hi = jobs[job, _LO], jobs[job, _HI]
-        if (hi - lo > FEW) != (j >= n_jobs) or _is_done(contigs, jobs[job, _PATTERN]):
+        if (hi - lo > _RARE_SEED) != (j >= n_jobs) or _is_done(contigs, jobs[job, _PATTERN]):
             continue
         for row in range(lo, hi):
-            i, place, position = jobs[job, _PATTERN], jobs[job, _PLACE], _position(query, row)
+            i, offset, position = jobs[job, _PATTERN], jobs[job, _OFFSET], _position(query, row)
             if query.w and strand_in(at(query.rows, row)):
-                place = max(at(patterns.length, i), at(patterns.length, i ^ 1)) - k - place
+                offset = max(at(patterns.length, i), at(patterns.length, i ^ 1)) - k - offset
                 i ^= 1
-            if min(place, position) >= half:
-                differ = symbols(patterns.words, at(patterns.first, i), place - half, WORD)
+            if min(offset, position) >= half:
+                differ = symbols(patterns.words, at(patterns.first, i), offset - half, WORD)
                 differ ^= symbols(query.words, 0, position - half, WORD)
                 if differ & seed or (differ & left and differ & right):
                     continue
-            if _has_stretch(query, least, patterns, i, place, position):
-                n = _note(query, contigs, i, position, places, n)
+            if _has_stretch(query, least, patterns, i, offset, position):
+                n = _note(query, contigs, i, position, matches, n)
                 if _is_done(contigs, i):
                     break
     return n
@@ -324,12 +324,12 @@ def _position(query, row):
 
 
 @inlined
-def _has_stretch(query, least, patterns, i, place, position):
-    """Return whether symbol ``place`` of pattern i is in a stretch that occurs with it at ``position``."""
-    subquery = Subquery(patterns.words, at(patterns.first, i), place, at(patterns.length, i))
-    left = common_suffix(query.words, position, subquery, min(place, min(position, least - 1)))
+def _has_stretch(query, least, patterns, i, offset, position):
+    """Return whether symbol ``offset`` of pattern i is in a stretch that occurs with it at ``position``."""
+    subquery = Subquery(patterns.words, at(patterns.first, i), offset, at(patterns.length, i))
+    left = common_suffix(query.words, position, subquery, min(offset, min(position, least - 1)))
     # Among the rows of a seed are a few suffixes that meet a separator within k symbols.
-    right, stop, block = np.int64(0), min(subquery.m - place, query.n - position), np.int64(-1)
+    right, stop, block = np.int64(0), min(subquery.m - offset, query.n - position), np.int64(-1)
     while left + stop >= least:
         if common_prefix(query.words, position, subquery, right, least - left) < least - left:
             return False
@@ -343,29 +343,29 @@ def _has_stretch(query, least, patterns, i, place, position):
 
 
 @inlined
-def _note(query, contigs, i, position, places, n):
-    """Write pattern i and a position, unless the read has a place in this contig; return the next n.
+def _note(query, contigs, i, position, matches, n):
+    """Write pattern i and a position, unless the read has a match in this contig; return the next n.
 
-    Places beyond the end of ``places`` int64[2, size] are only counted.
+    Matches beyond the end of ``matches`` int64[2, size] are only counted.
     """
     contig = contigs.of_block[find_block(query.blocks, position) if contigs.most > 1 else 0]
     if contigs.seen[contig] == i >> 1:
         return n
     contigs.seen[contig] = i >> 1
     contigs.n_found[i >> 1] += 1
-    if n < places.shape[1]:
-        places[0, n], places[1, n] = i, position
+    if n < matches.shape[1]:
+        matches[0, n], matches[1, n] = i, position
     return n + 1
 
 
 @inlined
-def _search_late(query, contigs, patterns, places, late, n_late, n):
+def _search_late(query, contigs, patterns, matches, late, n_late, n):
     """Search for the stretches that hold the seed of each late job, by binary search; return the next n."""
     k, least = np.int64(query.k), np.int64(query.least)
     for j in range(n_late):
-        i, place = late[j, _PATTERN], late[j, _PLACE]
-        start = min(place, at(patterns.length, i) - least)  # of a stretch, from the last one on
-        while start >= place + k - least and not _is_done(contigs, i):
+        i, offset = late[j, _PATTERN], late[j, _OFFSET]
+        start = min(offset, at(patterns.length, i) - least)  # of a stretch, from the last one on
+        while start >= offset + k - least and not _is_done(contigs, i):
             seed = np.int64(symbols(patterns.words, at(patterns.first, i), start, k))
             lo, hi = np.int64(at(query.starts, seed)), np.int64(at(query.starts, seed + 1))
             subquery, longest = Subquery(patterns.words, at(patterns.first, i), start, start + least), k - 1
@@ -379,14 +379,14 @@ def _search_late(query, contigs, patterns, places, late, n_late, n):
                 else:
                     hi = row if order else lo
             if longest == least:
-                n = _note(query, contigs, i, position, places, n)
+                n = _note(query, contigs, i, position, matches, n)
             start += longest - least
     return n
 
 
 @compiled
-def _find_by_minimizers(query, contigs, patterns, places, jobs, room):
-    """Write (pattern, position) of a stretch of each read in each contig to ``places``; return how many.
+def _find_by_minimizers(query, contigs, patterns, matches, jobs, room):
+    """Write (pattern, position) of a stretch of each read in each contig to ``matches``; return how many.
 
     The first bases of the reads of a group are searched before the others. ``room`` int32[ROOM]: scratch.
     """
@@ -403,11 +403,11 @@ def _find_by_minimizers(query, contigs, patterns, places, jobs, room):
                     n_jobs = _add_minimizers(query, patterns, r, span, jobs, n_jobs, room)
                     if n_jobs > _N_JOBS - SPAN:
                         _look_up(query, jobs, n_jobs)
-                        n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+                        n = _compare(query, contigs, patterns, matches, jobs, n_jobs, n)
                         n_jobs = np.int64(0)
                     start += span[1] - width + 1
             _look_up(query, jobs, n_jobs)
-            n = _compare(query, contigs, patterns, places, jobs, n_jobs, n)
+            n = _compare(query, contigs, patterns, matches, jobs, n_jobs, n)
             n_jobs = np.int64(0)
     return n
 
@@ -423,15 +423,15 @@ def _add_minimizers(query, patterns, r, span, jobs, n_jobs, room):
     for i in range(0, n_kmers, LANES):
         bits = np.uint64(minimizers(room, i, w))
         while bits:
-            place = i + trailing_zeros(bits)
+            offset = i + trailing_zeros(bits)
             bits &= bits - np.uint64(1)
-            if place < n_kmers:
-                kmer, reverse = canonical(patterns.words, first, span[0] + place, k)
+            if offset < n_kmers:
+                kmer, reverse = canonical(patterns.words, first, span[0] + offset, k)
                 bucket = bucket_of(kmer, n_bits)
                 prefetch(query.starts, bucket)
-                place += span[0]
+                offset += span[0]
                 jobs[n_jobs, _PATTERN], jobs[n_jobs, _LO] = 2 * r + reverse, bucket
-                jobs[n_jobs, _PLACE] = length - k - place if reverse else place
+                jobs[n_jobs, _OFFSET] = length - k - offset if reverse else offset
                 n_jobs += 1
     return n_jobs
 

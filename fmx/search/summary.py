@@ -172,7 +172,7 @@ def _sums(total, of_mates, length, can_occur, weight, at_most):
 
 # Hints: why nearly no read occurs, or why a pattern cannot occur, in one line.
 
-FEW, RARE = 100, 0.02  # too few reads for a hint; largest mapped fraction that gets one
+_LEAST_READS, _LOW_FRACTION = 100, 0.02  # too few reads for a hint; largest mapped fraction that gets one
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def hint(summary: Summary) -> str:
     if wording.noun == "pattern":
         is_possible = summary.hopeless == 0 or wording.iupac or not wording.has_codes
         return "" if is_possible else "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
-    if summary.reads < FEW or n_found >= RARE * summary.reads or wording.stretch:
+    if summary.reads < _LEAST_READS or n_found >= _LOW_FRACTION * summary.reads or wording.stretch:
         return ""
     length, contig = summary.bases / summary.reads, wording.contig
     if length > contig:

@@ -180,7 +180,7 @@ def test_different_reads_with_very_many_rows(both, monkeypatch):
     """Some stand where others are looked for, or find no slot at all, and are looked up by themselves."""
     units = ["A", "C", "AC", "AAC", "ACCT"]
     if SIMULATED:
-        for name, few in (("_SLOTS", 1), ("_MANY", 20), ("_SHARES", 2)):
+        for name, few in (("_SLOTS", 1), ("_ROWS_OF_WARP", 20), ("_WARPS_OF_READ", 2)):
             monkeypatch.setattr(gpu_sparse, name, few)
         units = ["A", "AC"]
     n, most = (40, 2) if SIMULATED else (20_000, 30)

@@ -228,7 +228,7 @@ def test_one_warning_tells_that_short_reads_take_long(index_of, command, tmp_pat
     reads = [(f"r{i}", random_letters(4 if i % 2 else 40, i)) for i in range(60)]
     (tmp_path / "reads.fq").write_bytes(cases.fastq(reads))
     how = ["search", "-x", index_of(numbered([random_letters(2300, "short")])), tmp_path / "reads.fq"]
-    monkeypatch.setattr(search_near, "MUCH", 5e3)
+    monkeypatch.setattr(search_near, "SLOW", 5e3)
     chunks_of(1000)
     told = "warning: reads of fewer than 7 bases occur by chance about 1,2"
     assert command(*how, "--mismatches", 2).err.count("warning") == 1

@@ -17,8 +17,8 @@ from fmx.search.queries import near
 from fmx.search.queries.near import (
     APART,
     LONGEST,
+    MOST_SYMBOLS,
     OVERLAPPING,
-    STRETCH,
     TWO_ENDS,
     Lookups,
     Pieces,
@@ -180,5 +180,5 @@ def test_steps_to_plan_grow_with_the_length_of_reads_with_n_and_its_square_with_
 def test_pieces_of_sets_are_cut_from_the_first_symbols(v):
     """All but the last symbols of the stretch are any base."""
     for n_after in (0, 1, 9):
-        pattern = "N" * (STRETCH - 6) + "ACGTAC" + "A" * n_after
-        assert chosen(sets_of(pattern), v, Lookups(4.0**9))[1] == STRETCH
+        pattern = "N" * (MOST_SYMBOLS - 6) + "ACGTAC" + "A" * n_after
+        assert chosen(sets_of(pattern), v, Lookups(4.0**9))[1] == MOST_SYMBOLS

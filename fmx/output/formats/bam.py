@@ -132,7 +132,7 @@ def _put_hit(form, out, at, batch, record):
     is_mapped, is_secondary = (record.flag & UNMAPPED) == 0, (record.flag & SECONDARY) != 0
     at = put.integer(out, put.integer(out, at + 4, record.contig, 4), start, 4)  # the size comes last
     at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
-    at = put.byte(out, at, quality_of(record.peers) if is_mapped else 0)
+    at = put.byte(out, at, quality_of(record.n_best) if is_mapped else 0)
     at = put.integer(out, at, 4680 if record.contig < 0 else _bin(start, start + (n if is_mapped else 1)), 2)
     at = put.integer(out, put.integer(out, at, np.int64(is_mapped), 2), record.flag, 2)
     at = put.integer(out, put.integer(out, at, 0 if is_secondary else n, 4), contig_of(key), 4)

@@ -57,7 +57,7 @@ def open_pairs(names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], w
 def _put_hit(form, out, at, batch, record):
     if record.flag & UNMAPPED:
         return at
-    at = _put_places(form, out, at, batch, record, quality_of(record.peers))
+    at = _put_places(form, out, at, batch, record, quality_of(record.n_best))
     return _put_path(out, put.number(out, put.text(out, at, _NH), record.total), record)
 
 

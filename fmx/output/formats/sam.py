@@ -153,7 +153,7 @@ def _put_hit(form, out, at, batch, record):
         at = put.text(out, at, _NO_PLACE)
     else:
         at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
-    at = put.byte(out, put.field(out, at, quality_of(record.peers) if is_mapped else 0), put.TAB)
+    at = put.byte(out, put.field(out, at, quality_of(record.n_best) if is_mapped else 0), put.TAB)
     at = put.byte(out, put.number(out, at, record.end), MATCH) if is_mapped else put.byte(out, at, put.STAR)
     at = _put_mate(form, out, at, record)
     if record.flag & SECONDARY:

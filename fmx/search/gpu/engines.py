@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
 N_THREADS = 128
 N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts
-_MUCH = 3 << 28  # bytes: 0.8 GB
+_LARGE_TABLE = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
 
 
@@ -161,7 +161,7 @@ def launch_of(name: str, query: Any) -> Launch:
         n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
         return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
     # As measured: about four units per thread, except for six, and for eight if entries take much memory.
-    is_wide = n_units == 6 or (n_units == 8 and query.layout.entries.nbytes > _MUCH)
+    is_wide = n_units == 6 or (n_units == 8 and query.layout.entries.nbytes > _LARGE_TABLE)
     size, most = int(variant or (8 if is_wide else 2 if n_units <= 8 else 4)), group_size(n_units)
     if size > most:
         raise UnsupportedError(
@@ -222,12 +222,12 @@ def memory_kernel(query, patterns, intervals):
     Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes per warp, as in the picture of the module's
     docstring.
     """
-    thread, place = thread_index(), np.int32(thread_in_block())
+    thread, in_block = thread_index(), np.int32(thread_in_block())
     layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
     size, stride = np.int32(group_size(n_units)), np.int32(2 * (n_units + 1))
     words = cuda.shared.array(0, UINT64)
-    board = np.int32((place >> 5) * WARP * (1 + stride))  # of this warp
-    lane = np.int32(place & (WARP - 1))
+    board = np.int32((in_block >> 5) * WARP * (1 + stride))  # of this warp
+    lane = np.int32(in_block & (WARP - 1))
     base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
     mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
@@ -449,21 +449,21 @@ def alone_kernel(how, query, patterns, intervals):
 @partial(kernel, max_registers=64)  # so that all loads of an entry are in flight at once
 def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
     """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
-    thread, place = thread_index(), thread_in_block()
+    thread, in_block = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
-    end, other, left, first, searching = begin_end(query, patterns, i, place)
+    end, other, left, first, searching = begin_end(query, patterns, i, in_block)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         if searching:
             c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
             end = np.uint32(count(load_unit, query.layout, np.int64(c), np.int64(end)))
-            ends[place] = end
+            ends[in_block] = end
         sync_warp()
         if searching:
-            other = ends[place ^ 1]
+            other = ends[in_block ^ 1]
             searching = left > 0 and end != other
         sync_warp()
-    if not is_odd(place) and i < patterns.length.size:
+    if not is_odd(in_block) and i < patterns.length.size:
         write(intervals, i, end, other)
 
 

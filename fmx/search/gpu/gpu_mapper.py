@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
 N_STREAMS = 16  # at most: this many host threads keep a GPU busy
 _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
-_BYTES = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
-_OF_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, and other columns
+_PER_BYTE = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
+_MORE_FOR_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, and other columns
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
 N_THREADS, COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
-_SHORT = 24  # least mean bytes per record of a chunk that suits one thread per read
+_SHORT_RECORD = 24  # least mean bytes per record of a chunk that suits one thread per read
 SUMS, N_SUMS = FIRST, 7  # slots of the report: the sums of a summary
 LOCATED, HITS, ALONE, KEYS = range(SUMS + N_SUMS, SUMS + N_SUMS + 4)  # items that need room
 RECORDS = KEYS + 1  # bytes of records, at first with the room between them
@@ -211,7 +211,7 @@ class ReadSteps:
     def is_fit(self, chunks: Any) -> bool:
         """Return whether one thread per read or pair suits chunks."""
         n, size, _ = self.measure(chunks)
-        most = max(size, self._options.chunk_size) // _SHORT
+        most = max(size, self._options.chunk_size) // _SHORT_RECORD
         return 0 < self.n_parts * n <= most and size <= n * self.sizes.long
 
     def map(
@@ -370,7 +370,7 @@ class GpuMapper(Mapper):
     ) -> None:
         in_pairs, sizes = options.pairing is not None, options.sizes.gpu
         query, sa = make_query(index.parts[0]), index.parts[0].sa
-        per_byte, resident = _BYTES + _OF_PAIRS * in_pairs, engines.n_bytes((query, sa))
+        per_byte, resident = _PER_BYTE + _MORE_FOR_PAIRS * in_pairs, engines.n_bytes((query, sa))
         room = memory_beside(session.memory, resident, per_byte * sizes.least_chunk)
         n, size = min(options.n_threads, N_STREAMS), sizes.chunk
         while size > sizes.least_chunk and n * per_byte * size > room:

@@ -60,10 +60,10 @@ def names_kernel(batches, report):
     one, two = batches
     i = thread_index()
     if i < one.length.size:
-        same = common_name(one, two, i)
-        if same < 0:
+        common = common_name(one, two, i)
+        if common < 0:
             report[PROBLEM] = 1
-        one.name_length[i] = two.name_length[i] = max(same, 0)
+        one.name_length[i] = two.name_length[i] = max(common, 0)
 
 
 @inlined
@@ -239,7 +239,7 @@ class PairSteps(ReadSteps):
         return tables
 
     def with_room(self, stream: "GpuStream", tables: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
-        columns = ("one", "two", "changes1", "changes2", "peers")
+        columns = ("one", "two", "changes1", "changes2", "n_best")
         hits = {name: stream.device_array(f"{name} of pairs", n_hits, np.int64) for name in columns}
         proper = tables.proper._replace(swapped=stream.device_array("swapped", n_hits, np.bool_), **hits)
         return super().with_room(stream, tables._replace(proper=proper), n_alone, n_alone, n_keys)
@@ -274,7 +274,7 @@ def _tables(stream: "GpuStream", total: Any, n: int) -> PairTables:
     flags = stream.device_array("flags of pairs", 0, np.bool_)
     proper = ProperPairs(
         buffer("first", n + 1), none, none, flags, none, none, none, buffer("total", n)[:n],
-        buffer("reported", n), 0, buffer("lead 1", n), buffer("lead 2", n),
+        buffer("reported", n), 0, buffer("first one", n), buffer("first two", n),
     )  # fmt: skip
     hits = Hits(buffer("first alone", 2 * n + 1), none, flags, buffer("total alone", 2 * n)[: 2 * n])
     return PairTables(total, proper, hits, buffer("first key", 2 * n + 1), none)

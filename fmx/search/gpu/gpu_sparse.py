@@ -41,7 +41,7 @@ from ...compiler.warp import (
 )
 from ...index.contracts import on_device, own_launch
 from ...index.reference import text_key
-from ...index.sparse import FEW, SparseTable, bucket_of, canonical, is_near, position_in
+from ...index.sparse import SMALL_BUCKET, SparseTable, bucket_of, canonical, is_near, position_in
 from ...index.sparse_gpu import N_STEPS, make_steps, smallest_kmer
 from ...machines import gpu
 from ..hits import all_keys, first_key
@@ -66,12 +66,12 @@ if TYPE_CHECKING:
     from ...machines.gpu_session import GpuStream
 
 
-ALONE = 16  # rows that one thread compares alone
+ROWS_OF_THREAD = 16  # rows that one thread compares alone
 _FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once: alone, and together with others
 WINDOWS = 24  # per read
-_MANY = 256  # rows that one warp compares alone
+_ROWS_OF_WARP = 256  # rows that one warp compares alone
 _SLOTS, _TRIES = 1 << 16, 8  # for reads with more rows, and slots tried for one read
-_SHARES = 32  # warps that share the rows of such a read
+_WARPS_OF_READ = 32  # warps that share the rows of such a read
 NOWHERE = 2**32 - 1  # no position
 FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; every other one uses the same half
 N_COUNTED = _SLOTS + 4
@@ -79,20 +79,20 @@ N_COUNTED = _SLOTS + 4
 
 @device
 def _window(query, patterns, r, length, room, window):
-    """Return (place, strand, first row, row after the last) of the smallest k-mer in a window of read r.
+    """Return (offset, strand, first row, row after the last) of the smallest k-mer in a window of read r.
 
     Windows are the first one, the last one, and those at every 16th symbol.
     """
     k, w = query.table.k, query.table.w
     from_end = np.int64(window == 1)
     half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
-    place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
+    offset = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
     if from_end:
-        place = length - k - place
-    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, k)
+        offset = length - k - offset
+    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), offset, k)
     bucket = bucket_of(kmer, query.n_bits)
     lo, hi = np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
-    return place, strand, lo, hi
+    return offset, strand, lo, hi
 
 
 @inlined
@@ -132,9 +132,9 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
     if at(patterns.length, 2 * r + 1) == 0:
         n_reverse, least_reverse = np.int64(0), np.int64(NOWHERE)
     if least != NOWHERE:
-        first = min(first, least - anchor.place)
+        first = min(first, least - anchor.offset)
     if least_reverse != NOWHERE:
-        first_reverse = min(first_reverse, least_reverse - (length - query.table.k - anchor.place))
+        first_reverse = min(first_reverse, least_reverse - (length - query.table.k - anchor.offset))
     return n, first, n_reverse, first_reverse
 
 
@@ -157,10 +157,10 @@ def _least_key(first, first_reverse):
 
 
 @inlined
-def _keep_anchor(result, r, place, strand, lo, hi, is_sorted):
+def _keep_anchor(result, r, offset, strand, lo, hi, is_sorted):
     """Store the Anchor of a read."""
     result.lo[2 * r] = result.lo[2 * r + 1] = np.uint32(lo)
-    result.stop[r], result.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+    result.stop[r], result.how[r] = np.uint32(hi), np.uint32(offset << 2 | strand << 1 | is_sorted)
 
 
 @inlined
@@ -251,14 +251,14 @@ def search_kernel(query, patterns, result):
         if 0 < length < query.table.k + query.table.w - 1:
             result.report[0] = 1
             length = np.int64(0)
-    place = strand = lo = hi = np.int64(0)
+    offset = strand = lo = hi = np.int64(0)
     if length > 0:
-        place, strand, lo, hi = _window(query, patterns, r, length, room, np.int64(0))
+        offset, strand, lo, hi = _window(query, patterns, r, length, room, np.int64(0))
     if is_read:
-        _keep_anchor(result, r, place, strand, lo, hi, np.int64(0))
-        if hi - lo <= FEW:
-            _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(0)))
-    _put_in_queue(result, FOR_LAST, hi - lo > FEW, r)
+        _keep_anchor(result, r, offset, strand, lo, hi, np.int64(0))
+        if hi - lo <= SMALL_BUCKET:
+            _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(0)))
+    _put_in_queue(result, FOR_LAST, hi - lo > SMALL_BUCKET, r)
 
 
 @kernel
@@ -275,71 +275,72 @@ def windows_kernel(query, patterns, result, window, end, most, number):
         r = lo = hi = np.int64(0)
         if begin + lane < n_queued:
             r = _in_queue(result, number, begin + lane)
-            place, strand, lo, hi, _ = _anchor_of(result, r)
+            offset, strand, lo, hi, _ = _anchor_of(result, r)
             length, current = length_of(patterns, r), np.int64(window)
-            least = cost_of(query, length, Anchor(place, strand, lo, hi, np.int64(0)))
+            least = cost_of(query, length, Anchor(offset, strand, lo, hi, np.int64(0)))
             n_windows = min(2 + ((length - k - w) >> 4), np.int64(end))
             while current < n_windows:
                 start, side, begin_row, end_row = _window(query, patterns, r, length, room, current)
                 cost = cost_of(query, length, Anchor(start, side, begin_row, end_row, np.int64(0)))
                 if cost < least:
-                    least, place, strand, lo, hi = cost, start, side, begin_row, end_row
-                current = n_windows if least <= FEW else current + 1
-            _keep_anchor(result, r, place, strand, lo, hi, np.int64(0))
+                    least, offset, strand, lo, hi = cost, start, side, begin_row, end_row
+                current = n_windows if least <= SMALL_BUCKET else current + 1
+            _keep_anchor(result, r, offset, strand, lo, hi, np.int64(0))
             if hi - lo <= most:
-                _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(0)))
+                _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(0)))
         _put_in_queue(result, number + 1, hi - lo > most, r)
         begin += grid_size()
 
 
 @kernel
 def many_rows_kernel(query, patterns, result):
-    """Fill a SparseFound for reads with many rows in all windows, except those with more than _MANY rows.
+    """Fill a SparseFound for reads with many rows in all windows, up to _ROWS_OF_WARP of them.
 
-    One of several equal reads is put in the next queue; ``first`` of the others becomes -1 - its number.
+    Of reads with more, one of several equal ones is put in the next queue; ``first`` of the others becomes
+    -1 - its number.
     """
     lane, n_queued = thread_in_block(), at(result.counted, _SLOTS + _FOR_ROWS)
     begin = thread_index() - lane
     while begin < n_queued:
-        r = place = strand = lo = hi = np.int64(0)
+        r = offset = strand = lo = hi = np.int64(0)
         if begin + lane < n_queued:
             r = _in_queue(result, _FOR_ROWS, begin + lane)
             anchor = _anchor_of(result, r)
-            place, strand = anchor.place, anchor.strand
+            offset, strand = anchor.offset, anchor.strand
             lo, hi = range_of(query, patterns, r, anchor)
-            _keep_anchor(result, r, place, strand, lo, hi, np.int64(1))
-            if hi - lo <= ALONE:
-                _look_alone(query, patterns, result, r, Anchor(place, strand, lo, hi, np.int64(1)))
+            _keep_anchor(result, r, offset, strand, lo, hi, np.int64(1))
+            if hi - lo <= ROWS_OF_THREAD:
+                _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(1)))
         leader = r
-        if hi - lo > _MANY:
-            leader = _first_of_equal(patterns, result, r, lo + 40503 * (place << 1 | strand))
+        if hi - lo > _ROWS_OF_WARP:
+            leader = _first_of_equal(patterns, result, r, lo + 40503 * (offset << 1 | strand))
             none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
             _keep(result, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
-        waiting = ballot(ALONE < hi - lo <= _MANY)
+        waiting = ballot(ROWS_OF_THREAD < hi - lo <= _ROWS_OF_WARP)
         while waiting != 0:
             source = np.int64(first_bit(waiting))
             waiting &= waiting - 1
             theirs = Anchor(
-                take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
+                take(offset, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
             )
             begin_row = theirs.lo + lane
             counts = _occurrences(query, patterns, take(r, source), theirs, begin_row, WARP, _FEW_AT_ONCE)
             n, first, n_reverse, first_reverse = _together(counts[0], counts[1], counts[2], counts[3])
             if lane == source:
                 _keep(result, r, lo, n, n_reverse, _least_key(first, first_reverse))
-        _put_in_queue(result, _FOR_SHARES, hi - lo > _MANY and leader == r, r)
+        _put_in_queue(result, _FOR_SHARES, hi - lo > _ROWS_OF_WARP and leader == r, r)
         begin += grid_size()
 
 
 @kernel
 def share_kernel(query, patterns, result):
-    """Fill a SparseFound for the reads that many_rows_kernel queued, with _SHARES warps per read."""
-    lane, n_shares = thread_in_block(), _SHARES * at(result.counted, _SLOTS + _FOR_SHARES)
+    """Fill a SparseFound for the reads that many_rows_kernel queued, with _WARPS_OF_READ warps per read."""
+    lane, n_shares = thread_in_block(), _WARPS_OF_READ * at(result.counted, _SLOTS + _FOR_SHARES)
     share = thread_index() // WARP
     while share < n_shares:
-        r = _in_queue(result, _FOR_SHARES, share // _SHARES)
+        r = _in_queue(result, _FOR_SHARES, share // _WARPS_OF_READ)
         anchor = _anchor_of(result, r)
-        start, step = anchor.lo + share % _SHARES * WARP + lane, _SHARES * WARP
+        start, step = anchor.lo + share % _WARPS_OF_READ * WARP + lane, _WARPS_OF_READ * WARP
         counts = _occurrences(query, patterns, r, anchor, start, step, _MANY_AT_ONCE)
         n, first, n_reverse, first_reverse = _together(counts[0], counts[1], counts[2], counts[3])
         if lane == 0 and n + n_reverse > 0:
@@ -414,8 +415,8 @@ class SparseLaunch(Launch):
         n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
         if n_warps:
             windows = windows_kernel[n_warps, WARP, stream, self.warp_bytes]
-            windows(query, patterns, result, 1, 2, FEW, FOR_LAST)
-            windows(query, patterns, result, 2, WINDOWS, ALONE, FOR_OTHERS)
+            windows(query, patterns, result, 1, 2, SMALL_BUCKET, FOR_LAST)
+            windows(query, patterns, result, 2, WINDOWS, ROWS_OF_THREAD, FOR_OTHERS)
             for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
                 kernel[n_warps, WARP, stream](query, patterns, result)
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ...input.sets import Sets
 
 
-MOST = 2  # mismatches
+MOST_MISMATCHES = 2  # mismatches
 LONGEST = 64  # symbols of a piece: two packed words
-STRETCH = (MOST + 1) * LONGEST  # symbols of a pattern that pieces are cut from
+MOST_SYMBOLS = (MOST_MISMATCHES + 1) * LONGEST  # symbols of a pattern that pieces are cut from
 APART, TWO_ENDS, OVERLAPPING = range(3)
 _LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
 _LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
@@ -74,15 +74,15 @@ class Way(NamedTuple):
 @lru_cache
 def ways_of(v: int, lookups: Lookups) -> np.ndarray:
     """Return how patterns of single bases are cut: width and kind by length, int64[2 * n]."""
-    ways = np.zeros(2 * (STRETCH + 1), np.int64)
-    _fill_ways(v, lookups, np.zeros((STRETCH + 1, N_SUMS)), ways)
+    ways = np.zeros(2 * (MOST_SYMBOLS + 1), np.int64)
+    _fill_ways(v, lookups, np.zeros((MOST_SYMBOLS + 1, N_SUMS)), ways)
     return ways
 
 
 @compiled
 def _fill_ways(v, lookups, sums, ways):
     sums[0, _SPELLED] = 1.0
-    for length in range(1, STRETCH + 1):
+    for length in range(1, MOST_SYMBOLS + 1):
         _add_symbol(sums, length, np.uint64(1))
         way = _best(sums, (np.int64(0), np.int64(length)), v, lookups, _none())
         ways[2 * length], ways[2 * length + 1] = way.width, way.kind
@@ -169,10 +169,10 @@ def best_of_sets(sets, i, v, lookups, room):
     """Return the cheapest Way to cover a pattern of sets, from spans between symbols of more or fewer bases.
 
     The time is linear in the length of a pattern if it has a few such symbols, else quadratic. ``room``:
-    (sums float64[STRETCH + 1, N_SUMS], starts int64[STRETCH + 1]).
+    (sums float64[MOST_SYMBOLS + 1, N_SUMS], starts int64[MOST_SYMBOLS + 1]).
     """
     sums, starts = room
-    n = min(sets.length[i], np.int64(STRETCH))
+    n = min(sets.length[i], np.int64(MOST_SYMBOLS))
     sums[0, _EMPTY], sums[0, _SPELLED], sums[0, _ONCE], sums[0, _TWICE] = 0.0, 1.0, 0.0, 0.0
     for j in range(n):
         _add_symbol(sums, j + 1, np.uint64(set_at(sets, i, j)))
@@ -210,7 +210,7 @@ ROOM = LONGEST // WORD  # packed words per word
 # Columns of a piece: its symbols ``START`` to ``START + LENGTH``. Its words have ``LEAST`` to
 # ``MOST_CHANGED`` symbols changed, all between ``INNER`` and ``OUTER``.
 START, LENGTH, INNER, OUTER, LEAST, MOST_CHANGED, N_COLUMNS = range(7)
-MOST_PIECES = MOST + 1
+MOST_PIECES = MOST_MISMATCHES + 1
 
 
 class Pieces(NamedTuple):
@@ -228,7 +228,7 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     pieces = Pieces(np.zeros((n, MOST_PIECES, N_COLUMNS), np.int64), np.zeros(n // 2, np.int64))
-    room = np.empty((STRETCH + 1, N_SUMS)), np.empty(STRETCH + 1, np.int64)
+    room = np.empty((MOST_SYMBOLS + 1, N_SUMS)), np.empty(MOST_SYMBOLS + 1, np.int64)
     _plan(sets, v, lookups, ways_of(v, lookups), room, pieces)
     return pieces
 
@@ -240,7 +240,7 @@ def _plan(sets, v, lookups, ways, room, pieces):
         i = pattern_of(sets, r)
         length = sets.length[i]
         if length > 0 and is_plain(sets, i):
-            kind = 2 * min(length, np.int64(STRETCH))
+            kind = 2 * min(length, np.int64(MOST_SYMBOLS))
             way = Way(0.0, np.int64(0), length, v, at(ways, kind), at(ways, kind + 1))
             plan_read(sets, r, way, pieces)
         elif length > 0:
@@ -359,7 +359,7 @@ def _spell(sets, pieces, start, stop, words):
                 continue
             done = _spell_piece(sets, i, piece, packed, n)
             for k in range(n, done):
-                pack_reverse(packed, _place(k, i), _place(k, i ^ 1), piece[LENGTH])
+                pack_reverse(packed, _word_of(k, i), _word_of(k, i ^ 1), piece[LENGTH])
                 for row in range(2 * k, 2 * k + 2):
                     other = 2 * r + (row & 1)
                     words.pattern[row], words.piece[row] = other, j
@@ -369,7 +369,7 @@ def _spell(sets, pieces, start, stop, words):
 
 
 @inlined
-def _place(n, i):
+def _word_of(n, i):
     """Return the first packed word of the word of pattern i in pair n."""
     return ROOM * (2 * n + (i & 1))
 
@@ -410,7 +410,7 @@ def _change(word, changed, where, packed, n, i):
     """Write a word with ``changed`` (0 to 2) of two symbols changed in all ways; return the next n."""
     for one in range(1, 4 if changed > 0 else 2):
         for two in range(1, 4 if changed > 1 else 2):
-            to = _place(n, i)
+            to = _word_of(n, i)
             packed[to], packed[to + 1] = word
             if changed > 0:
                 packed[to + where[0] // WORD] ^= _change_of(one, where[0])
@@ -434,7 +434,7 @@ def _spell_changed(sets, span, changed, packed, n, i):
     for j in range(length):
         total *= popcount(np.uint64(_choice(sets, i, start, j, changed)))
     for number in range(total):
-        to, left = _place(n + number, i), np.int64(number)
+        to, left = _word_of(n + number, i), np.int64(number)
         packed[to] = packed[to + 1] = 0
         for j in range(length):
             choices = np.uint64(_choice(sets, i, start, j, changed))

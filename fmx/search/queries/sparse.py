@@ -18,16 +18,16 @@ from ...index.reference import Blocks, block_end
 from ...index.sparse import (
     AT_ONCE,
     DEPTH,
-    FEW,
     LEFT,
     REACH,
+    SMALL_BUCKET,
     SparseTable,
     is_near,
     left_key,
     packed_key,
     position_in,
+    row_key,
     strand_in,
-    text_key,
 )
 from ...input.dna import symbols
 
@@ -49,13 +49,13 @@ class Sparse(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A k-mer of a read: start ``place``, strand of its canonical form, and rows ``lo`` to ``hi``.
+    """A k-mer of a read: start ``offset``, strand of its canonical form, and rows ``lo`` to ``hi``.
 
     ``sorted``: whether the rows are only those that continue as the read does, for up to DEPTH symbols;
     otherwise a whole bucket.
     """
 
-    place: Any
+    offset: Any
     strand: Any
     lo: Any
     hi: Any
@@ -82,16 +82,16 @@ def has_window(query, length, window):
 
 
 @inlined
-def n_left(query, length, place, strand):
+def n_left(query, length, offset, strand):
     """Return the number of symbols to the left of the k-mer of a read, on the canonical strand."""
-    return length - query.table.k - place if strand else place
+    return length - query.table.k - offset if strand else offset
 
 
 @inlined
 def cost_of(query, length, anchor):
     """Return the cost of comparing the rows of an Anchor, in rows that need no look at the text."""
     cost = anchor.hi - anchor.lo
-    if cost > FEW and n_left(query, length, anchor.place, anchor.strand) > LEFT:
+    if cost > SMALL_BUCKET and n_left(query, length, anchor.offset, anchor.strand) > LEFT:
         cost *= FAR
     return cost
 
@@ -127,12 +127,12 @@ def range_of(query, patterns, r, anchor):
 def order_of(query, patterns, r, anchor, row):
     """Return -1, 0 or 1: a row's text, from its k-mer on, sorts before, continues as, sorts after read r."""
     first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
-    left = n_left(query, length, anchor.place, anchor.strand)
+    left = n_left(query, length, anchor.offset, anchor.strand)
     right = min(length - left, np.int64(DEPTH))
     for depth in range(0, right, AT_ONCE):
         ours = packed_key(patterns.words, first, left + depth, right - depth, False)
         n = ours & 63
-        theirs = text_key(query.words, query.blocks, row, k, depth)
+        theirs = row_key(query.words, query.blocks, row, k, depth)
         reach = min(theirs & 63, n)
         theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
         if ours != theirs:
@@ -150,13 +150,13 @@ def strand_at(anchor, row):
 def position_at_row(query, length, anchor, row):
     """Return the text position where a read begins whose k-mer is at a row."""
     reverse = strand_at(anchor, row)
-    return position_in(row) - (length - query.table.k - anchor.place if reverse else anchor.place)
+    return position_in(row) - (length - query.table.k - anchor.offset if reverse else anchor.offset)
 
 
 @inlined
 def left_of_read(query, patterns, r, anchor):
     """Return (bits, mask): what a row must hold of the symbols to the left of the k-mer."""
-    left = n_left(query, length_of(patterns, r), anchor.place, anchor.strand)
+    left = n_left(query, length_of(patterns, r), anchor.offset, anchor.strand)
     n = min(left, np.int64(LEFT))
     if n == 0:
         return np.uint64(0), np.uint64(0)
@@ -166,7 +166,7 @@ def left_of_read(query, patterns, r, anchor):
 @inlined
 def looks_at_text(query, length, anchor):
     """Return whether the text must be read to decide if a read occurs at rows of an Anchor."""
-    left = n_left(query, length, anchor.place, anchor.strand)
+    left = n_left(query, length, anchor.offset, anchor.strand)
     return not anchor.sorted or left > LEFT or length - left > DEPTH
 
 

@@ -25,7 +25,7 @@ from ...input.dna import symbols
 # first row of the result, -1 while it is sought. LAST and TOP bound the end of the result.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
-FEW = 8  # rows that are compared together
+_ROWS_AT_ONCE = 8  # rows that are compared together
 
 
 class Verify(NamedTuple):
@@ -93,7 +93,7 @@ def advance_verify(query, patterns, state, slot):
         _narrow(state, slot, compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
-    if state[slot, HI] - state[slot, LO] <= FEW:
+    if state[slot, HI] - state[slot, LO] <= _ROWS_AT_ONCE:
         prefetch(query.sa, state[slot, LO])
         prefetch(query.sa, state[slot, HI] - 1)
         state[slot, STAGE] = _ROWS
