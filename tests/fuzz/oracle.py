@@ -185,16 +185,35 @@ def sequences(data: bytes) -> list:
     return found
 
 
-def lacks_end(data: bytes) -> bool:
-    """Whether a gzip file of BGZF blocks has lost the empty one at its end (SAM specification, 4.1.2).
+def members(data: bytes) -> list:
+    """The members of a gzip file, which zeros may follow; none of one that is damaged."""
+    parts = []
+    while data:
+        stream = zlib.decompressobj(31)
+        try:
+            stream.decompress(data)
+        except zlib.error:
+            return []
+        parts.append(data[: len(data) - len(stream.unused_data)])
+        data = stream.unused_data.lstrip(b"\0")
+    return parts
 
-    Walks the blocks by the sizes in their headers; a file that is not BGZF to its end lacks nothing.
+
+def is_block(member: bytes) -> bool:
+    """Whether a member is a BGZF block (SAM specification, 4.1), of whatever size by its header."""
+    return member[:4] + member[10:16] == b"\x1f\x8b\x08\x04\x06\0BC\x02\0"
+
+
+def lacks_end(data: bytes) -> bool:
+    """Whether gzip ends with a BGZF block that has data, without the empty one (SAM specification, 4.1.2).
+
+    Members before that block may be of any kind, with zeros between them.
     """
-    at, size = 0, 0
-    while at < len(data):
-        header = data[at : at + 18]
-        if header[:4] != b"\x1f\x8b\x08\x04" or header[10:16] != b"\x06\0BC\x02\0":
-            return False
-        size = int.from_bytes(header[16:18], "little") + 1
-        at += size
-    return at == len(data) and size > 0 and data[-4:] != b"\0\0\0\0"
+    last = b"".join(members(data)[-1:])
+    return is_block(last) and data.endswith(last) and last[-4:] != b"\0\0\0\0"
+
+
+def has_wrong_size(data: bytes) -> bool:
+    """Whether the header of a BGZF block states another size than the block has, which Python ignores."""
+    blocks = filter(is_block, members(data))
+    return any(int.from_bytes(block[16:18], "little") + 1 != len(block) for block in blocks)
