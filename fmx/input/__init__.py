@@ -10,7 +10,7 @@ class Reader(Protocol):
     Alignments, StreamRest, WrappedFastq.
 
     To add one for a container of reads, write ``readinto`` as described here, and let ``Source`` choose it by
-    the first bytes of a file.  tests/input/test_reader_protocol.py tests all of them.
+    the first bytes of a file.
     """
 
     def readinto(self, view: Any, /) -> int:
@@ -21,7 +21,7 @@ class Reader(Protocol):
 
 
 class SpanLike(Protocol):
-    """Some records of an input, for any thread to read: Span, PairSpan, SequenceSpan, or a Chunk.
+    """Some records of an input, for any thread to read: Span, PairSpan, or a Chunk.
 
     To add one, implement these and let a ``plan`` yield it.  A thread that takes one must call ``read`` at
     once, as later spans may wait for it.
