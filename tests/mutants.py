@@ -1,8 +1,9 @@
 """Faults put into files of fmx, one at a time, and tests that should see them: ``python -m tests.mutants``.
 
 A mutant is a file with one operator, comparison, constant, condition or statement changed, in a copy of the
-tree.  Its tests run there as plain Python, in a process that has imported the packages already.  A mutant
-that survives them is a missing test, code that nobody needs, or as right as the original: read its line.
+tree.  A few quick tests run there as plain Python, in a process that has imported the packages already;
+COMPILED ones run on what these do not see.  A mutant that survives both is a missing test, code that nobody
+needs, or as right as the original: read its line.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import random
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -62,6 +64,11 @@ TESTS = {
     ),
     "fmx/search/pairs.py": PAIRS,
 }
+COMPILED = (
+    "tests/cli/test_golden.py tests/output tests/search/test_engines.py tests/search/test_hits.py "
+    "tests/search/test_pairs.py tests/search/test_near.py tests/search/test_near_pairs.py "
+    "tests/search/test_near_sparse.py tests/search/test_sparse.py tests/search/test_same_bytes.py"
+)
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"
 OTHERS = {  # an operator -> what replaces it
@@ -166,6 +173,19 @@ def passes(folder: Path, tests: str, limit: float) -> bool:
     return (done if done[0] else os.waitpid(child, 0))[1] == 0
 
 
+def passes_compiled(folder: Path) -> bool:
+    """Do the COMPILED tests pass in a copy of the tree?"""
+    cache = os.environ.get("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *COMPILED.split()],
+            cwd=folder, env={**os.environ, "FMX_CACHE": cache, "PYTHONPATH": str(folder)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=1800,
+        )  # fmt: skip
+        return run.returncode == 0
+    return False
+
+
 def survivors(path: str, n: int, seed: str, say: Callable[[str], None]) -> tuple[list, int]:
     """Mutants of a file that its tests do not see, of ``n`` drawn ones, and how many were tried."""
     source = (ROOT / path).read_bytes()
@@ -183,7 +203,7 @@ def survivors(path: str, n: int, seed: str, say: Callable[[str], None]) -> tuple
         left = []
         for mutant in sorted(drawn, key=lambda mutant: mutant.line):
             (folder / path).write_text(mutant.text)
-            if passes(folder, TESTS[path], limit):
+            if passes(folder, TESTS[path], limit) and passes_compiled(folder):
                 say(f"{path}:{mutant.line}: {mutant.old}\n    survives as: {mutant.new}")
                 left.append(mutant)
     return left, len(drawn)
