@@ -39,14 +39,13 @@ class Files(NamedTuple):
 
 
 def prepared(fm_index, files, options, output, progress=None, device=CPU):
-    """Return (job, what it has prepared, its context) of a search."""
+    """Return (what a search has prepared, its context)."""
     resources = Resources(options.n_threads, device)
     context = Context(resources, progress or Progress(quiet=True), Cache())
-    job = SearchJob(Opened(fm_index), Files(files), options, output)
-    return job, job.prepare(context), context
+    return SearchJob(Opened(fm_index), Files(files), options, output).prepare(context), context
 
 
 def search(*given, **more):
     """Map reads to an index and write hits in order; return the summary."""
-    job, ready, context = prepared(*given, **more)
-    return job.execute(ready, context)
+    work, context = prepared(*given, **more)
+    return work(context)

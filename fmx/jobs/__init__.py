@@ -101,7 +101,7 @@ class IndexChoice:
 
 
 class Job:
-    """Base of jobs: the work of one command; ``prepared`` is the result of ``prepare``."""
+    """Base of jobs: the work of one command."""
 
     name: ClassVar[str]
     inputs: tuple[str, ...]  # files that are split into shards, and whose contents identify a run
@@ -128,11 +128,11 @@ class Job:
 
         return n_of_bytes(sum(map(os.path.getsize, self.inputs)), context.resources.place.engine)
 
-    def prepare(self, context: Context) -> Any:
-        """Open the index, and make what does the work, on cores or GPUs; it can do several parts in turn."""
+    def prepare(self, context: Context) -> Callable[[Context], Any]:
+        """Open the index, and return what does the work on cores or GPUs, writes it and returns the summary.
 
-    def execute(self, prepared: Any, context: Context) -> Any:
-        """Run the job and write its output; return the summary."""
+        It is called with a Context of the same resources, and can do several shards in turn.
+        """
         raise NotImplementedError
 
     def say(self, summary: Any, context: Context) -> None:
@@ -160,15 +160,15 @@ def run(
     if shard and not shard.begin(job, context):
         context.progress.say(f"{shard} is done already; nothing to do")
         return None
-    idle: list = []  # results of prepare that no shard uses; lost if the shard fails
+    idle: list = []  # prepared, and used by no shard; lost if the shard fails
     if shard and shard.client is not None:  # a worker does other shards of the same job, too
         idle = context.cache.shared(context.resources.place, list)
     try:
-        prepared = idle.pop()
+        work = idle.pop()
     except IndexError:
-        prepared = job.prepare(context)
-    summary = job.execute(prepared, context)
-    idle.append(prepared)
+        work = job.prepare(context)
+    summary = work(context)
+    idle.append(work)
     job.say(summary, context)
     return summary
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 from .._version import __version__
@@ -43,55 +44,48 @@ def on_cluster(
     ``address``, ``file``: as for Cluster; ``place``: the folder of the shards.
     """
     run, n = identity(job), job.n_parts(Context(resources, progress, Cache()))
-    worker_job = absolute(job)
-    look = partial(seen, worker_job.inputs, worker_job.index_paths)
+    worker_job, n_before = absolute(job), 0
+    new: list[Manifest] = []  # finished by this run
+
+    def finished() -> set[int]:
+        return {i for i in range(1, n + 1) if os.path.exists(folder / name_of(i, n))}
+
+    def rate() -> str:
+        n_new, unit = summary_of(new).seen() if new else (0, "")
+        return f", {progress.wall.rate(n_new, unit)}" if n_new else ""
+
+    def message() -> str:
+        return f"{n_before + len(new)} of {n_of(n, 'shard')}{rate()}"
+
+    def manifests() -> Iterator[Manifest]:
+        work = partial(do_shard, worker_job, resources, run, str(folder))
+        for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
+            shard = read_manifest(folder / name_of(number, n))
+            new.extend([shard] if number not in before else [])
+            progress.show(message())
+            yield shard
+
     with Cluster(address, file, progress.say) as cluster:
+        look = partial(seen, worker_job.inputs, worker_job.index_paths)
         n_threads = cluster.check(run, worker_job.index_paths, look)
         with _locked_folder(place) as (place, folder):
             progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
-
-            def finished() -> set[int]:
-                return {i for i in range(1, n + 1) if os.path.exists(folder / name_of(i, n))}
-
             if before := finished():
-                was_or_were = "was" if len(before) == 1 else "were"
-                progress.say(f"{len(before):,} of them {was_or_were} finished by an earlier run, in {place}")
-            new: list[Manifest] = []  # finished by this run
-            n_seen, start = 0, time.monotonic()
-            progress.follow(lambda: len(new) / max(1, n - len(before)))
-
-            def message() -> str:
-                n_new, unit = summary_of(new).seen() if new else (0, "")
-                rate = f", {n_new / (time.monotonic() - start):,.0f} {unit}/s" if n_new else ""
-                return f"{n_seen} of {n_of(n, 'shard')}{rate}"
-
-            def manifests() -> Iterator[Manifest]:
-                nonlocal n_seen
-                work = partial(do_shard, worker_job, resources, run, str(folder))
-                for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
-                    shard = read_manifest(folder / name_of(number, n))
-                    n_seen += 1
-                    new.extend([shard] if number not in before else [])
-                    progress.show(message())
-                    yield shard
-
+                n_before = len(before)
+                progress.say(f"an earlier run has finished {n_before:,} of them, in {place}")
+            progress.follow(lambda: len(new) / max(1, n - n_before))
             progress.wall.turn_to("cluster")
             try:
                 with progress.kept_up(message):
                     merged = merge(folder, in_order(folder, manifests()), job.output, progress, job)
             except KeyboardInterrupt:
                 if n_kept := len(finished()):
-                    is_or_are = "is" if n_kept == 1 else "are"
-                    progress.say(
-                        f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} finished and kept in {place}: run the "
-                        "same command again to resume"
-                    )
+                    what = f"{n_kept:,} of {n_of(n, 'shard')}"
+                    progress.say(f"finished and kept in {place}: {what}; repeat the command to resume")
                 raise
             for path in folder.iterdir():
                 shutil.rmtree(path, ignore_errors=True)
-    n_new, unit = summary_of(new).seen() if new else (0, "")
-    rate = f", {progress.wall.rate(n_new, unit)}" if n_new else ""
-    say_shards(progress, merged, f"{progress.wall.in_words()}{rate}")
+    say_shards(progress, merged, f"{progress.wall.in_words()}{rate()}")
 
 
 @contextmanager
@@ -189,8 +183,7 @@ class Cluster:
         return sum(n_threads.values())
 
     def _named(self, worker: str) -> str:
-        host = self._hosts.get(worker)
-        return f"{worker} on {host}" if host else worker
+        return f"{worker} on {self._hosts[worker]}" if worker in self._hosts else worker
 
     def _note(self, event: tuple) -> None:
         """Report a lost worker; called with an event of the scheduler by the client's own thread."""
@@ -204,20 +197,16 @@ class Cluster:
         Raises the first error of ``work``, after the other items are cancelled; ClusterError if the scheduler
         is lost.
         """
-        stamp = time.time_ns()
-        keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
-        futures = self._client.map(work, items, key=keys, pure=False, retries=0)
-        done, pending = self._dask.as_completed(futures), set(futures)
+        futures = self._client.map(work, items, pure=False, retries=0)
+        done = self._dask.as_completed(futures)
         try:
-            while pending:
+            while done.count():
                 if not (finished := done.next_batch(block=False)):
                     if self._client.status != "running":
                         raise self._lost()
                     time.sleep(AWHILE)
                 for future in finished:
-                    pending.discard(future)
-                    result = future.result(timeout=self._patience)
-                    yield result
+                    yield future.result(timeout=self._patience)
         except self._dask.KilledWorker as error:
             raise ClusterError(
                 f"{error.task} killed several workers: give them more memory, or check their logs"
@@ -225,8 +214,8 @@ class Cluster:
         except (self._dask.CancelledError, self._dask.TimeoutError) as error:
             raise self._lost() from error
         finally:
-            if pending and self._client.status == "running":
-                self._client.cancel(list(pending), force=True)
+            if self._client.status == "running":
+                self._client.cancel(futures, force=True)
 
     def _lost(self) -> ClusterError:
         return ClusterError(
@@ -257,16 +246,9 @@ def n_threads_here() -> int:
     return get_worker().state.nthreads
 
 
-class WorkerState:
-    """What the shards of a worker share: the ``cache`` of the run whose shards were done last, and the GPUs,
-    for one shard at a time; ``are_unfit``: a shard with ``auto`` has failed on them."""
-
-    def __init__(self) -> None:
-        self.choosing, self.gpus = threading.Lock(), threading.Lock()
-        self.cache, self.are_unfit = Cache(), False
-
-
-_here = WorkerState()
+# What the shards of a worker share: the cache of the run whose shards were done last, and the GPUs, for one
+# shard at a time; are_unfit: a shard with auto has failed on them.
+_here = SimpleNamespace(choosing=threading.Lock(), gpus=threading.Lock(), cache=Cache(), are_unfit=False)
 
 
 def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:

@@ -1,6 +1,7 @@
 """The job of fmx count: how often guides occur in the reads of samples."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -39,14 +40,14 @@ class CountJob(Job):
         reads = self.output.reads
         if not reads.is_by_target:
             return self
-        if not (library := self.prepare(context).targets.library):
+        if not (library := self._counter(context).targets.library):
             raise OutputError(
                 f"--al {reads.mapped}: with two libraries, it is not known beforehand which pairs of guides "
                 "occur: give one library of pairs"
             )
         return replace(self, output=replace(self.output, reads=reads.of_targets(library.ids)))
 
-    def prepare(self, context: Context) -> Counter:
+    def _counter(self, context: Context) -> Counter:
         def make() -> Counter:
             progress = context.progress
             object_cache.on_first_compile(progress)
@@ -56,8 +57,9 @@ class CountJob(Job):
 
         return context.cache.shared("counter", make)
 
-    def execute(self, prepared: Counter, context: Context) -> CountSummary | PairCountSummary:
-        return pipeline.count(prepared, self.samples, self.output, context.run, context.progress)
+    def prepare(self, context: Context) -> Callable[[Context], CountSummary | PairCountSummary]:
+        counter = self._counter(context)
+        return lambda of: pipeline.count(counter, self.samples, self.output, of.run, of.progress)
 
     def say(self, summary: CountSummary | PairCountSummary, context: Context) -> None:
         if context.run.is_whole:  # a shard prints its own summary

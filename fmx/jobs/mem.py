@@ -1,9 +1,10 @@
 """The job of fmx mem: maximal exact matches of queries."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..mem.matching import Matching, MemOptions, MemOutput, MemSummary, find, prepare
+from ..mem.matching import MemOptions, MemOutput, MemSummary, find, prepare
 from ..system import PLACE
 from . import Context, IndexChoice, Job
 
@@ -18,11 +19,9 @@ class MemJob(Job):
     matching: MemOptions
     output: MemOutput
 
-    def prepare(self, context: Context) -> Matching:
+    def prepare(self, context: Context) -> Callable[[Context], MemSummary]:
         options = replace(self.matching, n_threads=context.resources.threads)
-        return prepare(
+        matching = prepare(
             self.index.open(context), options, self.output, context.progress, context.resources.place
         )
-
-    def execute(self, prepared: Matching, context: Context) -> MemSummary:
-        return find(prepared, self.inputs, self.output, context.progress, context.run)
+        return lambda of: find(matching, self.inputs, self.output, of.progress, of.run)

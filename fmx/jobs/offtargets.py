@@ -49,15 +49,13 @@ class SitesJob(Job):
             read_meta(self.genome)["n_text"] if is_index else os.path.getsize(self.genome), "cpu"
         )
 
-    def prepare(self, context: Context) -> SiteSearch:
+    def prepare(self, context: Context) -> Callable[[Context], SiteSummary]:
         progress, cache, n_threads = context.progress, context.cache, context.resources.threads
         object_cache.on_first_compile(progress)
         library = sites.checked(read_library(self.library, self.columns, progress.say))
         genome = cache.shared("genome", partial(sites.read_genome, self.genome, n_threads, progress))
-        return SiteSearch(genome, library, replace(self.search, n_threads=n_threads))
-
-    def execute(self, prepared: SiteSearch, context: Context) -> SiteSummary:
-        return sites.find(prepared, self.output, context.run, context.progress)
+        search = SiteSearch(genome, library, replace(self.search, n_threads=n_threads))
+        return lambda of: sites.find(search, self.output, of.run, of.progress)
 
 
 def merge_sites(folder: str | Path, shards: "list[Manifest]", write: Callable[[bytes], None]) -> tuple:

@@ -1,12 +1,13 @@
 """The job of fmx pairwise: alignments of pairs of sequences."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
 from ..align import pipeline
 from ..align.jobs import cut
-from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput, ScoringGpus
+from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput
 from ..system import PLACE
 from . import Context, Job
 from .identity import MOST
@@ -29,12 +30,10 @@ class PairJob(Job):
         n = len(cut(job))
         return max(1, min(max(n // (with_filter if job.filtered else without), several), n, MOST))
 
-    def prepare(self, context: Context) -> tuple[ScoringGpus, PairInput]:
-        return pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
-
-    def execute(self, prepared: tuple[ScoringGpus, PairInput], context: Context) -> AlignmentSummary:
-        (gpus, read), options = prepared, replace(self.pairs, n_threads=context.resources.threads)
-        return pipeline.align(read, options, self.output, context.progress, gpus, context.run)
+    def prepare(self, context: Context) -> Callable[[Context], AlignmentSummary]:
+        gpus, read = pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
+        options = replace(self.pairs, n_threads=context.resources.threads)
+        return lambda of: pipeline.align(read, options, self.output, of.progress, gpus, of.run)
 
     def _read(self, context: Context) -> PairInput:
         options = replace(self.pairs, n_threads=context.resources.threads)

@@ -34,20 +34,14 @@ class ProductsJob(Job):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.pairs,)
 
-    def prepare(self, context: Context) -> tuple:
+    def prepare(self, context: Context) -> Callable[[Context], ProductSummary]:
         fm_index = self.index.open(context, with_text=True, of_any_length=True)
         object_cache.on_first_compile(context.progress)
-        options = self.mapping.on(context.resources.threads)
-        return fm_index, choose_mapper(fm_index, options, context.resources.place, context.progress)
-
-    def execute(self, prepared: tuple, context: Context) -> ProductSummary:
-        """Write the products of primer pairs, in order; ``prepared``: the index, a Mapper of near matches."""
-        fm_index, mapper = prepared
-        output, reference = self.output, fm_index.reference
+        options, output = self.mapping.on(context.resources.threads), self.output
+        mapper = choose_mapper(fm_index, options, context.resources.place, context.progress)
+        reference = fm_index.reference
         starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
-        letters, n_amplified, n_products = PackedLetters(fm_index, starts), 0, 0
-        pairs = read_pairs(self.pairs)
-        pairs = pairs[slice(*context.run.share_of(len(pairs)))]
+        letters = PackedLetters(fm_index, starts)
 
         def work(emit: Callable[..., Any], some: Sequence[Pair]) -> list[int]:
             totals = []
@@ -59,13 +53,18 @@ class ProductsJob(Job):
                 totals.append(products.total)
             return totals
 
-        items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-        with context.run.opened(output, lines.head_of(output.kind)) as outputs:
-            results = run_ordered(items, [work] * mapper.options.n_threads, outputs.write)
-            with context.progress.wall.spending("mapping"), closing(results):
-                for totals in results:
-                    n_amplified += sum(n > 0 for n in totals)
-                    n_products += sum(totals)
-            summary = ProductSummary(len(pairs), n_amplified, n_products)
-            outputs.finish(summary)
-        return summary
+        def write(context: Context) -> ProductSummary:
+            pairs, n_amplified, n_products = read_pairs(self.pairs), 0, 0
+            pairs = pairs[slice(*context.run.share_of(len(pairs)))]
+            items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
+            with context.run.opened(output, lines.head_of(output.kind)) as outputs:
+                results = run_ordered(items, [work] * mapper.options.n_threads, outputs.write)
+                with context.progress.wall.spending("mapping"), closing(results):
+                    for totals in results:
+                        n_amplified += sum(n > 0 for n in totals)
+                        n_products += sum(totals)
+                summary = ProductSummary(len(pairs), n_amplified, n_products)
+                outputs.finish(summary)
+            return summary
+
+        return write

@@ -3,10 +3,10 @@
 reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from .._version import __version__
 from ..compiler import object_cache
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
     from ..output.hits import BatchWriter
     from ..search.collapse import Collection
-    from ..search.counts import Screen, Tally
-    from ..search.mapper import Mapper
     from ..search.summary import Summary
 
 
@@ -70,22 +68,6 @@ class ReadInput:
                 for paths in (first, second)
             )
         return PairedFiles(first, second) if in_pairs else first
-
-
-class Search(NamedTuple):
-    """What a search prepares before it reads: a ``mapper`` of MapOptions to a ``reference``; a ``tally``, a
-    ``screen`` and a ``measurement``, or None; a ``writer``, and the bytes before its first record; the
-    ``wording`` of summaries."""
-
-    reference: Reference
-    options: MapOptions
-    mapper: "Mapper"
-    tally: "Tally | None"
-    screen: "Screen | None"
-    measurement: Measurement | None
-    writer: "BatchWriter"
-    head: bytes
-    wording: Wording
 
 
 def make_writer(
@@ -147,7 +129,7 @@ class SearchJob(Job):
             remedy += f", or leave out {'--format' if output.path in (None, STANDARD) else '-o'}"
         return self.index.open(context, near is not None, bool(near and near.iupac), remedy)
 
-    def prepare(self, context: Context) -> Search:
+    def prepare(self, context: Context) -> "Callable[[Context], Summary]":
         fm_index, output = self._open(context), self.output
         progress, device = context.progress, context.resources.place
         options = self.mapping.on(context.resources.threads)
@@ -159,9 +141,8 @@ class SearchJob(Job):
         if self.reads.sample:
             progress.say(f"sample {self.reads.sample}: writing {output.path}")
         object_cache.on_first_compile(progress)
-        reference, tally, screen = fm_index.reference, None, None
+        reference, tally, screen, demultiplexer = fm_index.reference, None, None, None
         measurement = Measurement(output.report) if output.report else None
-        demultiplexer = None
         if output.reads.targets:
             from ..search.counts import Demultiplexer, owners_of
 
@@ -186,63 +167,62 @@ class SearchJob(Job):
             progress.say(f"BAM is compressed on the CPU: {why}")
         has_codes = not self.reads.literal or any(map(is_ambiguous, self.reads.literal))
         wording = replace(Wording.of(options, reference), has_codes=has_codes)
-        return Search(reference, options, mapper, tally, screen, measurement, writer, head, wording)
 
-    def execute(self, prepared: Search, context: Context) -> "Summary":
-        reference, options, mapper, tally, screen, measurement, writer, head, wording = prepared
-        output, run, progress, wall = self.output, context.run, context.progress, context.progress.wall
-        reads, literal = self.reads, self.reads.literal
-        if literal:
-            reads = replace(reads, literal=literal[slice(*run.share_of(len(literal)))])
-        files = reads.sources(options.pairing is not None)
-        for counter in (tally, screen):
-            if counter:
-                counter.clear()
-        if measurement:
-            measurement.begin(wall, [mapper.session] if mapper.session else [])
-        make = getattr(module_of(output.kind), "container", None)
-        container = make(reference, output.records) if make else PLAIN
-        size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
-        with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
-            share = InputShare(paths_of(files) if run.is_whole else ())
-            inputs = InputRange(files, size, n_threads, chosen_records(options.skip, options.first), share)
-            progress.follow(share)
-            if options.collapse:
-                from ..search.collapse import collect
-
-                def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
-                    spans = Run().plan(inputs._replace(n_threads=options.n_threads))
-                    return collect(spans, options, progress)
-
-                collection = context.cache.shared(f"distinct {self.reads}", distinct)
-                source = collection.spans(size, progress, *run.share_of(collection.n))
-            else:
-                source = run.plan(inputs)
-            sink = wall.written(outputs)
-            sink = measurement.timed(sink) if measurement else sink
-            with wall.spending("mapping"):
-                summary = map_spans(mapper, source, writer, sink, progress)
-            summary.wording = wording
-            wall.turn_to("writing")
-            tables: dict = {}
-            sums: dict = {}
-            facts = None
-            if output.tables:
-                from ..output.formats import tsv  # not needed for records
-
-                if output.counts and tally:
-                    tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
-                if screen and (groups := reference.groups):
-                    (n_all, what), combinations = summary.seen(), screen.combinations()
-                    tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
-                    rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
-                    sums["screen"] = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+        def work(context: Context) -> "Summary":
+            run, progress, wall = context.run, context.progress, context.progress.wall
+            reads = self.reads
+            if literal := reads.literal:
+                reads = replace(reads, literal=literal[slice(*run.share_of(len(literal)))])
+            files = reads.sources(options.pairing is not None)
+            for counter in (tally, screen):
+                if counter:
+                    counter.clear()
             if measurement:
-                places = [str(mapper.session or "the CPU")]
-                known = partial(search_facts, summary, tally, screen, output.by_group)
-                facts = lambda: measurement.facts(places, summary, known())  # noqa: E731
-            outputs.finish(summary, tables, facts, sums)
-        return summary
+                measurement.begin(wall, [mapper.session] if mapper.session else [])
+            make = getattr(module_of(output.kind), "container", None)
+            container = make(reference, output.records) if make else PLAIN
+            size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
+            with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
+                share = InputShare(paths_of(files) if run.is_whole else ())
+                records = chosen_records(options.skip, options.first)
+                inputs = InputRange(files, size, n_threads, records, share)
+                progress.follow(share)
+                if options.collapse:
+                    from ..search.collapse import collect
+
+                    def distinct() -> "Collection":  # of all input, as equal reads may be anywhere
+                        spans = Run().plan(inputs._replace(n_threads=options.n_threads))
+                        return collect(spans, options, progress)
+
+                    collection = context.cache.shared(f"distinct {self.reads}", distinct)
+                    source = collection.spans(size, progress, *run.share_of(collection.n))
+                else:
+                    source = run.plan(inputs)
+                sink = wall.written(outputs)
+                sink = measurement.timed(sink) if measurement else sink
+                with wall.spending("mapping"):
+                    summary = map_spans(mapper, source, writer, sink, progress)
+                summary.wording = wording
+                wall.turn_to("writing")
+                tables, sums, facts = {}, {}, None
+                if output.tables:
+                    from ..output.formats import tsv  # not needed for records
+
+                    if output.counts and tally:
+                        tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
+                    if screen and (groups := reference.groups):
+                        (n_all, what), combinations = summary.seen(), screen.combinations()
+                        tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
+                        rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
+                        sums = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+                if measurement:
+                    known = search_facts(summary, tally, screen, output.by_group)
+                    where = [str(mapper.session or "the CPU")]
+                    facts = partial(measurement.facts, where, summary, known)
+                outputs.finish(summary, tables, facts, {"screen": sums} if sums else {})
+            return summary
+
+        return work
 
 
 @dataclass(frozen=True)

@@ -123,10 +123,10 @@ def test_what_is_prepared_is_used_again_but_not_after_an_error():
 
     class Failing(Job):
         def prepare(self, context):
-            return next(numbers)
+            return partial(self.work, next(numbers))
 
-        def execute(self, prepared, context):
-            used.append(prepared)
+        def work(self, number, context):
+            used.append(number)
             if len(used) == 2:
                 raise InputError("x.fq", "", "damaged")
 
@@ -166,7 +166,7 @@ def test_gpus_have_a_shard_at_a_time(engine, kind, expected, monkeypatch):
 
     monkeypatch.setattr(cluster, "run_job", work)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(cluster, "_here", cluster.WorkerState())
+    monkeypatch.setattr(cluster._here, "are_unfit", False)
 
     def do(number):
         resources = Resources(1, Device(engine))

@@ -396,10 +396,10 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     paths = [tmp_path / "reads"]
     files = PairedFiles(paths, paths) if options.pairing else paths
     output = SearchOutput(RecordOutput(str(tmp_path / "out")))
-    job, ready, context = workflow.prepared(index, files, options, output)
+    work, context = workflow.prepared(index, files, options, output)
     del opened[:]
     monkeypatch.setattr(Source, "__init__", noted)
     with pytest.raises(InputError, match="bases but"):
-        job.execute(ready, context)
+        work(context)
     assert any(isinstance(each, Source) for each in opened)
     assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in opened)
