@@ -37,35 +37,40 @@ ELSEWHERE = {  # option of ours: its names in other programs; the first that a c
     "--un": "--un-gz --un-conc --un-conc-gz",
     "--al": "--al-gz --al-conc --al-conc-gz",
 }
-INSTEAD = {  # of one command: what to use instead of an option of other programs, or a former one
-    "search": {"-1 and -2": "--paired"},
-    "index": {"-o to name the index, or -t for threads": "-p", "-o": "--prefix -n"},
-    "count": {"--report FILE.json": "--json", "--report FILE.tsv": "--stats"},
-    "pairwise": {"--format paf": "--paf", "--shard, and run shards that stopped again": "--checkpoint"},
-}
-_BY_FIRST_BYTE = "FASTA and FASTQ are recognized by their first byte"
-_ONE_GPU = {"it uses one GPU (--device); to use several, run a --shard on each": "--gpus"}
-NEEDLESS: dict[str, dict[str, str]] = {  # of one command: why an option of other programs is not needed
+_BY_FIRST_BYTE = "leave it out; FASTA and FASTQ are recognized by their first byte"
+_ONE_GPU = "leave it out; it uses one GPU (--device); to use several, run a --shard on each"
+ADVICE: dict[str, dict[str, str]] = {  # of one command: about options of other programs, or former ones
     "search": {
-        "the output is SAM; -o FILE writes it to a file": "-S --sam",
+        "use -1 and -2": "--paired",
+        "leave it out; the output is SAM; -o FILE writes it to a file": "-S --sam",
         _BY_FIRST_BYTE: "-f",
-        "'fmx locate -p SEQUENCE' searches for sequences that are given as arguments": "-c",
-        "reads are given without an option": "-U --reads --input",
-        "every occurrence is always found": "-y",
-        "a hit is always as long as the read": "--end-to-end",
-        "a hit is always as long as the read; --trim5 and --trim3 trim reads": "--local",
-        "reads are matched whole, without seeds": "-L --seedlen",
-        "hits with the fewest mismatches always come first": "--best",
-        "records are always in the order of the reads": "--reorder",
-        "processes always share the memory of an index": "--mm",
-        "qualities are written unchanged": "--phred33-quals --phred64-quals",
-        **_ONE_GPU,
+        "leave it out; 'fmx locate -p SEQUENCE' searches for sequences that are given as arguments": "-c",
+        "leave it out; reads are given without an option": "-U --reads --input",
+        "leave it out; every occurrence is always found": "-y",
+        "leave it out; a hit is always as long as the read": "--end-to-end",
+        "leave it out; a hit is always as long as the read; --trim5 and --trim3 trim reads": "--local",
+        "leave it out; reads are matched whole, without seeds": "-L --seedlen",
+        "leave it out; hits with the fewest mismatches always come first": "--best",
+        "leave it out; records are always in the order of the reads": "--reorder",
+        "leave it out; processes always share the memory of an index": "--mm",
+        "leave it out; qualities are written unchanged": "--phred33-quals --phred64-quals",
+        _ONE_GPU: "--gpus",
     },
-    "count": {"-o FILE names the output": "-n", "reads are given without an option": "--fastq"},
-    "locate": {"every occurrence is always listed": "-a -k --all", **_ONE_GPU},
-    "mem": {"only A, C, G and T ever match": "-n", _BY_FIRST_BYTE: "-f", **_ONE_GPU},
-    "index": {"a reference is always FASTA": "-f"},
-}
+    "count": {
+        "use --report FILE.json": "--json", "use --report FILE.tsv": "--stats",
+        "leave it out; -o FILE names the output": "-n",
+        "leave it out; reads are given without an option": "--fastq",
+    },
+    "locate": {"leave it out; every occurrence is always listed": "-a -k --all", _ONE_GPU: "--gpus"},
+    "mem": {"leave it out; only A, C, G and T ever match": "-n", _BY_FIRST_BYTE: "-f", _ONE_GPU: "--gpus"},
+    "index": {
+        "use -o to name the index, or -t for threads": "-p", "use -o": "--prefix -n",
+        "leave it out; a reference is always FASTA": "-f",
+    },
+    "pairwise": {
+        "use --format paf": "--paf", "use --shard, and run shards that stopped again": "--checkpoint",
+    },
+}  # fmt: skip
 
 GENERAL = "General"  # heading of the options without a group; the last one
 CLUSTER, GPU = "Cluster", "GPU"
@@ -137,10 +142,8 @@ def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence
     types = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
     spelling, command = error.option_name, ctx.command_path.removeprefix("fmx ")
     what = f"no option {spelling} in '{ctx.command_path}'"
-    for why in _whose(spelling, NEEDLESS.get(command, {})):
-        return click.UsageError(f"{what}: leave it out; {why}", ctx)
-    for ours in _whose(spelling, INSTEAD.get(command, {})):
-        return click.UsageError(f"{what}: use {ours}", ctx)
+    for advice in _whose(spelling, ADVICE.get(command, {})):
+        return click.UsageError(f"{what}: {advice}", ctx)
     for ours in _whose(spelling, ELSEWHERE):
         name, _, value = ours.partition(" ")
         if name in types and (not value or value in getattr(types[name], "choices", ())):

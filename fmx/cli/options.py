@@ -319,7 +319,7 @@ def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
 
 # The format of an output: --format, or the suffix of its name.
 
-SUFFIXES = {
+ENDINGS = {  # suffixes of formats, by their names in messages
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
     "CRAM": (".cram",), "Parquet": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
     "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
@@ -341,7 +341,7 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     Raises UsageError for a suffix of another format than ``kind`` or ``kinds``, for a binary format on a
     terminal, and for a file where --shard needs a folder.
     """
-    params, by_suffix = click.get_current_context().params, kind_of(path, kinds)
+    params, by_suffix = click.get_current_context().params, by_suffix_of(path, kinds)
     if params.get("shard"):
         if path == "-":
             raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
@@ -358,7 +358,7 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     if not (kind or suffix_of(path) or is_special) and suffix[1:].isalpha():
         from difflib import get_close_matches  # only for unknown suffixes
 
-        if similar := get_close_matches(suffix, chain(*map(suffixes_of, kinds)), 1, 0.7):
+        if similar := get_close_matches(suffix, endings_of(kinds), 1, 0.7):
             keep = " To keep this name, use --format" if "kind" in params else ""
             advice = f"did you mean {similar[0]}?{keep}"
             raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
@@ -372,38 +372,38 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     return kind or by_suffix or usual
 
 
-def suffixes_of(kind: str) -> tuple[str, ...]:
-    """Return the suffixes of a kind of output."""
-    return SUFFIXES.get(format_name(kind), ())
+def endings_of(kinds: Iterable[str]) -> list[str]:
+    """Return the suffixes of formats."""
+    return [suffix for kind in kinds for suffix in ENDINGS.get(format_name(kind), ())]
 
 
-def kind_of(path: str, kinds: Iterable[str]) -> str | None:
-    """Return the first of ``kinds`` that the suffix of an output names, or None."""
-    return next((kind for kind in kinds if suffix_of(path) in suffixes_of(kind)), None)
+def by_suffix_of(path: str, kinds: Iterable[str]) -> str | None:
+    """Return the first of the formats ``kinds`` that the suffix of an output names, or None."""
+    return next((kind for kind in kinds if suffix_of(path) in endings_of([kind])), None)
 
 
 def format_name(kind: str) -> str:
-    """Return the name of a kind of output in messages."""
+    """Return the name of a format in messages."""
     return _NAMES.get(kind, kind.upper())
 
 
 def suffix_of(path: str) -> str:
-    """The suffix of a name in lower case if it names a format, else ""; .txt fits every text format."""
+    """Return the suffix of a name in lower case if it names a format, else "", as for .txt."""
     suffix = os.path.splitext(path)[1].lower()
-    return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
+    return suffix if suffix in FOREIGN or suffix in chain(*ENDINGS.values()) else ""
 
 
 def check_suffix(option: str, path: str, kinds: Sequence[str], kind: str | None = None) -> None:
-    """Raise UsageError if a name ends like that of a format not of ``kinds``; ``kind``: that of --format."""
+    """Raise UsageError for the suffix of a format that is not of ``kinds``; ``kind``: that of --format."""
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
-    if not suffix or suffix in chain(*map(suffixes_of, kinds)):
+    if not suffix or suffix in endings_of(kinds):
         return
     if kind and suffix != ".gz":
         advice = "leave out --format, or choose another name"
         raise click.UsageError(f"-o {path}: the suffix {suffix} contradicts --format {kind}; {advice}")
     names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
     what = ", ".join([*names[:-2], " or ".join(names[-2:])])
-    choose = "choose another name or format" if option == "-o" else "choose another name"
+    choose = f"choose another name{' or format' if option == '-o' else ''}"
     if suffix == ".gz":
         choose = f"choose a name without {suffix}, and compress the file afterwards"
     raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
@@ -426,7 +426,7 @@ def refuse_terminal(path: str, kind: str) -> None:
 
 
 class FileName(click.Path):
-    """The name of a file; the suffix of an output of other ``kinds`` is refused."""
+    """The name of a file; for an output of certain ``kinds``, a suffix of another format is refused."""
 
     def __init__(self, *kinds: str) -> None:
         super().__init__()
@@ -447,7 +447,7 @@ _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
 
 def reporting(kinds: Sequence[str]) -> Decorator:
-    """--report, for a command that writes reports of these kinds, no two of the same kind."""
+    """Return --report, for reports of these kinds; two of the same kind are refused."""
     in_words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
                 "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
     *most, last = [words for kind, words in in_words.items() if kind in kinds]
@@ -477,8 +477,13 @@ def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
     return f"the name of a report{f' of fmx {of}' if of else ''} must end with {words}"
 
 
-def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report:
-    """Return a Report into ``paths`` with the facts of the current command that are known before its run."""
+def report_of(
+    paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = (), is_always: bool = False
+) -> Report | None:
+    """Return a Report into ``paths`` with what is known before the run; None without paths, unless
+    ``is_always``."""
+    if not (paths or is_always):
+        return None
     import platform
     from importlib import metadata
 

@@ -100,6 +100,17 @@ class IndexChoice:
             return context.cache.shared("index", load_all)
 
 
+# For the CPU and GPUs: number of shards before they get larger; smallest and largest shard, input bytes.
+SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
+MOST = 4096  # shards
+
+
+def n_of_bytes(n_bytes: int, engine: str) -> int:
+    """Return the number of shards for files, independent of the cluster, so that a second run can resume."""
+    several, least, most = SIZES[engine not in ("cpu", "auto")]
+    return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
+
+
 class Job:
     """Base of jobs: the work of one command."""
 
@@ -123,9 +134,7 @@ class Job:
         return self
 
     def n_parts(self, context: Context) -> int:
-        """Return the number of parts on a cluster, whatever its workers."""
-        from .identity import n_of_bytes  # only for runs in parts
-
+        """Return the number of shards on a cluster, whatever its workers."""
         return n_of_bytes(sum(map(os.path.getsize, self.inputs)), context.resources.place.engine)
 
     def prepare(self, context: Context) -> Callable[[Context], Any]:

@@ -27,9 +27,8 @@ from ..output.files import named_output
 from ..system import keep_freed, lock_new
 from . import Cache, Context, Job, Resources
 from . import run as run_job
-from .identity import Manifest, absolute, identity, name_of, read_manifest, seen, unlike
 from .merge import in_order, merge, say_shards, summary_of
-from .shard import ShardRun
+from .shard import Manifest, ShardRun, absolute, identity, name_of, read_manifest, seen, unlike
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds to wait for the first worker

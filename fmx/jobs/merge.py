@@ -3,13 +3,15 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xxhash
 
 from ..errors import OutputError, n_of
@@ -20,7 +22,7 @@ from ..output.run import Run
 from ..report import added, joined_screens
 from ..system import available_cores
 from . import say_summary, why_empty
-from .identity import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
+from .shard import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -53,16 +55,10 @@ def manifests(folder: str | Path) -> list:
         if name != shard.name:
             description = f"shard {shard.number} of {shard.count}"
             raise OutputError(f"{folder / name} contains {description}: it is a renamed copy; delete it")
-    numbers = {shard.number for shard in shards}
-    if missing := [str(i) for i in range(1, counts[0] + 1) if i not in numbers]:
-        last = f"{len(missing) - 10} more" if missing[10:] else missing[-1]
-        listed = " and ".join([*filter(None, [", ".join(missing[:-1][:10])]), last])
-        what, them = (
-            (f"shard {listed} of {counts[0]} is", "it")
-            if len(missing) == 1
-            else (f"shards {listed} (of {counts[0]}) are", "them")
-        )
-        raise OutputError(f"{folder}: {what} missing: run {them}, then merge again")
+    if missing := sorted({*range(1, counts[0] + 1)} - {shard.number for shard in shards}):
+        more = f" and {len(missing) - 10} more" if missing[10:] else ""
+        listed = f"{', '.join(map(str, missing[:10]))}{more}"
+        raise OutputError(f"{folder}: shards that are missing: {listed} (of {counts[0]}); run them first")
     return list(in_order(folder, shards))
 
 
@@ -159,7 +155,6 @@ def merge(
             more = result.details() if report else {}
         elif run["command"] == "offtargets":
             from ..sites.search import say_cap, summary_table
-            from .offtargets import merge_sites
 
             for shard in each():
                 for _ in bytes_of(folder, shard, OUTPUT):
@@ -208,6 +203,27 @@ def merge(
     elif run["command"] == "offtargets":
         say_cap(sites[1], sites[2], progress)
     return merged
+
+
+def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
+    """Write the sites of shards by guide and mismatches.
+
+    Returns (ids of guides, int64[n, 5] sites of each by mismatches, the most that are listed or None).
+    """
+    from ..sites.search import listed
+
+    of_shards = np.array([shard.sums["sites"] for shard in shards], np.int64)
+    total, most = of_shards.sum(axis=0), shards[0].run["options"]["search"]["most"]
+    with ExitStack() as stack:
+        paths = [Path(folder) / shard.name / OUTPUT for shard in shards]
+        files = [stack.enter_context(open(path, "rb")) for path in paths]
+        heads = [file.read(shard.around[0]) for file, shard in zip(files, shards, strict=True)]
+        write(heads[0])
+        in_shards = listed(of_shards, most).reshape(len(shards), -1).T.tolist()
+        for numbers, n in zip(in_shards, listed(total, most).ravel().tolist(), strict=True):
+            lines = [line for file, m in zip(files, numbers, strict=True) for line in islice(file, m)]
+            write(b"".join(lines[:n]))
+    return shards[0].sums["guides"], total, most
 
 
 def whole(folder: str | Path, shard: Manifest, name: str) -> bytes:

@@ -2,14 +2,9 @@
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from ..compiler import object_cache
 from ..guides.library import read_library
@@ -17,11 +12,7 @@ from ..index.disk import read_meta
 from ..sites import search as sites
 from ..sites.search import SiteOptions, SiteOutput, SiteSearch, SiteSummary
 from ..system import PLACE
-from . import Context, Job
-from .identity import OUTPUT, n_of_bytes
-
-if TYPE_CHECKING:
-    from .identity import Manifest
+from . import Context, Job, n_of_bytes
 
 
 @dataclass(frozen=True)
@@ -56,22 +47,3 @@ class SitesJob(Job):
         genome = cache.shared("genome", partial(sites.read_genome, self.genome, n_threads, progress))
         search = SiteSearch(genome, library, replace(self.search, n_threads=n_threads))
         return lambda of: sites.find(search, self.output, of.run, of.progress)
-
-
-def merge_sites(folder: str | Path, shards: "list[Manifest]", write: Callable[[bytes], None]) -> tuple:
-    """Write the sites of shards by guide and mismatches.
-
-    Returns (ids of guides, int64[n, 5] sites of each by mismatches, the most that are listed or None).
-    """
-    of_shards = np.array([shard.sums["sites"] for shard in shards], np.int64)
-    total, most = of_shards.sum(axis=0), shards[0].run["options"]["search"]["most"]
-    with ExitStack() as stack:
-        paths = [Path(folder) / shard.name / OUTPUT for shard in shards]
-        files = [stack.enter_context(open(path, "rb")) for path in paths]
-        heads = [file.read(shard.around[0]) for file, shard in zip(files, shards, strict=True)]
-        write(heads[0])
-        in_shards = sites.listed(of_shards, most).reshape(len(shards), -1).T.tolist()
-        for numbers, n in zip(in_shards, sites.listed(total, most).ravel().tolist(), strict=True):
-            lines = [line for file, m in zip(files, numbers, strict=True) for line in islice(file, m)]
-            write(b"".join(lines[:n]))
-    return shards[0].sums["guides"], total, most

@@ -9,8 +9,7 @@ from ..align import pipeline
 from ..align.jobs import cut
 from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput
 from ..system import PLACE
-from . import Context, Job
-from .identity import MOST
+from . import MOST, Context, Job
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 from test_docs import code_of, inline_of, words_of
 from texts import numbered, random_letters
 
-from fmx.cli.command import CLUSTER, ELSEWHERE, GENERAL, GPU, INSTEAD, NEEDLESS
+from fmx.cli.command import ADVICE, CLUSTER, ELSEWHERE, GENERAL, GPU
 from fmx.cli.main import _GROUPS, fmx
 
 TOP = click.Context(fmx, info_name="fmx")
@@ -154,16 +154,16 @@ def test_what_other_programs_call_an_option_is_named_as_here(name):
     """No spelling in the tables is an option of the command, and what the message advises is."""
     command = COMMANDS[name]
     types = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
-    tables = [ELSEWHERE, NEEDLESS.get(name, {}), INSTEAD.get(name, {})]
-    assert not {word for table in tables[1:] for each in table.values() for word in each.split()} & {*types}
-    for spelling in {word for table in tables for each in table.values() for word in each.split()} - {*types}:
+    spellings = {word for each in ADVICE.get(name, {}).values() for word in each.split()}
+    assert not spellings & {*types}
+    for spelling in spellings | {word for each in ELSEWHERE.values() for word in each.split()} - {*types}:
         context = click.Context(command, info_name=name)
         with context, pytest.raises(click.UsageError) as error:
             command.parse_args(context, [spelling, "1"])
         _, _, advice = error.value.format_message().partition(": use ")
         assert set(re.findall("(?<![a-z])-[-a-z0-9]+", advice)) <= types.keys()
         option, _, value = advice.partition(" ")
-        assert value in (*getattr(types.get(option), "choices", ()), "") or advice in tables[2]
+        assert value in (*getattr(types.get(option), "choices", ()), "") or f"use {advice}" in ADVICE[name]
 
 
 def test_every_option_that_is_advised_exists():

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from output_of import without_program
 from texts import numbered, random_letters
 
+from fmx import jobs
 from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
-from fmx.jobs import cluster, identity
+from fmx.jobs import cluster
 
 CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
 COMPLETE = str.maketrans("ACGT", "TGCA")
@@ -65,6 +66,6 @@ def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
     monkeypatch.setattr(cluster, "Cluster", Nearby)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 2)
-    monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
+    monkeypatch.setattr(jobs, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

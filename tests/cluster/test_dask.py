@@ -19,7 +19,7 @@ from texts import random_letters
 
 from fmx.errors import ClusterError
 from fmx.jobs import cluster as dask
-from fmx.jobs.identity import seen
+from fmx.jobs.shard import seen
 
 pytest.importorskip("distributed", reason="pip install '.[cluster]'")
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from fmx.errors import OutputError
-from fmx.jobs.identity import MANIFEST, Manifest, name_of
 from fmx.jobs.merge import in_order, manifests
+from fmx.jobs.shard import MANIFEST, Manifest, name_of
 from fmx.output import PLAIN, as_fields
 
 RUN = {"fmx": "1", "command": "search", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
@@ -38,13 +38,9 @@ def test_manifests_are_in_order_whatever_else_is_there(tmp_path):
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        ([(1, 3), (3, 3)], "shard 2 of 3 is missing: run it, then merge again"),
-        (
-            [(1, 12), (2, 12)],
-            f"shards {', '.join(map(str, range(3, 12)))} and 12 (of 12) are missing: run them, then",
-        ),
-        ([(13, 13)], f"shards {', '.join(map(str, range(1, 11)))} and 2 more (of 13) are missing: run"),
-        ([(12, 12)], f"shards {', '.join(map(str, range(1, 11)))} and 1 more (of 12) are missing: run"),
+        ([(1, 3), (3, 3)], "shards that are missing: 2 (of 3); run them first"),
+        ([(1, 12), (2, 12)], "shards that are missing: 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 (of 12); run"),
+        ([(13, 13)], "shards that are missing: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more (of 13); run"),
         (
             [(1, 2), (2, 9)],
             "contains shards of runs with 2 and 9 shards: keep only the folders *-of-0002 or *-of-0009 and",

@@ -19,9 +19,8 @@ from fmx.align import pipeline
 from fmx.cli import dispatch
 from fmx.errors import DeviceError, InputError
 from fmx.index import fm_index
-from fmx.jobs import Cache, Job, Resources, cluster
+from fmx.jobs import Cache, Job, Resources, cluster, n_of_bytes
 from fmx.jobs import mem as mem_job
-from fmx.jobs.identity import n_of_bytes
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
 from fmx.output.formats import sam

@@ -18,8 +18,8 @@ from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs import IndexChoice
-from fmx.jobs.identity import identity
 from fmx.jobs.mem import MemJob
+from fmx.jobs.shard import identity
 from fmx.mem.matching import MemOptions, MemOutput
 from fmx.report import Report
 from fmx.report.page import html

@@ -71,11 +71,10 @@ def command(args: SimpleNamespace) -> None:
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
     index = options.index_of(args, WHOLE if args.algorithm == "seeds" else "verify")
-    report = options.report_of(args.reports, args.queries, index.paths) if args.reports else None
     job = MemJob(
         index,
         args.queries,
         MemOptions(args.least, strands, unique, algorithm=args.algorithm),
-        MemOutput(args.output, kind, *layout, report=report),
+        MemOutput(args.output, kind, *layout, options.report_of(args.reports, args.queries, index.paths)),
     )
     run_jobs(args, [job])

@@ -65,7 +65,7 @@ def command(args: SimpleNamespace) -> None:
     output, command = run["options"]["output"], run["command"]
     kind = output.get("records", output)["kind"]
     if kind in CONVERTED and shards[0].container == as_fields(PLAIN):
-        other = options.kind_of(args.output, CONVERTED)
+        other = options.by_suffix_of(args.output, CONVERTED)
         if other and other != kind:
             kind, shards[0] = other, replace(shards[0], container=as_fields(Samtools(other, None, None)))
     if kind == "nothing" and run["--screen"] and not args.screen:
@@ -81,8 +81,8 @@ def command(args: SimpleNamespace) -> None:
         if message := options.wrong_kind(path, KINDS[command], command):
             raise click.UsageError(f"--report {path}: {message}")
     kinds = [kind, *TABLES] if command == "count" else [kind]
-    if options.suffix_of(args.output) and not options.kind_of(args.output, kinds):
-        other = options.kind_of(args.output, kinds_of(command))
+    if options.suffix_of(args.output) and not options.by_suffix_of(args.output, kinds):
+        other = options.by_suffix_of(args.output, kinds_of(command))
         instead = f", or delete {args.folder} and run the shards again with --format {other}" if other else ""
         contents, mend = " or ".join(dict.fromkeys(map(options.format_name, kinds))), "choose another name"
         if kinds == ["nothing"]:

@@ -77,7 +77,7 @@ def command(args: SimpleNamespace) -> None:
 
     indexes = [args.genome] if os.path.isdir(args.genome) else []
     inputs = [args.library, args.genome]
-    report = options.report_of(args.reports, inputs, indexes) if args.reports else None
+    report = options.report_of(args.reports, inputs, indexes)
     job = SitesJob(
         args.library,
         args.genome,

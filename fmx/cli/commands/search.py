@@ -305,7 +305,7 @@ def _job_of(
         ReadsOutput(
             args.al, args.un, bool(second), by_group or len(args.index_paths) > 1, args.shared == "each"
         ),
-        options.report_of(args.reports, (*first, *second), index.paths) if args.reports else None,
+        options.report_of(args.reports, (*first, *second), index.paths),
     )
     reads = ReadInput(first, second, args.reference, sample, tags="*" if args.comments else "RG")
     return SearchJob(index, reads, mapping, output)
