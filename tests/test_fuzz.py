@@ -14,7 +14,7 @@ from fuzz.session import KINDS, Session
 
 FEW = {
     "reads": 60, "reference": 12, "packed": 25, "damaged": 15, "hostile": 20, "arguments": 30,
-    "near": 20, "pairs": 10, "shards": 15, "count": 7, "offtargets": 6, "alignments": 8,
+    "near": 20, "pairs": 10, "shards": 15, "offtargets": 6, "alignments": 8,
 }  # fmt: skip
 MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
 
@@ -24,7 +24,7 @@ def test_the_first_cases_find_nothing(cases, tmp_path):
     with Session(tmp_path) as session:
         session.run_first(cases, seed=1)
         assert not session.found, session.report()
-    for kind in cases.keys() - {"code", "count", "offtargets"}:
+    for kind in cases.keys() - {"code", "offtargets"}:
         assert all(session.counts[kind, code] for code in (0, 1)), session.report()
 
 
