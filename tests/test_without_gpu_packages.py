@@ -13,7 +13,7 @@ import fake_cuda
 import pytest
 from conftest import ROOT
 from cover import nightly
-from forks import Forks
+from fuzz.runner import Runner
 
 from fmx.errors import DeviceError
 from fmx.machines.places import Device
@@ -96,10 +96,9 @@ def shell(work, packages, line):
 
 @pytest.fixture(scope="session", params=["missing", "broken"])
 def fork(request, work):
-    """A function: the words of a command of fmx, run without the packages by a fork of one process."""
-    forks = Forks(cwd=work, env=environment_of(work, request.param))
-    yield forks
-    forks.close()
+    """A function: the words of a command of fmx, run in one process without the packages."""
+    with Runner(work / "standard", **environment_of(work, request.param)) as runner:
+        yield lambda *words: runner.run(work, words)
 
 
 packages = pytest.mark.parametrize("packages", ["missing", "broken"])
@@ -139,9 +138,9 @@ def test_every_help_is_there(packages, work):
 )  # fmt: skip
 def test_auto_takes_the_cpu_and_says_why(line, fork, work):
     done = fork(*line.format("auto").split(), "--engine", "auto")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count(REMEDY if "index" in line else "searching on the CPU") == 1
-    assert fork(*line.format("cpu").split(), "--engine", "cpu").returncode == 0
+    assert done.code == 0, done.message
+    assert done.message.count(REMEDY if "index" in line else "searching on the CPU") == 1
+    assert fork(*line.format("cpu").split(), "--engine", "cpu").code == 0
     suffix = line.split("{}")[1].split()[0]
     if suffix != ".fmx":
         texts = [(work / f"{name}{suffix}").read_bytes().splitlines() for name in ("auto", "cpu")]
@@ -159,10 +158,10 @@ def test_auto_takes_the_cpu_and_says_why(line, fork, work):
 )  # fmt: skip
 def test_a_gpu_that_is_named_is_one_line(line, fork, work):
     done = fork(*line.split())
-    assert done.returncode == 1
-    assert done.stderr.startswith("fmx: error: ")
-    assert done.stderr.count("\n") == 1
-    assert REMEDY in done.stderr
+    assert done.code == 1
+    assert done.message.startswith("fmx: error: ")
+    assert done.message.count("\n") == 1
+    assert REMEDY in done.message
     assert not (work / "gpu.fmx").exists()
 
 

@@ -37,8 +37,7 @@ class Runner:
 
     def __init__(self, folder: Path, limit=120.0, **environment):
         self.folder, self.limit, self._child, self._runs = folder, limit, None, 0
-        self._environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
-        self._environment.pop("FMX_INDEX", None)
+        self._environment = {**os.environ, "FMX_INDEX": "", "PYTHONPATH": str(ROOT), **environment}
         folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self):

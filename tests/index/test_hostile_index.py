@@ -8,7 +8,7 @@ import cases
 import numpy as np
 import pytest
 import workflow
-from forks import Forks
+from fuzz.runner import Runner
 from hostile import edit, put, say
 from texts import numbered, random_letters
 
@@ -125,9 +125,8 @@ JOINED = {
 
 
 def refused(done, path):
-    err = done.stderr
-    assert done.returncode == 1, (done.returncode, err[-2000:])
-    (line,) = [line for line in err.splitlines() if "compiling" not in line]
+    assert done.code == 1, (done, done.broken)
+    (line,) = [line for line in done.message.splitlines() if "compiling" not in line]
     assert line.startswith(f"fmx: error: {path}")
     assert "build the index again" in line
 
@@ -148,12 +147,8 @@ def good(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(good):
-    forks = Forks()
-    for name in ("whole", "sampled", "joined", "sparse"):
-        for way in [*ways(good / f"{name}.fmx"), ("inspect", "--verify", good / f"{name}.fmx")]:
-            forks.prepare(*way, *(("-o", "/dev/null") if way[0] != "inspect" else ()))
-    yield forks
-    forks.close()
+    with Runner(good / "standard") as runner:
+        yield lambda *words: runner.run(good, [str(word) for word in words])
 
 
 @pytest.fixture
@@ -203,7 +198,7 @@ def test_the_indexes_are_good(copies, run):
         edit(path)
         for way in [*ways(path), ("inspect", "--verify", path)]:
             done = run(*way)
-            assert (done.returncode, done.stderr) == (0, ""), way
+            assert (done.code, done.message) == (0, ""), way
     assert disk.part_sizes(json.loads((copies / "joined.fmx" / "meta.json").read_text())) == [701, N - 701]
 
 
@@ -273,7 +268,7 @@ def test_what_takes_longer_to_see_is_seen_by_verify(case, copies, run):
     refused(run("inspect", "--verify", path), path)
     for way in ways(path):  # its answers may be wrong; that is all
         done = run(*way)
-        assert done.returncode == 0 or refused(done, path) is None
+        assert done.code == 0 or refused(done, path) is None
 
 
 def test_nothing_is_added_to_a_lying_index(copies, run):
@@ -308,7 +303,7 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(copies, run):
         (path / name).rename(path / "kept")
         os.mkfifo(path / name)
         done = run("inspect", path)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert str(path / name) in done.stderr
+        assert (done.code, done.message.count("\n")) == (1, 1)
+        assert str(path / name) in done.message
         (path / name).unlink()
         (path / "kept").rename(path / name)
