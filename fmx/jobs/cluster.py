@@ -21,14 +21,14 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from .._version import __version__
-from ..errors import ClusterError, DeviceError, FmxError, installed, n_of
+from ..errors import ClusterError, DeviceError, installed, n_of
 from ..machines.progress import Progress
 from ..output.files import named_output
 from ..system import keep_freed, lock_new
 from . import Cache, Context, Job, Resources
 from . import run as run_job
 from .merge import in_order, merge, say_shards, summary_of
-from .shard import Manifest, ShardRun, absolute, identity, name_of, read_manifest, seen, unlike
+from .shard import Manifest, ShardRun, absolute, identity, name_of, read_manifest
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds to wait for the first worker
@@ -65,8 +65,7 @@ def on_cluster(
             yield shard
 
     with Cluster(address, file, progress.say) as cluster:
-        look = partial(seen, worker_job.inputs, worker_job.index_paths)
-        n_threads = cluster.check(run, worker_job.index_paths, look)
+        n_threads = cluster.n_threads()
         with _locked_folder(place) as (place, folder):
             progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
             if before := finished():
@@ -127,7 +126,6 @@ class Cluster:
         for logger in list(logging.root.manager.loggerDict):
             if logger.startswith("distributed"):
                 logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # fmx reports errors itself
-        self._hosts: dict[str, str] = {}  # by address of the worker
         deadline = time.monotonic() + SCHEDULER
         while file and not os.path.exists(file):
             if time.monotonic() > deadline:
@@ -147,48 +145,24 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close(timeout=5)
 
-    def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
-        """Return the number of threads of all workers, after waiting for the first worker.
-
-        ``run``: the identity of the run on the client; ``index_paths``, ``look``: as for check_worker.
-        Raises ClusterError if no worker comes, or if the inputs or fmx version of one differ.
-        """
+    def n_threads(self) -> int:
+        """Return the number of threads of all workers, after waiting for the first worker."""
         self._client.subscribe_topic("all", self._note)
-        n_threads: dict = {}
-        while not n_threads:  # all workers may be lost during the check
-            try:
-                if not self._client.nthreads():
-                    self._say(f"waiting up to {self._patience} s for a worker at {self.name}")
-                    self._client.wait_for_workers(1, timeout=self._patience)
-            except (OSError, self._dask.TimeoutError) as error:
-                raise ClusterError(
-                    f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
-                ) from error
-            try:
-                answers = self._client.run(check_worker, run, index_paths, look, on_error="return")
-                n_threads = self._client.nthreads()
-            except OSError as error:
-                raise self._lost() from error
-            for worker, answer in answers.items():
-                if isinstance(answer, OSError):  # no connection: it is lost
-                    n_threads.pop(worker, None)
-                    continue
-                if isinstance(answer, BaseException):
-                    why = _first_line(answer)
-                    raise ClusterError(f"worker {worker}: cannot run fmx {__version__} ({why})")
-                self._hosts[worker], differs = answer
-                if differs:
-                    raise ClusterError(f"worker {self._named(worker)}: {differs}")
-        return sum(n_threads.values())
-
-    def _named(self, worker: str) -> str:
-        return f"{worker} on {self._hosts[worker]}" if worker in self._hosts else worker
+        try:
+            if not self._client.nthreads():
+                self._say(f"waiting up to {self._patience} s for a worker at {self.name}")
+                self._client.wait_for_workers(1, timeout=self._patience)
+            return sum(self._client.nthreads().values())
+        except (OSError, self._dask.TimeoutError) as error:
+            raise ClusterError(
+                f"no worker at {self.name} after {self._patience} s: run 'dask worker'"
+            ) from error
 
     def _note(self, event: tuple) -> None:
         """Report a lost worker; called with an event of the scheduler by the client's own thread."""
         message = event[1]
         if isinstance(message, dict) and message.get("action") == "remove-worker":
-            self._say(f"lost worker {self._named(message['worker'])}: others run its shards")
+            self._say(f"lost worker {message['worker']}: others run its shards")
 
     def results(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """Yield the result of ``work(item)`` for each item as it finishes.
@@ -212,6 +186,8 @@ class Cluster:
             ) from error
         except (self._dask.CancelledError, self._dask.TimeoutError) as error:
             raise self._lost() from error
+        except (ImportError, AttributeError) as error:  # in reading the job
+            raise ClusterError(f"a worker cannot run fmx {__version__} ({_first_line(error)})") from error
         finally:
             if self._client.status == "running":
                 self._client.cancel(futures, force=True)
@@ -228,14 +204,6 @@ def _first_line(error: BaseException) -> str:
 
 
 # On a worker: its shards share cores, GPUs, and what is kept in memory for a run.
-
-
-def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> tuple[str, str]:
-    """(host of this worker, how it differs from the client or ""); ``look()``: what it sees, for ``run``."""
-    try:
-        return os.uname().nodename, unlike(look(), run, index_paths)
-    except FmxError as error:
-        return os.uname().nodename, str(error)
 
 
 def n_threads_here() -> int:

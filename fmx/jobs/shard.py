@@ -6,7 +6,7 @@ The folder appears complete or not at all; a complete shard is not run again.
 import hashlib
 import json
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -17,7 +17,17 @@ import numpy as np
 import xxhash
 
 from .._version import __version__
-from ..errors import ClusterError, InputError, OutputError, brief, cannot_write, n_of, named_input, shown
+from ..errors import (
+    ClusterError,
+    IndexFileError,
+    InputError,
+    OutputError,
+    brief,
+    cannot_write,
+    n_of,
+    named_input,
+    shown,
+)
 from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD, input_name
@@ -32,32 +42,27 @@ _ENDS = 1 << 16  # bytes at both ends of an input that identify it, with its nam
 
 def identity(job: Any) -> dict:
     """Return the properties of a run that all its shards must share, as JSON types.  Raises InputError."""
-    for path in job.inputs:
-        if not os.path.isfile(path):
-            raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
+    from ..index.disk import digest_of, read_meta  # only for jobs with an index
 
     def without_places(value: Any) -> dict:  # system.py
         names = [each.name for each in fields(value) if not each.metadata.get("is_place")]
         return {name: getattr(value, name) for name in names}
 
-    options = json.loads(json.dumps(job, default=without_places)) | job.facts()
-    common = {"command": job.name, "options": options, **job.output.additional()}
-    return seen(job.inputs, job.index_paths) | common
-
-
-def seen(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
-    """Return the part of ``identity`` that may differ on another machine.  Raises InputError."""
-    from ..index.disk import digest_of, read_meta  # only for jobs with an index
-
     inputs = []
-    for path in paths:
+    for path in job.inputs:
+        if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+            raise InputError(input_name(path), "", "cannot be split into shards: give a regular file")
         with named_input(path), open(path, "rb") as file:
             digest, size = xxhash.xxh3_64(file.read(_ENDS)), os.path.getsize(path)
             file.seek(max(file.tell(), size - _ENDS))
             digest.update(file.read())
         inputs.append([os.path.basename(path), size, digest.hexdigest()])
-    index = ",".join(digest_of(read_meta(path)) for path in index_paths)
-    return {"fmx": __version__, "index": index or None, "inputs": inputs}
+    index = ",".join(digest_of(read_meta(path)) for path in job.index_paths)
+    options = json.loads(json.dumps(job, default=without_places)) | job.facts()
+    return {
+        "fmx": __version__, "index": index or None, "inputs": inputs, "command": job.name, "options": options,
+        **job.output.additional(),
+    }  # fmt: skip
 
 
 def absolute(value: Any) -> Any:
@@ -169,10 +174,17 @@ class ShardRun(Run):
         It is complete by the sizes of its files.  Raises OutputError if it is of another run, ClusterError if
         the inputs differ from the client's.
         """
-        self._run, self._wall, self._cache = identity(job), context.progress.wall, context.cache
-        if self.client is not None and self._run != self.client:  # on a worker that joined after the check
-            differs = unlike(self._run, self.client, job.index_paths) or "its inputs differ from the client's"
-            raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
+        self._wall, self._cache = context.progress.wall, context.cache
+        try:
+            self._run, advice = identity(job), ""
+            if self.client is not None and (advice := difference(self._run, self.client)):
+                advice += ", as the client has: use one version of fmx, and files that all machines share"
+        except (InputError, IndexFileError) as error:
+            if self.client is None:
+                raise
+            advice = str(error)
+        if advice:
+            raise ClusterError(f"worker on {os.uname().nodename}: {advice}")
         if not self._place.exists():
             return True
         manifest = read_manifest(self._place)
@@ -289,24 +301,6 @@ def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) 
     both = zip((one.options, options), places, strict=True)
     typed = [f"{', '.join(_as_typed(name, of[name]) for name in names)} {place}" for of, place in both]
     return "; ".join(typed) if names else differs
-
-
-def unlike(worker: dict, client: dict, index_paths: Sequence[str]) -> str:
-    """How a worker's view (from ``seen``) differs from the client's, and what to do; "" if it does not."""
-    there = "there, or give a path that all machines share"
-    if worker["fmx"] != client["fmx"]:
-        versions = f"it runs fmx {worker['fmx']}, but the client {client['fmx']}"
-        return f"{versions}: install the same version everywhere"
-    digests = zip(index_paths, *((view["index"] or "").split(",") for view in (worker, client)), strict=False)
-    for path, digest, expected in digests:
-        if digest != expected:
-            return f"its index {path} differs from the client's: copy the client's index {there}"
-    for (name, n, ends), (_, size, expected) in zip(worker["inputs"], client["inputs"], strict=True):
-        if n != size:
-            return f"its {name} has {n:,} bytes, but the client's {size:,}: copy the client's file {there}"
-        if ends != expected:
-            return f"the contents of its {name} differ from the client's: copy the client's file {there}"
-    return ""
 
 
 def difference(one: dict, other: dict) -> str:

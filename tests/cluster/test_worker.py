@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import re
 import sys
 import threading
@@ -14,13 +15,15 @@ import pytest
 from cluster import nearby
 from cluster.nearby import CONTIGS, body_of, reads
 
-from fmx import jobs
+from fmx import __version__, jobs
 from fmx.align import pipeline
 from fmx.cli import dispatch
-from fmx.errors import DeviceError, InputError
+from fmx.errors import ClusterError, DeviceError, InputError
 from fmx.index import fm_index
 from fmx.jobs import Cache, Job, Resources, cluster, n_of_bytes
 from fmx.jobs import mem as mem_job
+from fmx.jobs.search import ReadInput, SearchJob
+from fmx.jobs.shard import identity
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
 from fmx.output.formats import sam
@@ -137,6 +140,21 @@ def test_what_is_prepared_is_used_again_but_not_after_an_error():
         with suppress(InputError):
             jobs.run(Failing(), None, None, shard, cache)
     assert used == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["few.fq", "ref.fmx"])
+def test_a_worker_without_a_file_or_with_another_fmx_is_named_with_its_host(name, index_of, files):
+    (files / "ref.fmx").symlink_to(index_of(CONTIGS))
+    job = SearchJob(jobs.IndexChoice(("ref.fmx",)), ReadInput(("few.fq",)))
+    run = identity(job)
+    other = {**run, "fmx": "0.0.9"}
+    with pytest.raises(
+        ClusterError, match=f'^worker on {os.uname().nodename}: fmx "{__version__}", not "0.0.9"'
+    ):
+        cluster.do_shard(job, Resources(), other, "out.d", (1, 2))
+    (files / name).unlink()
+    with pytest.raises(ClusterError, match=f"^worker on {os.uname().nodename}: {name}: "):
+        cluster.do_shard(job, Resources(), run, "out.d", (1, 2))
 
 
 # The GPUs of a worker.
