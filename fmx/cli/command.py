@@ -193,14 +193,14 @@ def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
     """
 
     @functools.wraps(function)
-    def take(**args: Any) -> Any:
+    def call(**args: Any) -> Any:
         is_elsewhere = args.get("scheduler") or args.get("scheduler_file")
         if args.get("engine", "cpu") not in ("cpu", "auto") and not is_elsewhere:  # auto may not need a GPU
             wake(args.get("device") or 0)
         return function(SimpleNamespace(**args))
 
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)
-    return click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(take)
+    return click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(call)
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ..errors import shown
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
 from ..jobs import Cache, Context, Job, run
@@ -66,28 +65,23 @@ def run_jobs(
             if shard:
                 from ..jobs.shard import ShardRun
 
-                part = ShardRun(shard[0], shard[1], str(job.output.path), options=_options())
+                context, values = click.get_current_context(), {}
+                for each, value in values_of(context).items():
+                    is_parsed = isinstance(value, tuple) and not each.multiple
+                    values[each.opts[0]] = plain(context.meta[TYPED][each.name] if is_parsed else value)
+                part = ShardRun(shard[0], shard[1], str(job.output.path), options=values)
             run(job, resources, progress, part, cache)
 
 
-def _options() -> dict:
-    """Return {option: value} of the current command, as JSON types; a parsed value as the user wrote it."""
-    context, values = click.get_current_context(), {}
-    for each, value in values_of(context).items():
-        is_parsed = isinstance(value, tuple) and not each.multiple
-        values[each.opts[0]] = shown(context.meta[TYPED][each.name]) if is_parsed else plain(value)
-    return values
-
-
 def check_clashes(
-    inputs: Iterable[str], outputs: Iterable[tuple[str, str | None]], indexes: Iterable[str] = ()
+    inputs: Iterable[str], outputs: Iterable[tuple[str, str | None]], folders: Iterable[str] = ()
 ) -> None:
-    """Raise UsageError for an output that is also an input or another output, or lies in an index.
+    """Raise UsageError for an output that is also an input or another output, or lies in one of ``folders``.
 
     ``outputs``: (option, path).  Files are compared, not their names; devices and pipes may repeat.
     """
     files = {_identity(path, 0): f"the input {path}" for path in inputs}
-    searched = {_identity(path, 0): path for path in indexes}
+    searched = {_identity(path, 0): path for path in folders}
     for option, path in outputs:
         identity = path and (_identity(path, 1) or ((STANDARD,) if path == STANDARD else None))
         if not path or not identity:
@@ -96,15 +90,11 @@ def check_clashes(
             raise click.UsageError(
                 f"{option} {path} is the same file as {files[identity]}; choose another name"
             )
-        folders = [] if path == STANDARD else [os.path.realpath(path)]
-        while folders and (parent := os.path.dirname(folders[-1])) != folders[-1]:
-            folders.append(parent)
-        for folder in {_identity(folder, 1) for folder in folders} & searched.keys() - {None}:
-            raise click.UsageError(
-                f"{option} {path} is the index that is searched; choose another name"
-                if identity == folder
-                else f"{option} {path} is inside the index {searched[folder]}; choose a path outside it"
-            )
+        real = Path(os.path.realpath(path))
+        parents = [] if path == STANDARD else [real, *real.parents]
+        for folder in {_identity(parent, 1) for parent in parents} & searched.keys() - {None}:
+            what = f"lies in {searched[folder]}, which is read; choose a path outside it"
+            raise click.UsageError(f"{option} {path} {what}")
         files[identity] = f"{option} {path}"
 
 

@@ -39,7 +39,7 @@ def size(value: str) -> int:
 
 
 def iupac_codes(text: str, others: str = "") -> str:
-    """Return bases in upper case. Raises BadParameter unless all are IUPAC codes, or ``others``."""
+    """Return bases in upper case.  Raises BadParameter unless each is an IUPAC code or one of ``others``."""
     if other := text.upper().strip("ACGTUNRYSWKMBDHV" + others):
         raise click.BadParameter(f"{text!r} contains {other[0]!r}, which is not an IUPAC base")
     return text.upper()
@@ -49,10 +49,10 @@ def number(
     least: float, most: float, kind: type = int, words: dict[str, str] | None = None, has_all: bool = False,
     before: str = "",
 ) -> Callable[[Any], float]:  # fmt: skip
-    """Return a function that parses a number from ``least`` to ``most``, an int or a float; not nan.
+    """Return a function that parses a number, an int or a float, from ``least`` to ``most``.
 
-    ``words``: {a value: the message about it}; ``has_all``: "all" is 0; ``before``: an option with a number,
-    to write before a value that is none.
+    ``words``: messages about some values, by value; ``has_all``: whether "all" may be given, for 0;
+    ``before``: what to advise to write before a value that is not a number.
     """
 
     def n(value: Any) -> float:
@@ -83,7 +83,7 @@ _ARRAYS = (
 
 
 def shard_of(value: str) -> tuple[int, int]:
-    """Return (number from 1, count) of a shard, I/N; auto: of this task of an array job."""
+    """Return (number, count) of shard I/N, numbered from 1; for auto, that of this task of an array job."""
     if not (match := re.fullmatch(r"(\d{1,9})/(\d{1,9})|auto(?:/(\d{1,9}))?", value)):
         raise click.BadParameter(f"{value!r} is not I/N, such as 3/64, or auto")
     number, count = int(match[1] or 0), int(match[2] or match[3] or 0)
@@ -104,7 +104,7 @@ def shard_of(value: str) -> tuple[int, int]:
 
 
 class Engine(click.Choice):
-    """The hardware that does the work, or a GPU engine."""
+    """The type of --engine: a kind of processor, or a GPU engine, which messages do not list."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in self.choices:
@@ -119,7 +119,7 @@ class Engine(click.Choice):
 
 
 class Method(click.Choice):
-    """A search method; for the name of a layout the error names --layout."""
+    """The type of --method; if the value is a layout, the error advises --layout."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
@@ -221,13 +221,20 @@ sharing = group(
 
 
 def output_format(names: Sequence[str], usual: str, what: str = "") -> Decorator:
-    """--format: one of ``names``, by the suffix of -o unless given; ``what`` lists them in help texts."""
+    """Return --format, whose values are ``names``; ``what``: how help lists them, if not by their names."""
     return click.option("--format", "kind", type=click.Choice(names), metavar="NAME",
                         show_default=f"by the suffix of -o, else {usual}",
                         help=f"Output format: {what or ', '.join(names)}.")  # fmt: skip
 
 
 # Values of options as fields of a job.
+
+
+def refuse(*rules: tuple[Any, str]) -> None:
+    """Raise UsageError with the message of the first rule, (condition, message), whose condition is true."""
+    for condition, message in rules:
+        if condition:
+            raise click.UsageError(message)
 
 
 def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str = "") -> None:
@@ -238,7 +245,7 @@ def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str 
 
 
 def values_of(context: click.Context) -> dict[click.Parameter, Any]:
-    """Return {option: its value} of a command."""
+    """Return the values of a command's options, by option."""
     params = context.params
     return {each: params[each.name] for each in context.command.params
             if each.name in params and each.opts[0][0] == "-"}  # fmt: skip
@@ -253,8 +260,7 @@ def plain(value: Any) -> Any:
 
 def strands_of(args: Any) -> int:
     """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
-    if args.forward_only and args.reverse_only:
-        raise click.UsageError("give only one of --forward-only and --reverse-only")
+    refuse((args.forward_only and args.reverse_only, "give only one of --forward-only and --reverse-only"))
     from ..input.reads import FORWARD, REVERSE
 
     return FORWARD if args.forward_only else REVERSE if args.reverse_only else FORWARD | REVERSE
@@ -290,9 +296,9 @@ def index_of(args: Any, method: str | None = None) -> "IndexChoice":
 
 
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
-    """Return the indexes at ``paths``; without, that of FMX_INDEX, or the only one in this folder.
+    """Return the indexes at ``paths``; if none is given, that of FMX_INDEX, or the only one in this folder.
 
-    Raises UsageError for an index that is given twice, IndexFileError if there is none, or several.
+    Raises UsageError if an index is given twice, IndexFileError if none can be found, or several.
     """
     if chosen := paths or list(filter(None, [os.environ.get("FMX_INDEX")])):
         from ..index.disk import index_at, what_is_there
@@ -426,7 +432,7 @@ def refuse_terminal(path: str, kind: str) -> None:
 
 
 class FileName(click.Path):
-    """The name of a file; for an output of certain ``kinds``, a suffix of another format is refused."""
+    """The type of names of files; ``kinds``: formats of an output, whose name must not end as another's."""
 
     def __init__(self, *kinds: str) -> None:
         super().__init__()
@@ -519,8 +525,16 @@ def report_of(
     return Report(tuple(paths), about)
 
 
+def refuse_fields(paths: Iterable[str | None], al: str | None, sample: str = "") -> None:
+    """Raise UsageError for a {field} in the name of an output, but for ``sample``, or {target} in ``al``."""
+    for path in filter(None, ((al or "").replace("{target}", ""), *paths)):
+        if names := {*re.findall(r"\{\w*\}", path)} - {sample}:
+            what = "only {target} in --al and, with fmx search --samples, {sample} are replaced"
+            raise click.UsageError(f"{path}: {what}: remove {min(names)}")
+
+
 def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool = False) -> None:
-    """Raise UsageError if --al and --un name one file, or FASTQ for collapsed reads, without qualities."""
+    """Raise UsageError if --al and --un name the same file, or name FASTQ for reads that are collapsed."""
     if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
         raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
     for option, path in (("--al", mapped), ("--un", unmapped)):

@@ -4,7 +4,6 @@ import gzip
 import io
 import itertools
 import json
-import os
 import subprocess
 import tarfile
 
@@ -12,7 +11,7 @@ import cases
 import numpy as np
 import pytest
 from bad_reads import BAD_READS, GENOME, GOOD, complaint, cut_gzip
-from runs import MAIN, started
+from runs import started
 
 
 @pytest.fixture
@@ -152,14 +151,6 @@ def test_an_output_is_not_an_input(indexed, command):
         assert (done.code, done.err.splitlines()[-1]) == (2, f"fmx: error: {message}")
 
 
-def test_an_index_is_no_output(indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD)
-    (indexed / "ref.fmx").rename(indexed / "index")
-    done = command("search", "r.fq", "-x", "index", "-o", "index")
-    assert (done.code, done.out) == (2, b"")
-    assert "-o index is the index that is searched; choose another name\n" in done.err
-
-
 def test_what_is_empty_is_warned_of(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME[:1]))
@@ -279,15 +270,6 @@ def test_a_full_disk(indexed, command):
     done = command("search", "r.fq", "-o", "out.sam", "--al", "/dev/full", "--un", "/dev/full")
     assert done.code == 2
     assert "--al and --un are both /dev/full: choose two names" in done.err
-    for arguments in (
-        ["search", "-q", "r.fq"], ["mem", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"],
-    ):  # fmt: skip
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([*MAIN, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
-        assert done.returncode == 1
-        (line,) = done.stderr.decode().splitlines()
-        assert line.startswith("fmx: error: ")
-        assert "No space left on device" in line
 
 
 def test_a_closed_pipe_ends_quietly(indexed):
@@ -300,12 +282,9 @@ def test_a_closed_pipe_ends_quietly(indexed):
             assert process.wait() == 141
 
 
-def test_debug_shows_the_traceback(indexed):
-    done = subprocess.run([*MAIN, "--debug", "search", "no.fq"], capture_output=True, check=False)
-    assert done.returncode == 1
-    assert b"Traceback" in done.stderr
-    assert b"no.fq: No such file" in done.stderr
-    assert os.listdir(indexed) == ["ref.fmx"]
+def test_debug_shows_the_traceback(indexed, command):
+    done = command("--debug", "search", "no.fq")
+    assert (done.code, "Traceback" in done.err, "no.fq: No such file" in done.err) == (1, True, True)
 
 
 @pytest.mark.parametrize(

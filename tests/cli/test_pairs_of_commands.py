@@ -1,15 +1,11 @@
 """fmx search of pairs: what it writes, as samtools sees it; what it refuses; what it advises."""
 
-import gzip
-import re
 import subprocess
-import sys
 
 import cases
 import naive
 import naive_pairs
 import pytest
-from conftest import ON_CPU, ROOT
 from naive_pairs import Rule
 from texts import numbered, random_letters
 
@@ -211,24 +207,6 @@ def test_mates_or_a_reference_as_single_reads_are_warned_of(files, words, there,
     assert done.code == 0
     lines = [line for line in done.err.splitlines() if "warning" in line]
     assert [words in line for line in lines] == [True] * bool(words)
-
-
-def test_the_commands_of_the_page_work(there, peer):
-    """Each by a shell, on these pairs under the names of the page; samtools as they call it."""
-    page = (ROOT / "docs" / "pairs.md").read_text().split("## Pairs")[1]
-    lines = re.findall(r"^ {4}(\S.*)$", page, re.MULTILINE)
-    assert len(lines) > 4
-    names = {1: ("R1.fq", "lane1_R1.fq", "lane2_R1.fq"), 2: ("R2.fq", "lane1_R2.fq", "lane2_R2.fq")}
-    for i, several in names.items():
-        for name in several:
-            (there / name).write_bytes(fastq(i))
-        (there / f"R{i}.fq.gz").write_bytes(gzip.compress(fastq(i)))
-    peer("samtools")
-    head = f'set -eo pipefail; fmx() {{ {sys.executable} -m fmx "$@"; }}; '
-    script = head + "\n".join(lines)
-    done = subprocess.run(["bash", "-c", script], capture_output=True, env=ON_CPU, check=False)
-    assert (done.returncode, b"properly paired" in done.stdout) == (0, True), done.stderr
-    assert done.stderr.count(b" pairs: ") == sum("fmx search" in line for line in lines)
 
 
 def test_records_of_one_line_are_no_mates(folder):

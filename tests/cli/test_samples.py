@@ -94,14 +94,14 @@ def test_all_samples_share_one_output_with_their_groups(threads, search, home):
 
 WRONG = {
     "sample\treads\na\tx.fq\nb\tx.fq\n": "sheet.tsv: x.fq is listed twice",
-    "sample\treads\na\tx.fq,x.fq\n": "sheet.tsv: sample a: x.fq: is listed twice",
+    "sample\treads\na\tx.fq,x.fq\n": "sheet.tsv: x.fq is listed twice",
     "sample\treads\na b\tx.fq\n": "sheet.tsv: sample a b: read_group: the ID contains a space",
     "sample\treads\na\t-\n": "sheet.tsv: sample a: -: standard input cannot be used in a sample sheet",
     "sample\treads\trg\na\tx.fq\tlane\n": r"sheet.tsv: sample a: read_group: must look like '@RG\tID:",
     "sample\treads\trg\na\tx.fq\t@RG\\tID:x\nb\ty.fq\t@RG\\tID:x\\tSM:b\n":
         "sheet.tsv: read group x is listed twice, with different fields",
     "sample\treads\treads2\na\tx_1.fq\ty_2.fq\n": "y_2.fq: record 1: its name is y.0, but that of its mate",
-    "sample\treads\treads2\na\tx.fq\tx.fq\n": "sheet.tsv: sample a: x.fq: is listed twice",
+    "sample\treads\treads2\na\tx.fq\tx.fq\n": "sheet.tsv: x.fq is listed twice",
     "sample\treads\na\tnone.fq\n": "none.fq: No such file or directory",
     "x.fq\n": "sheet.tsv: line 1: a sample sheet needs a header with columns sample and reads",
 }  # fmt: skip

@@ -245,8 +245,10 @@ MESSAGES = [
     ("index a.fa b.fa", "several references need -o NAME.fmx"),
     ("locate", "give patterns either with -p or as files"),
     ("locate r.fq -k 5", "no option -k in 'fmx locate': leave it out; every occurrence is always listed"),
-    ("search -o {sample}.sam r.fq", "{sample}.sam: {sample} in the name of an output needs --samples"),
-    ("search -o {name}.sam --samples s.tsv", "{name}.sam: the place for the name of the sample is {sample}"),
+    ("search -o {sample}.sam r.fq", "{sample}.sam: only {target} in --al and, with fmx search --samples, "
+     "{sample} are replaced: remove {sample}"),
+    ("search -o {name}.sam --samples s.tsv", "{name}.sam: only {target} in --al and, with fmx search "
+     "--samples, {sample} are replaced: remove {name}"),
     ("locate -p ACGT r.fa", "give patterns either with -p or as files"),
     ("locate -p ACGT --format gff", "--format: 'gff' is not one of 'sam', 'tsv', 'bed', "
      "'parquet', 'rtab', 'npz', 'fasta'"),

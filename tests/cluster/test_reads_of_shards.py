@@ -41,10 +41,10 @@ def test_files_of_reads_that_shards_do_not_have_are_refused(files, run, command)
     assert not (files / "un.fq").exists()
     for option, message in (
         ("--al al.fq", "--al al.fq: the shards are divided by {target}: add it to the name"),
-        ("--al out.d/{target}.fq", "--al (c0) out.d/c0.fq is inside out.d"),
+        ("--al out.d/{target}.fq", "--al (c0) out.d/c0.fq lies in out.d"),
         ("--un un.fq.gz", "--un un.fq.gz: the shards hold these reads as plain: remove .gz from"),
         ("--un un.bam", "--un un.bam: the output can only be FASTA or FASTQ, not .bam"),
-        ("--un out.d/un.fq", "--un out.d/un.fq is inside out.d"),
+        ("--un out.d/un.fq", "--un out.d/un.fq lies in out.d"),
     ):
         result = command("merge", "out.d", "-o", "o.sam", *option.split())
         assert (result.code, message in result.err) == (2, True), result.err

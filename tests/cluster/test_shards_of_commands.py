@@ -178,7 +178,7 @@ def test_shards_are_not_written_over(option, command, shards, tmp_path):
     body = tmp_path / "out.d" / "0002-of-0002" / "output"
     before = body.read_bytes()
     done = command("merge", tmp_path / "out.d", option, body)
-    assert (done.code, "among the shards; choose a path outside" in done.err) == (2, True)
+    assert (done.code, "which is read; choose a path outside" in done.err) == (2, True)
     assert body.read_bytes() == before
 
 

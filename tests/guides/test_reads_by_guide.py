@@ -142,10 +142,10 @@ def test_mates_are_in_two_files_of_their_guide(library, home, command, chunks_of
 
 
 REFUSED = {
-    "-l l.csv one.fq --al {x}.fq": (2, "{x}.fq: only {target} in the name of --al is replaced: remove {x}"),
+    "-l l.csv one.fq --al {x}.fq": (2, "{x}.fq: only {target} in --al and, with"),
     "-l l.csv one.fq --un {target}.fq": (
         2,
-        "{target}.fq: only {target} in the name of --al is replaced: remove",
+        "{target}.fq: only {target} in --al and, with",
     ),
     "-l l.csv one.fq --al x.fq --un x.fq": (2, "--al and --un are both x.fq: choose two names"),
     "-l l.csv one.fq --al {target}.fq --un g1.fq": (1, "--un g1.fq is a file of --al {target}.fq, too"),

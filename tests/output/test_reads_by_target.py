@@ -152,8 +152,8 @@ def test_names_of_targets_are_fit_for_files_and_differ(names, to_each):
 
 
 REFUSED = {
-    "--al {target}.fq --un {target}.fq": "{target}.fq: {target} can only be in the name of --al",
-    "--al {other}.fq": "{other}.fq: {other} in the name of an output needs --samples",
+    "--al {target}.fq --un {target}.fq": "{target}.fq: only {target} in --al and",
+    "--al {other}.fq": "{other}.fq: only {target} in --al and",
     "--un x.fq --shared each": "--shared each needs {target} in the name of --al",
     "--counts-by group --al x.fq": "--counts-by group needs --counts FILE, or {target} in the name of --al",
     "--al {target}.sam": "the output can only be FASTA or FASTQ, not .sam",

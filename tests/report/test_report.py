@@ -255,7 +255,7 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
         (["-"], "-: the name of a report must end with"),
         (["a.json", "b.json"], "a.json and b.json are reports of the same kind: give one of them"),
         (["reads_mqc.json", "x.html", "o.json"], "--report as JSON o.json is the same file as -o o.json"),
-        (["ref.fmx/a.json"], "is inside the index"),
+        (["ref.fmx/a.json"], "lies in ref.fmx"),
     ],
 )
 def test_a_report_in_a_wrong_place_is_refused(reports, what, run, command):

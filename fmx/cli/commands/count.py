@@ -1,6 +1,5 @@
 """fmx count: how often each guide of a library occurs in the reads of samples."""
 
-import re
 from types import SimpleNamespace
 
 import click
@@ -119,15 +118,11 @@ def command(args: SimpleNamespace) -> None:
     from ...input.chunks import repeated
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
-    from ...output.files import TARGET, ReadsOutput
+    from ...output.files import ReadsOutput
     from ..dispatch import run_jobs
 
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
-    for path in filter(None, ((args.al or "").replace(TARGET, ""), args.un)):
-        if field := re.search(r"\{\w*\}", path):
-            raise click.UsageError(
-                f"{path}: only {TARGET} in the name of --al is replaced: remove {field[0]}"
-            )
+    options.refuse_fields([args.un], args.al)
     options.check_reads(args.al, args.un)
     try:
         names = args.names and args.names.split(",")
@@ -166,19 +161,16 @@ def command(args: SimpleNamespace) -> None:
 
 def _windows_of(args: SimpleNamespace) -> list:
     """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
-    if (args.offsets is not None) + bool(args.after or args.before) + args.anywhere > 1:
-        raise click.UsageError("give only --offset, or only --anywhere, or --after and --before")
     n_kinds = bool(args.reads) + bool(args.mates1 or args.mates2) + bool(args.samples)
-    if n_kinds == 0:
-        raise click.UsageError("no reads: give READS, or -1 and -2, or --samples")
-    if n_kinds > 1:
-        raise click.UsageError("READS, -1 with -2, and --samples cannot be combined: give only one of them")
-    if len(args.mates1) != len(args.mates2):
-        raise click.UsageError("give -1 and -2 the same number of times: once per sample")
-    if args.samples and args.names:
-        raise click.UsageError("--names cannot be combined with --samples: the sheet has the names")
-    if len(args.libraries) > 2:
-        raise click.UsageError("give one library, or one for first mates and one for second mates")
+    n_places = (args.offsets is not None) + bool(args.after or args.before) + args.anywhere
+    options.refuse(
+        (n_places > 1, "give only --offset, or only --anywhere, or --after and --before"),
+        (n_kinds == 0, "no reads: give READS, or -1 and -2, or --samples"),
+        (n_kinds > 1, "READS, -1 with -2, and --samples cannot be combined: give only one of them"),
+        (len(args.mates1) != len(args.mates2), "give -1 and -2 the same number of times: once per sample"),
+        (args.samples and args.names, "--names cannot be combined with --samples: the sheet has the names"),
+        (args.libraries[2:], "give one library, or one for first mates and one for second mates"),
+    )
     flanks = {"offsets": args.offsets, "after": args.after, "before": args.before}
     flanks = {name: each for name, each in flanks.items() if each}
     n_mates = max(map(len, flanks.values()), default=1)

@@ -92,22 +92,15 @@ def command(args: SimpleNamespace) -> None:
         )
     options.refuse_terminal(args.output, kinds[0])
     report = Report(args.reports, {}) if args.reports else None
+    reads = _reads_output(args, run)
     whole: SearchOutput | CountOutput | SiteOutput
     if command == "count":
-        kind = options.format_of(None, args.output, kinds, kind)
-        whole = CountOutput(args.output, kind, _reads_output(args, run), report)
+        whole = CountOutput(args.output, options.format_of(None, args.output, kinds, kind), reads, report)
     elif command == "offtargets":
         whole = SiteOutput(args.output, kind, args.summary, report)
     else:
-        reads = _reads_output(args, run)
         whole = SearchOutput(RecordOutput(args.output), args.counts, False, args.screen, reads, report)
-    check_clashes([], whole.places.items())
-    folder = os.path.realpath(args.folder)
-    for option, path in whole.places.items():
-        if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
-            raise click.UsageError(
-                f"{option} {path} is inside {args.folder}, among the shards; choose a path outside it"
-            )
+    check_clashes([], whole.places.items(), [args.folder])
     progress = Progress(args.quiet, warns=True)
     for option, path in additional.items():
         if path and not run[option]:

@@ -4,7 +4,7 @@ import os
 import re
 from itertools import chain
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -209,29 +209,19 @@ def command(args: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x host.fmx --min-match 31 reads.fq.gz --un clean.fq.gz
     """
-    from ...output.files import TARGET
-
-    al = (args.al or "").replace(TARGET, "")
-    for path in filter(None, (args.output, args.counts, args.screen, al, args.un, *args.reports)):
-        if field := re.search(r"\{\w*\}", path):
-            if field[0] == TARGET:
-                raise click.UsageError(f"{path}: {TARGET} can only be in the name of --al")
-            if not args.samples:
-                raise click.UsageError(f"{path}: {field[0]} in the name of an output needs --samples")
-            if field[0] != PLACE:
-                raise click.UsageError(f"{path}: the place for the name of the sample is {PLACE}")
+    paths = (args.output, args.counts, args.screen, args.un, *args.reports)
+    options.refuse_fields(paths, args.al, PLACE if args.samples else "")
     files = (*args.reads, *args.mates1, *args.mates2)
     is_plain = not (args.mismatches or args.collapse or args.shard or args.comments) and args.first is None
     if args.engine == "auto" and is_plain and is_large(files):
         wake(args.device or 0)
     if args.mismatches:
         keep_freed()  # each thread needs large arrays for words again and again
-    if args.report_all and args.limit != 1:
-        raise click.UsageError("give only one of -a and -k")
-    if args.start and args.trim5:
-        raise click.UsageError("give only one of --start and --trim5")
-    if args.strata and not args.mismatches:
-        raise click.UsageError("--strata needs --mismatches 1 or 2")
+    options.refuse(
+        (args.report_all and args.limit != 1, "give only one of -a and -k"),
+        (args.start and args.trim5, "give only one of --start and --trim5"),
+        (args.strata and not args.mismatches, "--strata needs --mismatches 1 or 2"),
+    )
     from ...input.chunks import advice, swapped
     from ...machines.progress import Progress
     from ..dispatch import run_jobs
@@ -259,16 +249,16 @@ def _job_of(
     groups = groups or _read_groups(args.rg, () if args.collapse else (*first, *second))
     kind = options.format_of(args.kind, args.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(args, kind)
-    if args.sort and kind not in ("bam", "cram"):
-        raise click.UsageError("--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram")
-    if args.comments and (args.collapse or kind not in ("sam", "bam", "cram")):
-        raise click.UsageError("-C needs SAM, BAM or CRAM output, without --collapse")
-    by_group = args.counts_by == "group"
-    is_by_target = TARGET in (args.al or "")
-    if by_group and not (args.counts or is_by_target):
-        raise click.UsageError(f"--counts-by group needs --counts FILE, or {TARGET} in the name of --al")
-    if args.shared == "each" and not is_by_target:
-        raise click.UsageError(f"--shared each needs {TARGET} in the name of --al")
+    by_group, is_by_target = args.counts_by == "group", TARGET in (args.al or "")
+    options.refuse(
+        (args.sort and kind not in ("bam", "cram"),
+         "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram"),
+        (args.comments and (args.collapse or kind not in ("sam", "bam", "cram")),
+         "-C needs SAM, BAM or CRAM output, without --collapse"),
+        (by_group and not (args.counts or is_by_target),
+         f"--counts-by group needs --counts FILE, or {TARGET} in the name of --al"),
+        (args.shared == "each" and not is_by_target, f"--shared each needs {TARGET} in the name of --al"),
+    )  # fmt: skip
     options.check_reads(args.al, args.un, args.collapse)
     tags = REPORTED * (args.nh == "reported") | COMMENTS * args.comments | EVERY * (args.tags is None)
     for name in args.tags.split(",") if args.tags not in (None, "none") else ():
@@ -319,27 +309,21 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
         for name in (*orientations, *(name for name, bases in insert.items() if bases is not None)):
             raise click.UsageError(f"--{name} needs pairs: give them as -1 and -2, or with --interleaved")
         return None
-    if len(orientations) > 1:
-        raise click.UsageError(f"give only one of --{orientations[0]} and --{orientations[1]}")
     least, most = args.least or 0, MOST if args.most is None else args.most
-    if least > most:
-        raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
     n_first, n_second = len(args.mates1), len(args.mates2)
-    if args.interleaved and (has_mates or n_first or n_second):
-        other = "the mates columns" if args.samples else "-1 and -2"
-        raise click.UsageError(f"--interleaved means that READS hold both mates: leave out {other}")
-    if n_second and not n_first:
-        raise click.UsageError("-2 is given without -1: name the files of first mates with -1")
-    if n_first and not n_second:
-        raise click.UsageError("-1 is given without -2: name the files of second mates with -2")
-    if n_first != n_second:
-        raise click.UsageError(
-            f"-1 has {n_of(n_first, 'file')} but -2 has {n_second}: give one file with second mates for each "
-            "file with first mates"
-        )
+    columns = "the mates columns" if args.samples else "-1 and -2"
+    options.refuse(
+        (orientations[1:], f"give only one of --{' and --'.join(orientations[:2])}"),
+        (least > most, f"--min-insert {least} is more than --max-insert {most}"),
+        (args.interleaved and (has_mates or n_first or n_second),
+         f"--interleaved means that READS hold both mates: leave out {columns}"),
+        (n_second and not n_first, "-2 is given without -1: name the files of first mates with -1"),
+        (n_first and not n_second, "-1 is given without -2: name the files of second mates with -2"),
+        (n_first != n_second, f"-1 has {n_of(n_first, 'file')} but -2 has {n_second}: give one file with "
+         "second mates for each file with first mates"),
+        (args.collapse, "--collapse works on single reads only, not on pairs"),
+    )  # fmt: skip
     options.refuse_same_mates(args.mates1, args.mates2, "; if it holds both mates, use --interleaved")
-    if args.collapse:
-        raise click.UsageError("--collapse works on single reads only, not on pairs")
     from ...search.mapping import Pairing
 
     return Pairing((*orientations, "fr")[0], least, most, args.interleaved)
@@ -347,24 +331,26 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o."""
-    source = click.get_current_context().get_parameter_source
-    to_stdout = "-" in (args.counts, args.al, args.un)
-    if args.stretch:
-        for name, option in _OF_HITS.items():
-            if source(name) is not ParameterSource.DEFAULT and not (name == "output" and args.shard):
-                raise click.UsageError(f"--min-match cannot be combined with {option}: no hits are written")
-        screen = args.screen or (None if to_stdout else "-")
-        return args.output if args.shard else None, "nothing", screen
-    if not (args.screen or args.index_paths[1:]):
-        return args.output, kind, None
-    is_named = source("output") is not ParameterSource.DEFAULT and not args.shard  # a folder of shards
-    if is_named or args.kind or args.sort:
-        return args.output, kind, args.screen
-    if not args.screen and to_stdout:
-        raise click.UsageError(
-            "without -o, the table of --screen goes to standard output: give --screen FILE"
-        )
-    return args.output if args.shard else None, "nothing", args.screen or "-"
+    source, to_stdout = (
+        click.get_current_context().get_parameter_source,
+        "-" in (args.counts, args.al, args.un),
+    )
+    set_ones = [name for name in _OF_HITS if source(name) is not ParameterSource.DEFAULT]
+    if args.shard and "output" in set_ones:
+        set_ones.remove("output")  # a folder of shards
+    if not args.stretch:
+        has_hits = "output" in set_ones or args.kind or args.sort
+        if has_hits or not (args.screen or args.index_paths[1:]):
+            return args.output, kind, args.screen
+        if not args.screen and to_stdout:
+            raise click.UsageError(
+                "without -o, the table of --screen goes to standard output: give --screen FILE"
+            )
+    elif set_ones:
+        option = _OF_HITS[set_ones[0]]
+        raise click.UsageError(f"--min-match cannot be combined with {option}: no hits are written")
+    screen = args.screen or (None if to_stdout else "-")
+    return args.output if args.shard else None, "nothing", screen
 
 
 def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
@@ -420,12 +406,10 @@ def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
     groups: dict[str, tuple[str, str]] = {}  # of each file: the @RG line, and its ID
     lines: dict[str, str] = {}
     for sample in samples:
-        of_sample: set[str] = set()
         for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
             where = f"sample {sample.name}"
-            if path == "-" or path in of_sample:
-                what = "standard input cannot be used in a sample sheet" if path == "-" else "is listed twice"
-                raise InputError(args.samples, where, f"{path}: {what}")
+            if path == "-":
+                raise InputError(args.samples, where, "-: standard input cannot be used in a sample sheet")
             if path in groups:
                 raise InputError(args.samples, "", f"{path} is listed twice")
             try:
@@ -435,7 +419,6 @@ def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
             if lines.setdefault(name, line) != line:
                 what = f"read group {name} is listed twice, with different fields"
                 raise InputError(args.samples, "", what)
-            of_sample.add(path)
             groups[path] = line, name
 
     def job(args: SimpleNamespace, first: tuple, second: tuple, sample: str = "") -> "SearchJob":
@@ -462,16 +445,10 @@ def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
     for name in (sample.name for sample in samples if "/" in sample.name):
         raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
 
-    def with_name(value: Any, sample: str) -> Any:
-        if isinstance(value, tuple):
-            return tuple(with_name(each, sample) for each in value)
-        return value.replace(PLACE, sample) if isinstance(value, str) else value
-
-    outputs = ("output", "counts", "screen", "al", "un", "reports")
-    return [
-        job(
-            SimpleNamespace(**vars(args) | {each: with_name(vars(args)[each], one.name) for each in outputs}),
-            one.first, one.second, one.name,
-        )
-        for one in samples
-    ]  # fmt: skip
+    jobs, outputs = [], ("output", "counts", "screen", "al", "un")
+    for one in samples:
+        paths = {each: (vars(args)[each] or "").replace(PLACE, one.name) or None for each in outputs}
+        reports = tuple(path.replace(PLACE, one.name) for path in args.reports)
+        of_sample = SimpleNamespace(**{**vars(args), **paths, "reports": reports})
+        jobs.append(job(of_sample, one.first, one.second, one.name))
+    return jobs
