@@ -51,7 +51,9 @@ class Chunk:
         """Return the chunk with all of its ``data`` in host memory."""
         if self.on_gpu is None:
             return self
-        self.on_gpu.bring(self.data)
+        from ..machines import gpu  # only where there is one
+
+        gpu.copy(self.on_gpu, self.data)
         return replace(self, on_gpu=None)
 
     def cut(self, n: int) -> "tuple[Chunk, Chunk]":

@@ -50,18 +50,6 @@ def count_ends_kernel(data, size, is_fastq, report):
     atomic_add(report, _BORDERS, n)
 
 
-class DeviceBytes:
-    """``data``: bytes of a Chunk in the memory of a GPU; ``stream``: the stream that holds them."""
-
-    def __init__(self, stream: "GpuStream", data: "DeviceArray") -> None:
-        self._stream, self.data = stream, data
-
-    def bring(self, data: np.ndarray) -> None:
-        """Copy the bytes to host memory."""
-        gpu.copy(self.data, data, self._stream.handle)
-        self._stream.wait()
-
-
 class GpuSpanBuffer(SpanBuffer):
     """A SpanBuffer that inflates BGZF blocks on the GPU of a ``stream``, with ``inflater``.
 
@@ -85,18 +73,14 @@ class GpuSpanBuffer(SpanBuffer):
 
     def whole(self) -> np.ndarray:
         if self._on_gpu is not None and self._known < self.n:
-            DeviceBytes(self._stream, self._on_gpu).bring(self.data())
+            gpu.copy(self._on_gpu, self.data())
             self._known = self.n
         return self.data()
 
     def after_newlines(self, n: int, is_fastq: bool) -> int:
-        if self._on_gpu is None:
-            return super().after_newlines(n, is_fastq)
-        place, left = find_border(self.data()[: self._known], 0, n, is_fastq)
-        if left:
+        if self._on_gpu is not None and find_border(self.data()[: self._known], 0, n, is_fastq)[1]:
             self.whole()
-            return super().after_newlines(n, is_fastq)
-        return place
+        return super().after_newlines(n, is_fastq)
 
     def end_line(self) -> int:
         stop = super().end_line()
@@ -104,9 +88,8 @@ class GpuSpanBuffer(SpanBuffer):
             gpu.copy(self._buffer[self.n : stop], self._on_gpu[self.n : stop], self._stream.handle)
         return stop
 
-    def cut(self, begin: int, stop: int) -> tuple[np.ndarray, DeviceBytes | None]:
-        data, _ = super().cut(begin, stop)
-        return data, DeviceBytes(self._stream, self._on_gpu[begin:stop]) if self._on_gpu is not None else None
+    def cut(self, begin: int, stop: int) -> tuple:
+        return self._buffer[begin:stop], None if self._on_gpu is None else self._on_gpu[begin:stop]
 
     def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
         """Load on the GPU; None if the host must do it."""
@@ -288,9 +271,8 @@ def parse(
 
     If the report gets PROBLEM, no read is searched.
     """
-    if chunk.on_gpu:
-        data = chunk.on_gpu.data
-    else:
+    data = chunk.on_gpu
+    if data is None:
         data, n = chunk.data, chunk.data.size
         pinned = stream.pinned_array("data", n, np.uint8)
         if not np.may_share_memory(data, pinned):  # not in pinned memory already
