@@ -167,6 +167,14 @@ def test_a_range_is_these_records_of_all_files(texts, forms, size, skip, n, tmp_
         assert outcome(span.read() for span in spans_of_range) == (expected, "")
 
 
+@pytest.mark.parametrize("size", [1, 64, WHOLE])
+def test_damage_behind_a_range_is_not_met(size, tmp_path):
+    (tmp_path / "x").write_bytes(TRICKY * 9 + b"@bad\nAC\n+\nI\n")
+    for last, is_met in ((54, False), (55, True)):
+        spans_of_range = plan([tmp_path / "x"], size, 1, range(50, last))
+        assert ("record 55: 2 bases but" in outcome(span.read() for span in spans_of_range)[1]) == is_met
+
+
 @examples(150)
 @given(
     data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), block=st.sampled_from([1, 2, 3, 7, 50]),
@@ -310,20 +318,6 @@ def test_newlines_are_counted_while_a_file_is_read(is_fastq, tmp_path):
         assert chunks.read_counted(bgzf_blocks.pread(), -1, 0, found, 9, is_fastq) == (0, 0)
 
 
-@pytest.mark.parametrize("is_fastq", [True, False], ids=["FASTQ", "FASTA"])
-def test_chunks_are_cut_between_records(is_fastq):
-    form = "@{}\n{}\n+\n{}\n" if is_fastq else ">{}\n{}\n{}\n"
-    records = [
-        form.format(i, "A" * (i % 190), ">" * (i % 190) if is_fastq else "C").encode() for i in range(150)
-    ]
-    starts, data = [0, *accumulate(map(len, records))], np.frombuffer(b"".join(records), np.uint8).copy()
-    chunk = chunks.Chunk("x", data, is_fastq, 7, len(records))
-    for n in range(len(records) + 1):
-        head, tail = chunk.cut(n)
-        assert (head.data.size, head.number, head.n_bound) == (starts[n], 7, n)
-        assert (tail.data.size, tail.number, tail.n_bound) == (data.size - starts[n], 7 + n, len(records) - n)
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
 def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_path, monkeypatch):
@@ -360,12 +354,6 @@ def test_files_are_closed_when_they_are_read(make, tmp_path):
     next(plan([tmp_path / "x"], 64)).read()
     links = (Path("/proc/self/fd") / number for number in os.listdir("/proc/self/fd"))
     assert str(tmp_path / "x") not in [os.readlink(link) for link in links if link.is_symlink()]
-
-
-def test_many_threads_take_larger_spans():
-    sizes = [MapOptions(n_threads=n).chunk_size for n in (1, 16, 17, 64)]
-    assert sizes == [1 << 23, 1 << 23, 1 << 24, 1 << 24]
-    assert MapOptions(n_threads=64, chunk_size=100).chunk_size == 100
 
 
 DAMAGED = b"".join(b"@r%d\n%s\n+\n%s\n" % (i, b"ACGTACGTAC" * 2, b"I" * (19 + (i != 9))) for i in range(60))
