@@ -63,16 +63,6 @@ def test_blocks_of_others_are_read_from_anywhere(data, size, skip):
         assert not inflated(packed, skip, len(data) - skip - 1)[0]
 
 
-def test_any_damage_is_noticed():
-    data = letters(700)
-    packed = bgzf(data, 300)
-    for i in range(len(packed)):
-        spoiled = bytearray(packed)
-        spoiled[i] ^= 0x10
-        found = inflated(bytes(spoiled), 0, len(data), stops_of(packed))
-        assert not found[0] or found[1] == data, i
-
-
 def test_an_isal_without_its_functions_is_one_line(monkeypatch):
     monkeypatch.setattr(deflate.isal_zlib, "__file__", deflate.np.__file__)
     deflate.isal.cache_clear()

@@ -45,14 +45,13 @@ def test_given_sequences_cannot_smuggle_in_records():
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the machine code of another processor")
-@pytest.mark.parametrize("processor", ["sapphirerapids", "znver3"])
-def test_lines_are_counted_in_whole_registers(processor, tmp_path):
+def test_lines_are_counted_in_whole_registers(tmp_path):
     """On processors with AVX-512, too, and not by loads of a byte each."""
     program = (
         "from fmx.input.chunks import count; f = count.made; f.compile('(uint8[::1], int64, boolean)'); "
         "print(*f.inspect_asm().values())"
     )
-    target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "FMX_CACHE": str(tmp_path)}
+    target = {"NUMBA_CPU_NAME": "sapphirerapids", "NUMBA_CPU_FEATURES": "", "FMX_CACHE": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, **target},
         capture_output=True, text=True, check=True,
