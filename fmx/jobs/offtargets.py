@@ -10,7 +10,7 @@ from ..compiler import object_cache
 from ..guides.library import read_library
 from ..index.disk import read_meta
 from ..sites import search as sites
-from ..sites.search import SiteOptions, SiteOutput, SiteSearch, SiteSummary
+from ..sites.search import SiteOptions, SiteOutput, SiteSummary
 from ..system import PLACE
 from . import Context, Job, n_of_bytes
 
@@ -35,15 +35,13 @@ class SitesJob(Job):
         return (self.library,) if self.index_paths else (self.library, self.genome)
 
     def n_parts(self, context: Context) -> int:
-        is_index = bool(self.index_paths)
-        return n_of_bytes(
-            read_meta(self.genome)["n_text"] if is_index else os.path.getsize(self.genome), "cpu"
-        )
+        n = read_meta(self.genome)["n_text"] if self.index_paths else os.path.getsize(self.genome)
+        return n_of_bytes(n, "cpu")
 
     def prepare(self, context: Context) -> Callable[[Context], SiteSummary]:
-        progress, cache, n_threads = context.progress, context.cache, context.resources.threads
+        progress, options = context.progress, replace(self.search, n_threads=context.resources.threads)
         object_cache.on_first_compile(progress)
         library = sites.checked(read_library(self.library, self.columns, progress.say))
-        genome = cache.shared("genome", partial(sites.read_genome, self.genome, n_threads, progress))
-        search = SiteSearch(genome, library, replace(self.search, n_threads=n_threads))
-        return lambda of: sites.find(search, self.output, of.run, of.progress)
+        read = partial(sites.read_genome, self.genome, options.n_threads, progress)
+        genome = context.cache.shared("genome", read)
+        return lambda of: sites.find(genome, library, options, self.output, of.run, of.progress)

@@ -16,9 +16,10 @@ from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..machines.progress import Progress
 from ..sites.kernels import length_of, start_of
-from ..sites.search import SiteOptions, SiteSearch, checked, read_genome
+from ..sites.search import SiteOptions, batches, checked, read_genome
 from . import arguments
 from .arguments import Path, Sequences, SequenceSource, Strands
+from .results import places
 from .table import Names, Table, make_table
 
 COUNT = np.dtype([("sample", "i4"), ("guide", "i8"), ("gene", "i8"), ("count", "i8")])
@@ -115,15 +116,9 @@ def count(
 
 
 SITE = np.dtype(
-    [
-        ("guide", "i8"),
-        ("contig", "i4"),
-        ("start", "i8"),
-        ("end", "i8"),
-        ("reverse", "?"),
-        ("mismatches", "i1"),
-    ]
-)
+    [("guide", "i8"), ("contig", "i4"), ("start", "i8"), ("end", "i8"), ("reverse", "?"),
+     ("mismatches", "i1")]
+)  # fmt: skip
 
 
 def offtargets(
@@ -178,17 +173,14 @@ def offtargets(
         guides = read_library(os.fspath(arguments.file("library", library)), _columns(columns))
     is_index = isinstance(reference, str | os.PathLike) and os.path.isdir(reference)
     where = reference if is_index else SequenceSource("reference", reference).whole()
-    search = SiteSearch(read_genome(where, options.n_threads, Progress(quiet=True)), checked(guides), options)
-    blocks, tables = search.reference.blocks, [np.empty(0, SITE)]
-    for first, rank, key, _ in search.batches(0, search.reference.n_text):
-        rows, begin = np.empty(rank.size, SITE), start_of(key)
-        block = np.searchsorted(blocks.text_start, begin, "right") - 1
+    genome, tables = read_genome(where, options.n_threads, Progress(quiet=True)), [np.empty(0, SITE)]
+    for first, rank, key, _ in batches(genome, checked(guides), options, 0, genome[0].n_text):
+        rows = np.empty(rank.size, SITE)
         rows["guide"], rows["mismatches"], rows["reverse"] = first + (rank >> 3), rank & 7, key & 1
-        rows["contig"] = blocks.contig[block]
-        rows["start"] = begin - blocks.text_start[block] + blocks.contig_start[block]
+        rows["contig"], rows["start"] = places(genome[0].blocks, start_of(key))
         rows["end"] = rows["start"] + length_of(key)
         tables.append(rows)
-    names = {"guide": Names.of(guides.ids), "contig": Names.of(search.reference.names)}
+    names = {"guide": Names.of(guides.ids), "contig": Names.of(genome[0].names)}
     return make_table(np.concatenate(tables), names)
 
 

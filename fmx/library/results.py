@@ -65,7 +65,7 @@ class HitRows(RowWriter):
         """Return rows of the hits ``first_hit`` to ``last_hit`` of the reads from ``start`` on."""
         chosen, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[chosen].size, self.dtype)
-        rows["contig"], rows["position"] = _places(self._blocks, hits.position[chosen])
+        rows["contig"], rows["position"] = places(self._blocks, hits.position[chosen])
         rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
         rows["reverse"] = hits.reverse[chosen]
         rows["occurrences"] = np.repeat(hits.total, n_hits)
@@ -109,7 +109,7 @@ class MatchRows(RowWriter):
         begin = strands.offset[matches.strand] + matches.position
         table["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
         table["query"], table["reverse"], table["length"] = query, reverse, matches.length
-        table["contig"], table["position"] = _places(self._blocks, matches.text)
+        table["contig"], table["position"] = places(self._blocks, matches.text)
         if not self.with_names:
             return RowPiece(table)
         queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
@@ -117,7 +117,7 @@ class MatchRows(RowWriter):
         return RowPiece(table, Names.of_batch(few))
 
 
-def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (contig, position in it) of text positions, all int64[n]."""
     contig, place = np.empty(position.size, np.int64), np.empty(position.size, np.int64)
     _fill_places(blocks, position, contig, place)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from numbers import Integral
 from threading import Lock
 from typing import Any, ClassVar, Protocol
 
@@ -137,6 +138,10 @@ class RunCounts:
     def sentence(self) -> str:
         """Return one line that describes the run."""
         raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """Return the numbers for a report (docs/formats.md)."""
+        return {name: n for name, n in vars(self).items() if isinstance(n, Integral)}
 
     def hint(self) -> str:
         """Return advice about the run in one line, or ""."""

@@ -177,10 +177,6 @@ class MemSummary(Sums):
 
     things, unit = "queries", "bases"
 
-    def facts(self) -> dict:
-        """Return the numbers for a report (docs/formats.md)."""
-        return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
-
     def sentence(self) -> str:
         """Return one line that describes the run."""
         queries, matches = self.in_words()

@@ -100,7 +100,7 @@ class Container:
 PLAIN = Container()
 CONTAINERS = {
     "Container": "fmx.output", "Samtools": "fmx.output.formats.bam",
-    "ParquetTable": "fmx.output.formats.parquet", "SiteTable": "fmx.output.formats.parquet",
+    "ParquetTable": "fmx.output.formats.parquet",
     "SparseMatrix": "fmx.output.formats.matrix", "SquareMatrix": "fmx.output.formats.matrix",
 }  # fmt: skip
 

@@ -1,16 +1,16 @@
-"""Sites with a PAM in a packed text, and the guides that match them.
+"""Sites with a PAM in a packed text, the guides that match them, and their lines in TSV or BED.
 
 A site is a protospacer, of as many bases as a guide, and the PAM beside it, inside one block of the text:
 
     strand +   | protospacer | PAM |        strand -   | PAM' | protospacer' |        ' reverse complement
 
-PAMs are compared with 32 places of the text at a time.  The protospacer of each site is looked up in two
-tables of half guides.  Of the at most K mismatches of a guide, its left half has at most K // 2, or its right
-half at most (K - 1) // 2.  So a table holds every word into which so many mismatches change a half of a
-guide, and a site is compared with the guides under its own two words:
+PAMs are compared with 32 places of the text at a time.  The protospacer of each site is looked up by its two
+halves.  Of the at most K mismatches of a guide, its left half has at most K // 2, or its right half at most
+(K - 1) // 2.  So a guide is under every word into which so many mismatches change a half of it, and a site is
+compared with the guides under its own two words:
 
-    starts    | word 0 | word 1 | ...        the entries of a word: starts[word] to starts[word + 1]
-    entries   | other half of a guide << 32 | its number | ...
+    starts    | left word 0 | left word 1 | ... | right word 0 | ...        the entries of word w:
+    entries   | number of a guide | ...                                     starts[w] to starts[w + 1]
 """
 
 from collections.abc import Sequence
@@ -21,43 +21,44 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, popcount, prefetch
-from ..index.reference import find_block
+from ..index.reference import Blocks, find_block, place_of, symbol
 from ..input.dna import SETS, WORD, reverse_complement, symbols
+from ..output import put
 
+HEAD = b"guide\tcontig\tstart\tend\tstrand\tsite\tmismatches\tpositions\n"
+_BASES, _COMMA = np.frombuffer(b"ACGT", np.uint8), b","[0]
 _ONES = np.uint64(0x5555555555555555)  # the lower bit of each base
+
+
+class Part(NamedTuple):
+    """A part of a text: packed ``words``, its ``blocks``, and where it begins in the text."""
+
+    words: np.ndarray
+    blocks: Blocks
+    begin: int
 
 
 class PamPatterns(NamedTuple):
     """PAMs on both strands beside protospacers of ``n`` bases; the first that fits a protospacer counts.
 
-    ``patterns`` int64[m, 4]: where a pattern begins, in bases after the first of the protospacer; its length;
-    whether it is that of the strand -; the end of its tests.  ``tests`` int64[k, 2]: the place of a letter
-    other than N, and the set of its bases as bits.
+    ``patterns`` int64[m, 3]: where a pattern begins, in bases after the first of the protospacer; its length;
+    whether it is that of the strand -.  ``sets`` uint8[m, longest]: the bases at each of its places, as bits.
     """
 
     n: int
     patterns: np.ndarray
-    tests: np.ndarray
+    sets: np.ndarray
 
 
 def make_patterns(n: int, pams: Sequence[str], is_5prime: bool) -> PamPatterns:
     """Return the PamPatterns of ``pams``, IUPAC codes, beside n bases; ``is_5prime``: the PAM comes first."""
-    patterns, tests = [], []
-    for pam, reverse in product(pams, (0, 1)):
-        offset = -len(pam) if is_5prime != bool(reverse) else n
-        for i, code in enumerate(reversed(pam) if reverse else pam):
-            bases = ["ACGT".index(base) for base in SETS[code]]
-            if len(bases) < 4:
-                tests.append((offset + i, sum(1 << (3 - base if reverse else base) for base in bases)))
-        patterns.append((offset, len(pam), reverse, len(tests)))
-    return PamPatterns(n, np.array(patterns, np.int64), np.array(tests, np.int64).reshape(-1, 2))
-
-
-class Sites(NamedTuple):
-    """Sites: ``word`` uint64, the protospacer on the strand of the site; ``key`` int64, the place."""
-
-    word: np.ndarray
-    key: np.ndarray
+    both = [*product(pams, (False, True))]
+    sets = np.zeros((len(both), max(map(len, pams))), np.uint8)
+    for row, (pam, reverse) in zip(sets, both, strict=True):
+        bases, codes = ("TGCA", pam[::-1]) if reverse else ("ACGT", pam)
+        row[: len(pam)] = [sum(1 << bases.index(base) for base in SETS[code]) for code in codes]
+    patterns = [(-len(pam) if is_5prime != reverse else n, len(pam), reverse) for pam, reverse in both]
+    return PamPatterns(n, np.array(patterns, np.int64), sets)
 
 
 LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 | reverse, in order of places
@@ -85,193 +86,219 @@ def _in_set(word, bases):
 
 
 @compiled
-def find_sites(words, blocks, begin_of_part, pams, start, stop, sites):
-    """Write the sites whose protospacer begins at ``start`` to ``stop`` in a packed part of the text.
+def find_sites(part, pams, start, stop, protospacer, key):
+    """Write the sites whose protospacer begins at ``start`` to ``stop`` in a part of the text.
 
-    Return (number of sites, position to go on from): it stops early if ``sites`` have too little room.
+    ``protospacer`` uint64: on the strand of the site; ``key`` int64: the place.  Both have room for two
+    sites at each place.  Return the number of sites.
     """
-    n, n_sites = np.int64(pams.n), np.int64(0)
+    blocks, n, n_sites = part.blocks, np.int64(pams.n), np.int64(0)
     block = find_block(blocks, start)
     while block < blocks.text_start.size and blocks.text_start[block] < stop:
         begin, end = blocks.text_start[block], blocks.text_start[block] + blocks.length[block]
         last = min(stop, end - n + 1)
         for i in range(max(start, begin), last, WORD):
-            if n_sites + 2 * WORD > sites.key.size:
-                return n_sites, i
-            seen, t = np.uint64(0), 0  # places with a site on + (lower bits of bases) and - (upper bits)
+            seen = np.uint64(0)  # places with a site on + (lower bits of bases) and - (upper bits)
             for p in range(pams.patterns.shape[0]):
-                offset, length, reverse, end_of_tests = pams.patterns[p]
+                offset, length, reverse = pams.patterns[p]
                 low = max(begin - offset - i, 0)
                 high = max(min(end - length - offset - i + 1, last - i, WORD), low)
                 fits = (
                     low_bits(64 - 2 * low) & ~low_bits(64 - 2 * high) & ~(seen >> np.uint64(reverse)) & _ONES
                 )
-                while t < end_of_tests:
-                    place = i + pams.tests[t, 0]  # perhaps before the text, but only for bases below ``low``
-                    if fits:
-                        ours = symbols(words, 0, max(place, 0), WORD) >> np.uint64(2 * max(-place, 0))
-                        fits &= _in_set(ours, pams.tests[t, 1])
-                    t += 1
+                for q in range(length):
+                    place = i + offset + q  # perhaps before the text, but only for bases below ``low``
+                    if fits and pams.sets[p, q] != 15:
+                        ours = symbols(part.words, 0, max(place, 0), WORD) >> np.uint64(2 * max(-place, 0))
+                        fits &= _in_set(ours, pams.sets[p, q])
                 seen |= fits << np.uint64(reverse)
                 while fits:
                     j = leading_zeros(fits) >> 1
                     fits ^= np.uint64(1) << np.uint64(62 - 2 * j)
-                    word = symbols(words, 0, i + j, n)
-                    first = (begin_of_part + i + j + min(offset, 0)) << (LENGTH_BITS + 1)
-                    sites.word[n_sites] = reverse_complement(word, n) if reverse else word
-                    sites.key[n_sites] = first | (n + length) << 1 | reverse
+                    word = symbols(part.words, 0, i + j, n)
+                    first = (part.begin + i + j + min(offset, 0)) << (LENGTH_BITS + 1)
+                    protospacer[n_sites] = reverse_complement(word, n) if reverse else word
+                    key[n_sites] = first | (n + length) << 1 | reverse
                     n_sites += 1
         block += 1
-    return n_sites, stop
+    return n_sites
 
 
-class HalfTable(NamedTuple):
-    """The words of halves, the ``k`` bases from bit ``shift`` of a guide on; ``other``: the bit of the other.
+class Half(NamedTuple):
+    """A half of guides, whose word is the ``k`` bases from bit ``shift`` of a guide on.
 
-    ``starts`` uint32[4^k + 2], ``entries`` uint64.
+    ``first``: where ``starts`` have its words; ``changes`` uint64: what to XOR a word with for its variants.
     """
 
-    starts: np.ndarray
-    entries: np.ndarray
     shift: int
     k: int
-    other: int
+    first: int
+    changes: np.ndarray
 
 
 class Tables(NamedTuple):
-    """Guides, ``words`` uint64, by their ``halves``: left and right.
+    """Guides, ``words`` uint64, with at most ``most`` mismatches, by their ``halves``, left and right.
 
-    At most ``most`` mismatches, ``most_left`` in the left half for the table of these, more for the other.
+    ``starts``, ``entries`` uint32.
     """
 
     words: np.ndarray
-    halves: tuple[HalfTable, HalfTable]
+    halves: tuple[Half, Half]
+    starts: np.ndarray
+    entries: np.ndarray
     most: int
-    most_left: int
 
 
 LONGEST = 11  # bases of a word in a table: the starts of longer ones fit in no cache
+OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # bytes of entries at most: two of 11 bases changed, and one
 
 
-def words_of_halves(n: int, most: int) -> list[tuple[int, np.ndarray]]:
-    """Return, for the left and the right half of guides of n bases, the bases of a word, and what to XOR it
-    with to change as many of them as the half may have mismatches, uint64."""
-    left = n // 2 + (most % 2 == 0)  # it may have more of them
-    halves = []
-    for k, n_most in ((min(left, LONGEST), most // 2), (min(n - left, LONGEST), (most - 1) // 2)):
+def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tables:
+    """Return the Tables of the guides ``which`` (int64) of ``words``, which have n bases."""
+    left = n // 2 + (most % 2 == 0)  # it may have more mismatches
+    halves, first = [], 0
+    for shift, n_bases, n_most in ((2 * (n - left), left, most // 2), (0, n - left, (most - 1) // 2)):
+        k = min(n_bases, LONGEST)
         changes = [
             sum(by << 2 * i for by, i in zip(each, places, strict=True))
             for n_changed in range(n_most + 1)
             for places in combinations(range(k), n_changed)
             for each in product((1, 2, 3), repeat=n_changed)
         ]
-        halves.append((k, np.array(changes, np.uint64)))
-    return halves
-
-
-def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tables:
-    """Return the Tables of the guides ``which`` (int64) of ``words``, which have n bases."""
-    right, tables = 2 * (n - n // 2 - (most % 2 == 0)), []
-    for shift, other, (k, changes) in zip((right, 0), (0, right), words_of_halves(n, most), strict=True):
-        starts, entries = np.zeros(4**k + 2, np.uint32), np.empty(changes.size * which.size, np.uint64)
-        tables.append(HalfTable(starts, entries, shift, k, other))
-        _fill(tables[-1], words, which, changes)
-    return Tables(words, (tables[0], tables[1]), most, most // 2)
+        halves.append(Half(shift, k, first, np.array(changes, np.uint64)))
+        first += 4**k
+    starts = np.zeros(first + 2, np.uint32)
+    entries = np.empty(which.size * sum(half.changes.size for half in halves), np.uint32)
+    tables = Tables(words, (halves[0], halves[1]), starts, entries, most)
+    _fill(tables, which)
+    return tables
 
 
 @inlined
-def word_in(table, word):
-    """Return the word of a half in a guide or a protospacer, as an index."""
-    return word >> np.uint64(table.shift) & low_bits(2 * table.k)
-
-
-@inlined
-def other_of(table, word):
-    """Return the other half, of at most 16 bases."""
-    return word >> np.uint64(table.other) & low_bits(WORD if table.other else table.shift)
+def word_in(half, word):
+    """Return where the starts have the word of a half in a guide or a protospacer."""
+    return half.first + np.int64(word >> np.uint64(half.shift) & low_bits(2 * half.k))
 
 
 @compiled
-def _fill(table, words, which, changes):
-    for g in which:
-        for change in changes:
-            table.starts[np.int64(word_in(table, words[g]) ^ change) + 2] += 1
-    for w in range(1, table.starts.size):
-        table.starts[w] += table.starts[w - 1]
-    for g in which:
-        entry = other_of(table, words[g]) << np.uint64(32) | np.uint64(g)
-        for change in changes:
-            end = np.int64(word_in(table, words[g]) ^ change) + 1
-            table.entries[table.starts[end]] = entry
-            table.starts[end] += 1
-
-
-@inlined
-def n_different(x, y):
-    """Return in how many bases two words differ."""
-    x ^= y
-    return popcount((x | x >> np.uint64(1)) & _ONES)
-
-
-class Matched(NamedTuple):
-    """Sites that guides match: ``rank`` int32, number of the guide << 3 | mismatches; ``key`` int64."""
-
-    rank: np.ndarray
-    key: np.ndarray
+def _fill(tables, which):
+    starts = tables.starts
+    for half in tables.halves:
+        for g in which:
+            for change in half.changes:
+                starts[word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 2] += 1
+    for w in range(1, starts.size):
+        starts[w] += starts[w - 1]
+    for half in tables.halves:
+        for g in which:
+            for change in half.changes:
+                end = word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 1
+                tables.entries[starts[end]] = g
+                starts[end] += 1
 
 
 _FAR, _NEAR = 32, 16  # sites ahead, for which starts and entries are prefetched
 
 
 @compiled
-def match_sites(tables, sites, first, n_sites, matched):
+def match_sites(tables, protospacer, first, n_sites, rank, site):
     """Write which guides match the sites from ``first`` on; return (number of matches, site to go on from).
 
-    It stops early if ``matched``, which has room for all guides at one site, has too little room.
+    Of a match: ``rank`` int32, number of the guide << 3 | mismatches; ``site`` int64, the number of the site.
+    It stops early if these, which have room for all guides at one site, have too little room.
     """
     most, left = tables.most, np.uint64(tables.halves[0].shift)
     n = np.int64(0)
     for s in range(first, n_sites):
-        word, n_before = at(sites.word, s), n
-        for table in tables.halves:
+        word, n_before = at(protospacer, s), n
+        for half in tables.halves:
             if s + _FAR < n_sites:
-                prefetch(table.starts, np.int64(word_in(table, at(sites.word, s + _FAR))))
+                prefetch(tables.starts, word_in(half, at(protospacer, s + _FAR)))
             if s + _NEAR < n_sites:
-                w = word_in(table, at(sites.word, s + _NEAR))
-                prefetch(table.entries, np.int64(at(table.starts, w)))
-            w, other = word_in(table, word), other_of(table, word)
-            for e in range(at(table.starts, w), at(table.starts, w + np.uint64(1))):
-                entry = at(table.entries, e)
-                if n_different(entry >> np.uint64(32), other) > most:
-                    continue
-                number = entry & np.uint64(0xFFFFFFFF)
-                guide = at(tables.words, number)
-                total, in_left = n_different(guide, word), n_different(guide >> left, word >> left)
-                if total <= most and (in_left <= tables.most_left) == (table.other == 0):
-                    if n == matched.key.size:
+                w = word_in(half, at(protospacer, s + _NEAR))
+                prefetch(tables.entries, np.int64(at(tables.starts, w)))
+            w = word_in(half, word)
+            for e in range(at(tables.starts, w), at(tables.starts, w + 1)):
+                number = at(tables.entries, e)
+                different = at(tables.words, number) ^ word
+                different = (different | different >> np.uint64(1)) & _ONES
+                total = popcount(different)
+                if total <= most and (popcount(different >> left) <= most // 2) == (half.shift > 0):
+                    if n == rank.size:
                         return n_before, s
-                    matched.rank[n], matched.key[n] = np.int64(number) << 3 | total, at(sites.key, s)
+                    rank[n], site[n] = np.int64(number) << 3 | total, s
                     n += 1
     return n, n_sites
 
 
 @compiled
-def place_keys(rank, key, begins, out):
-    """Write the keys of each rank to ``out`` from ``begins``, int64 by rank, on, which are moved."""
+def sort_keys(rank, key, begins, ends, out):
+    """Write the keys of each rank in order to ``out``, from ``begins`` on; ``ends`` are at first the same.
+
+    Those of a rank are nearly in order, as the pieces of the text are.
+    """
     for i in range(rank.size):
-        out[begins[rank[i]]] = key[i]
-        begins[rank[i]] += 1
+        j = ends[rank[i]]
+        while j > begins[rank[i]] and out[j - 1] > key[i]:
+            out[j] = out[j - 1]
+            j -= 1
+        out[j] = key[i]
+        ends[rank[i]] += 1
+
+
+class SiteForm(NamedTuple):
+    """Names and ``sequences`` of guides, names of contigs, ``blocks`` and ``parts`` of a reference."""
+
+    guides: put.NameLines
+    sequences: put.NameLines
+    contigs: put.NameLines
+    blocks: Blocks
+    parts: tuple[Part, ...]
+    is_5prime: bool
+    is_bed: bool
+
+
+def lines_of(form: SiteForm, rank: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Return the lines of sites: ``rank`` int64, guide << 3 | mismatches; ``key`` int64, the place."""
+    names = sum(int(np.diff(lines.first).max()) for lines in (form.guides, form.contigs))
+    out = np.empty(key.size * (names + (1 << LENGTH_BITS) + 10 * put.DIGITS), np.uint8)
+    return out[: _write(form, rank, key, out)]
 
 
 @compiled
-def sort_keys(ends, key):
-    """Sort the keys of each rank, up to ``ends``; they nearly are, as pieces of the text come in order."""
-    begin = np.int64(0)
-    for end in ends:
-        for i in range(begin + 1, end):
-            moved, j = key[i], i
-            while j > begin and key[j - 1] > moved:
-                key[j] = key[j - 1]
-                j -= 1
-            key[j] = moved
-        begin = end
+def _write(form, rank, key, out):
+    at = np.int64(0)
+    for h in range(key.size):
+        guide, n_mismatches = rank[h] >> 3, rank[h] & 7
+        start, n, reverse = start_of(key[h]), length_of(key[h]), key[h] & 1
+        place = place_of(form.blocks, start)
+        if not form.is_bed:
+            at = put.byte(out, put.name(out, at, form.guides, guide), put.TAB)
+        at = put.field(out, put.name(out, at, form.contigs, place.contig), place.position)
+        at = put.field(out, at, place.position + n)
+        if form.is_bed:
+            at = put.field(out, put.name_field(out, at, form.guides, guide), n_mismatches)
+            at = put.byte(out, put.strand_field(out, at, reverse), put.LINE)
+            continue
+        at = put.byte(out, put.strand_field(out, at, reverse), put.TAB)
+        for part in form.parts:
+            first = start - part.begin
+            if 0 <= first < part.blocks.text_start[-1] + part.blocks.length[-1]:
+                for i in range(n):
+                    code = symbol(part.words, 0, first + i)
+                    if reverse:
+                        out[at + n - 1 - i] = _BASES[np.uint64(3) - code]
+                    else:
+                        out[at + i] = _BASES[code]
+        site, at = at, put.field(out, at + n, n_mismatches)
+        at = put.byte(out, at, put.TAB)
+        first = form.sequences.first[guide]
+        length = form.sequences.first[guide + 1] - 1 - first
+        site += n - length if form.is_5prime else 0
+        n_written = 0
+        for i in range(length):
+            if out[site + i] != form.sequences.data[first + i]:
+                at = put.number(out, put.byte(out, at, _COMMA) if n_written else at, i + 1)
+                n_written += 1
+        at = put.byte(out, at if n_written else put.byte(out, at, put.STAR), put.LINE)
+    return at

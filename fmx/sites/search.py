@@ -1,10 +1,10 @@
 """``fmx offtargets``: from guides and a genome to sites, by several threads, in batches of guides."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,17 +22,17 @@ from ..output.run import Run
 from ..report import JobOutput, Report
 from ..system import PLACE
 from . import kernels
-from .lines import HEAD, Part, SiteForm, lines_of
+from .kernels import HEAD, Part, SiteForm, lines_of
 
 if TYPE_CHECKING:
     from ..guides.library import Library
 
 SHORTEST, LONGEST = 16, 28  # bases of a guide
 _CODES = str.maketrans("ACGT", "0123")
-_PIECE = 1 << 20  # bases of the text that a thread takes at a time
+_PIECE = 1 << 18  # bases of the text that a thread takes at a time
 _AT_ONCE = 1 << 14  # sites, and lines, that are made at a time
-_OF_SITE = 32  # bytes, while sites are sorted
-_NOTHING = np.empty(0, np.int64)
+_OF_SITE = 36  # bytes, while sites are sorted
+_NO_SITES = np.empty(0, np.int32), np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,6 @@ class SiteOutput(JobOutput):
     def tables(self) -> dict[str, str]:
         return {"--summary": self.summary} if self.summary else {}
 
-    @property
-    def form(self) -> tuple[bytes, Container]:
-        """The bytes before the first line, and how lines become a file."""
-        if self.kind != "parquet":
-            return HEAD if self.kind == "tsv" else b"", PLAIN
-        from ..output.formats.parquet import SiteTable  # needs pyarrow
-
-        return b"", SiteTable(tuple(HEAD.decode().split()))
-
 
 @dataclass(frozen=True)
 class SiteSummary(RunCounts):
@@ -80,16 +71,15 @@ class SiteSummary(RunCounts):
 
     things = "bases"
 
-    def facts(self) -> dict[str, int]:
-        """Return the numbers for a report."""
-        return {"bases": self.bases, "sites": self.sites}
-
     def sentence(self) -> str:
         """Return one line that describes the run."""
         return f"{n_of(self.sites, 'site')} in {n_of(self.bases, 'base')}"
 
 
-def read_genome(path: Any, n_threads: int, progress: Progress) -> tuple[Reference, tuple[Part, ...]]:
+Genome: TypeAlias = tuple[Reference, tuple[Part, ...]]
+
+
+def read_genome(path: Any, n_threads: int, progress: Progress) -> Genome:
     """Read an index, or FASTA (a path, or bytes).  Raises InputError, IndexFileError."""
     with progress.wall.spending("reading"), progress.stage("reading the reference") as done:
         if isinstance(path, bytes) or not os.path.isdir(path):
@@ -120,129 +110,107 @@ def checked(library: "Library") -> "Library":
     return library
 
 
-class SiteSearch:
-    """Searches a genome, a reference and the parts of its text, for the sites of guides."""
+def batches(
+    genome: Genome, library: "Library", options: SiteOptions, start: int, stop: int
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (first, rank, key, counts) for guides from number ``first`` on, in batches of them.
 
-    def __init__(
-        self, genome: tuple[Reference, tuple[Part, ...]], library: "Library", options: SiteOptions
-    ) -> None:
-        (self.reference, self.parts), self.library, self.options = genome, library, options
-        self._lengths = np.array([*map(len, library.sequences)], np.int64)
-        self._words = np.array([int(each.translate(_CODES), 4) for each in library.sequences], np.uint64)
-
-    def batches(self, start: int, stop: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield (first, rank, key, counts) for guides from number ``first`` on, in batches of them.
-
-        Of the sites to list in ``start`` to ``stop`` of the text, in order: ``rank`` int32, (guide - first)
-        << 3 | mismatches; ``key`` int64, the place (kernels.py).  ``counts`` int64[guides, mismatches + 1] of
-        all sites.  A batch whose sites take too much memory is searched again in two halves.
-        """
-        room, n = self.options.max_memory, len(self.library)
-        halves = [
-            kernels.words_of_halves(each, self.options.mismatches) for each in set(self._lengths.tolist())
-        ]
-        of_guide = 8 * max(sum(changes.size for _, changes in each) for each in halves)
-        size = max(1, room // 2 // of_guide)
-        waiting = [(first, min(first + size, n)) for first in range(0, n, size)][::-1]
-        while waiting:
-            first, last = waiting.pop()
-            limit = (room - (last - first) * of_guide) // _OF_SITE
-            if batch := self._batch(first, last, (start, stop), limit):
-                yield first, *batch
-            else:
-                middle = (first + last) // 2
-                waiting += [(middle, last), (first, middle)]
-
-    def _batch(self, first: int, last: int, span: tuple[int, int], limit: int) -> Any:
-        """Return (rank, key, counts) of guides first to last; None if more than ``limit`` sites are kept."""
-        options, words, lengths = self.options, self._words[first:last], self._lengths[first:last]
-        searched = [
-            (
-                kernels.make_patterns(n, options.pams, options.is_5prime),
-                kernels.make_tables(words, np.flatnonzero(lengths == n), n, options.mismatches),
-            )
-            for n in np.unique(lengths).tolist()
-        ]
-
-        def worker() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-            sites = kernels.Sites(np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64))
-            n_most = max(_AT_ONCE, words.size)
-            matched = kernels.Matched(np.empty(n_most, np.int32), np.empty(n_most, np.int64))
-
-            def work(emit: object, item: tuple[Part, int, int]) -> tuple[np.ndarray, np.ndarray]:
-                part, start, stop = item
-                ranks, keys = [_NOTHING.astype(np.int32)], [_NOTHING]
-                for patterns, tables in searched:
-                    i = start
-                    while i < stop:
-                        n_sites, i = kernels.find_sites(*part, patterns, i, stop, sites)
-                        s = 0
-                        while s < n_sites:
-                            n, s = kernels.match_sites(tables, sites, s, n_sites, matched)
-                            ranks.append(matched.rank[:n].copy())
-                            keys.append(matched.key[:n].copy())
-                return np.concatenate(ranks), np.concatenate(keys)
-
-            return work
-
-        counts, kept, n_kept = np.zeros(8 * words.size, np.int64), [], 0
-        workers = [worker() for _ in range(options.n_threads)]
-        with closing(run_ordered(self._pieces(*span), workers, None)) as results:
-            for rank, key in results:
-                np.add.at(counts, rank, 1)
-                kept.append((rank, key))
-                n_kept += rank.size
-                if n_kept > limit:
-                    kept = [first_of_guides(kept, counts.size, options.most)]
-                    n_kept = kept[0][0].size
-                    if 2 * n_kept > limit and words.size > 1:
-                        return None
-                    limit = max(limit, 2 * n_kept)
-        listed = first_of_guides(kept, counts.size, options.most)
-        return *listed, counts.reshape(-1, 8)[:, : options.mismatches + 1]
-
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[Part, int, int]]:
-        """Yield (part, start, stop in it) of the stretches that threads take."""
-        for part in self.parts:
-            last = min(stop - part.begin, int(part.blocks.text_start[-1] + part.blocks.length[-1]))
-            for i in range(max(start - part.begin, 0), last, _PIECE):
-                yield part, i, min(i + _PIECE, last)
+    Of the sites to list in ``start`` to ``stop`` of the text, in order: ``rank`` int32, (guide - first) << 3
+    | mismatches; ``key`` int64, the place (kernels.py).  ``counts`` int64[guides, mismatches + 1] of all
+    sites.  If the sites of a batch take too much memory, half of its guides wait for the next.
+    """
+    room, last = options.max_memory, 0
+    while (first := last) < len(library):
+        last = min(first + max(1, room // 2 // kernels.OF_GUIDE), len(library))
+        limit = (room - (last - first) * kernels.OF_GUIDE) // _OF_SITE
+        counts, pieces, n_sites = np.zeros(8 * (last - first), np.int64), [_NO_SITES], 0
+        with closing(_matches(genome[1], library.sequences[first:last], options, start, stop)) as matches:
+            for rank, key in matches:
+                chosen = rank < counts.size
+                pieces.append((rank[chosen], key[chosen]))
+                np.add.at(counts, rank[chosen], 1)
+                n_sites += pieces[-1][0].size
+                if n_sites > limit:
+                    rank, key = sorted_sites(pieces, counts.size, options.most)
+                    while 2 * rank.size > limit and last - first > 1:
+                        last = (first + last) // 2
+                        counts = counts[: 8 * (last - first)]
+                        rank, key = rank[rank < counts.size], key[rank < counts.size]
+                    pieces, n_sites, limit = [(rank, key)], rank.size, max(limit, 2 * rank.size)
+        of_guides = counts.reshape(-1, 8)[:, : options.mismatches + 1]
+        yield first, *sorted_sites(pieces, counts.size, options.most), of_guides
 
 
-def first_of_guides(
-    several: Sequence[tuple], n_ranks: int, most: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (rank, key) of sites, sorted; with ``most`` only the first of each guide."""
-    counts = np.zeros(n_ranks, np.int64)
-    for rank, _ in several:
-        np.add.at(counts, rank, 1)
-    ends = np.cumsum(counts)
-    key, begins = np.empty(ends[-1], np.int64), ends - counts
-    for pair in several:
-        kernels.place_keys(*pair, begins, key)
-    kernels.sort_keys(ends, key)
+def _matches(
+    parts: Sequence[Part], sequences: Sequence[str], options: SiteOptions, start: int, stop: int
+) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
+    """Yield (rank, key) of the sites of guides in pieces of the text."""
+    lengths = np.array([*map(len, sequences)], np.int64)
+    words = np.array([int(each.translate(_CODES), 4) for each in sequences], np.uint64)
+    of_lengths = [
+        (
+            kernels.make_patterns(n, options.pams, options.is_5prime),
+            kernels.make_tables(words, np.flatnonzero(lengths == n), n, options.mismatches),
+        )
+        for n in np.unique(lengths).tolist()
+    ]
+
+    def plan() -> Iterator[tuple[Part, int, int]]:
+        for part in parts:
+            end = min(stop - part.begin, int(part.blocks.text_start[-1] + part.blocks.length[-1]))
+            for i in range(max(start - part.begin, 0), end, _PIECE):
+                yield part, i, min(i + _PIECE, end)
+
+    def work(emit: object, item: tuple[Part, int, int]) -> tuple[np.ndarray, np.ndarray]:
+        part, begin, end = item
+        protospacers, keys = np.empty(2 * _PIECE, np.uint64), np.empty(2 * _PIECE, np.int64)
+        size, pieces = max(_AT_ONCE, words.size), [_NO_SITES]
+        rank, site = np.empty(size, np.int32), np.empty(size, np.int64)
+        for patterns, tables in of_lengths:
+            n_sites, s = kernels.find_sites(part, patterns, begin, end, protospacers, keys), 0
+            while s < n_sites:
+                n, s = kernels.match_sites(tables, protospacers, s, n_sites, rank, site)
+                pieces.append((rank[:n].copy(), keys[site[:n]]))
+        ranks, of_sites = map(np.concatenate, zip(*pieces, strict=True))
+        return ranks, of_sites
+
+    return run_ordered(plan(), [work] * options.n_threads, None)
+
+
+def sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rank, key) of the sites of ``pieces`` in order; with ``most`` only the first of each guide."""
+    rank, key = map(np.concatenate, zip(*pieces, strict=True))
+    counts = np.bincount(rank, minlength=n_ranks)
+    begins, in_order = np.cumsum(counts) - counts, np.empty_like(key)
+    kernels.sort_keys(rank, key, begins, begins.copy(), in_order)
     rank = np.repeat(np.arange(n_ranks, dtype=np.int32), counts)
     if most is None:
-        return rank, key
-    is_listed = np.arange(rank.size) - (ends - counts)[rank >> 3 << 3] < most
-    return rank[is_listed], key[is_listed]
+        return rank, in_order
+    is_listed = np.arange(rank.size) - begins[rank >> 3 << 3] < most
+    return rank[is_listed], in_order[is_listed]
 
 
-def find(search: SiteSearch, output: SiteOutput, run: Run, progress: Progress) -> SiteSummary:
+def find(
+    genome: Genome, library: "Library", options: SiteOptions, output: SiteOutput, run: Run, progress: Progress
+) -> SiteSummary:
     """Write the sites of guides in the contigs of a ``run``."""
-    measurement, options = Measurement(output.report or Report((), {})), search.options
+    measurement, (reference, parts), counts = Measurement(output.report or Report((), {})), genome, []
     measurement.begin(progress.wall)
-    reference, blocks = search.reference, search.reference.blocks
+    blocks = reference.blocks
     begins = np.append(blocks.text_start[np.diff(blocks.contig, prepend=-1) > 0], reference.n_text)
     start, stop = (int(begins[np.searchsorted(begins, at)]) for at in run.share_of(int(begins[-1])))
     n_bases = int(blocks.length[(blocks.text_start >= start) & (blocks.text_start < stop)].sum())
-    library, counts = search.library, []
     names, sequences, contigs = map(put.make_names, (library.ids, library.sequences, reference.names))
-    form = SiteForm(names, sequences, contigs, blocks, search.parts, options.is_5prime, output.kind == "bed")
-    head, container = output.form
+    form = SiteForm(names, sequences, contigs, blocks, parts, options.is_5prime, output.kind == "bed")
+    container: Container = PLAIN
+    if output.kind == "parquet":
+        from ..output.formats.parquet import ParquetTable  # needs pyarrow
+
+        container = ParquetTable(tuple(HEAD.decode().split()), of_lines=True)
+    head = HEAD if output.kind == "tsv" else b""
     with run.opened(output, head, container=container) as outputs:
         with progress.wall.spending("searching"):
-            for first, rank, key, of_batch in search.batches(start, stop):
+            for first, rank, key, of_batch in batches(genome, library, options, start, stop):
                 counts.append(of_batch)
                 with progress.wall.spending("writing"):
                     for i in range(0, key.size, _AT_ONCE):

@@ -20,7 +20,10 @@ TEXT = random_letters(700, "sites")
 COPIES = f"ACGNNN{TEXT[90:300]}NN{naive.reverse_complement(TEXT[60:350])}"
 CONTIGS = numbered([TEXT, COPIES, "N" * 9, "GG"])
 GUIDES = {f"g{i}": TEXT[i : i + 18] + "A" for i in range(0, 600, 31)}
-NUMBERS = st.randoms(use_true_random=False), st.tuples(st.integers(1, 300), st.integers(64, 300))
+NUMBERS = (
+    st.randoms(use_true_random=False),
+    st.tuples(st.integers(1, 300), st.integers(64, 300), st.integers(36, 1 << 26)),
+)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -28,6 +31,7 @@ NUMBERS = st.randoms(use_true_random=False), st.tuples(st.integers(1, 300), st.i
 def test_sites_are_those_of_a_naive_scan(folder, command, monkeypatch, rng, sizes):
     monkeypatch.setattr(search, "_PIECE", sizes[0])
     monkeypatch.setattr(search, "_AT_ONCE", sizes[1])
+    monkeypatch.setattr(search, "_OF_SITE", sizes[2])  # guides wait if their sites take too much memory
     case = offtargets.make(rng, folder)
     for name, data in case.files.items():
         (folder / name).write_bytes(data)

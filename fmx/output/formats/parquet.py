@@ -4,7 +4,7 @@ Workers make a table per chunk, and the main thread writes row groups of ROWS ro
 depend on chunks.  Contigs and strands are dictionary-encoded, also in the file.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -80,25 +80,27 @@ def _dictionary(numbers: np.ndarray, strings: Sequence[str]) -> Any:
 
 @dataclass(frozen=True)
 class ParquetTable(Container):
-    """A table with these columns, from pieces of ``_table_of``."""
+    """A table with these columns, from pieces of ``_table_of``, or from lines of TSV, which shards store."""
 
     columns: Sequence[str]
+    of_lines: bool = False
 
     @property
     def part(self) -> Container:
-        return self
+        return PLAIN if self.of_lines else self
 
     @property
     def schema(self) -> Any:
-        """The types of the columns."""
-        return _schema(self.columns)
+        """The types of the columns; of lines, a dictionary of strands would be in the order of the lines."""
+        schema, at = _schema(self.columns), self.columns.index("strand")
+        return schema.set(at, pyarrow.field("strand", pyarrow.string())) if self.of_lines else schema
 
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[_Rows]":
         """Write pieces as row groups."""
         counted = _Counted(file.file)
         with pq.ParquetWriter(counted, self.schema, compression="zstd", store_schema=False) as writer:
-            rows = _Rows(writer)
+            rows = _Rows(writer, self.table_of_lines if self.of_lines else _table_in)
             yield rows
             rows.end()
 
@@ -111,54 +113,38 @@ class ParquetTable(Container):
                 rows = rows.set_column(rows.column_names.index("strand"), "strand", strand)
                 yield _stream(rows.cast(self.schema))
 
+    def table_of_lines(self, lines: bytes) -> Any:
+        """Return lines of TSV as a table."""
+        from pyarrow import csv
+
+        read = csv.ReadOptions(column_names=list(self.columns), use_threads=False)
+        parse = csv.ParseOptions(delimiter="\t", quote_char=False)
+        convert = csv.ConvertOptions(column_types=self.schema, null_values=["*"], strings_can_be_null=True)
+        return csv.read_csv(pyarrow.py_buffer(lines), read, parse, convert)
+
+
+def _table_in(stream: bytes) -> Any:
+    """Return the table of an Arrow stream."""
+    with ipc.open_stream(pyarrow.py_buffer(stream)) as tables:
+        return tables.read_all()
+
 
 def container(reference: "Reference", output: "RecordOutput") -> ParquetTable:
     """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 
 
-@dataclass(frozen=True)
-class SiteTable(ParquetTable):
-    """A table with these columns from lines of TSV, which shards store."""
-
-    @property
-    def part(self) -> Container:
-        return PLAIN
-
-    @property
-    def schema(self) -> Any:
-        schema = super().schema  # with strands as a dictionary, whose order depends on the pieces
-        return schema.set(self.columns.index("strand"), pyarrow.field("strand", pyarrow.string()))
-
-    @contextmanager
-    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[Any]":
-        from pyarrow import csv
-
-        read = csv.ReadOptions(column_names=list(self.columns), use_threads=False)
-        parse = csv.ParseOptions(delimiter="\t", quote_char=False)
-        convert = csv.ConvertOptions(column_types=self.schema, null_values=["*"], strings_can_be_null=True)
-
-        class Lines:
-            def write(self, lines: bytes) -> None:
-                if len(lines):
-                    rows.write(_stream(csv.read_csv(pyarrow.py_buffer(lines), read, parse, convert)))
-
-        with super().opened(file, n_threads) as rows:
-            yield Lines()
-
-
 class _Rows:
-    """Reads Arrow streams and writes row groups of ROWS rows."""
+    """Writes row groups of ROWS rows from pieces, of which ``table_of`` makes tables."""
 
-    def __init__(self, writer: Any) -> None:
-        self._writer, self._n = writer, 0
+    def __init__(self, writer: Any, table_of: Callable[[bytes], Any]) -> None:
+        self._writer, self._table_of, self._n = writer, table_of, 0
         self._tables: list = []
 
     def write(self, piece: bytes) -> None:
         if len(piece) == 0:
             return
-        with ipc.open_stream(pyarrow.py_buffer(piece)) as stream:
-            self._tables.append(stream.read_all())
+        self._tables.append(self._table_of(piece))
         self._n += self._tables[-1].num_rows
         while self._n >= ROWS:
             table = pyarrow.concat_tables(self._tables)
