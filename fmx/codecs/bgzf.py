@@ -8,7 +8,6 @@ its last four bytes state its uncompressed size.  In most headers this field com
 import contextlib
 import functools
 import gzip
-import struct
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -180,16 +179,18 @@ def isal() -> Isal:
 
 
 _OTHER = "this version of isal has an unknown data layout: run pip install 'isal<2'"
-_TRIED = np.arange(600).astype(np.uint8)
+_TEXT = np.frombuffer(bytearray(b"BGZF blocks, BGZF blocks\n"), np.uint8)
+_BY_ZLIB = "1f8b08040000000000ff0600424302002b0073728f725348cac94fce2ed651704270b8007d13f84419000000"
+_TEXT_BLOCK = np.frombuffer(bytearray.fromhex(_BY_ZLIB), np.uint8)
 
 
 @functools.cache
 def deflater() -> Isal:
     """Return isal after checking that zlib reads a block it deflated.  Raises FmxError."""
     functions, out = isal(), np.empty(LONGEST, np.uint8)
-    n = _deflate(functions, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
+    n = _deflate(functions, _TEXT, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
     with contextlib.suppress(OSError, EOFError, zlib.error):
-        if n > 0 and gzip.decompress(out[:n].tobytes()) == _TRIED.tobytes():
+        if n > 0 and gzip.decompress(out[:n].tobytes()) == _TEXT.tobytes():
             return functions
     raise FmxError(_OTHER)
 
@@ -197,13 +198,9 @@ def deflater() -> Isal:
 @functools.cache
 def inflater() -> Isal:
     """Return isal after checking that it inflates a block that zlib deflated.  Raises FmxError."""
-    functions, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
-    body = zlib.compress(data, wbits=-zlib.MAX_WBITS)
-    tail = struct.pack("<II", zlib.crc32(data), len(data))
-    size = struct.pack("<H", HEAD + len(body) + TAIL - 1)
-    packed = np.array(bytearray(HEADER[:16].tobytes() + size + body + tail), np.uint8)
-    stops, state, spare = np.array([packed.size]), np.empty(_STRUCT, np.int64), np.empty(0, np.uint8)
-    if not _inflate(functions, packed, stops, view, state, spare, 0) or view.tobytes() != data:
+    functions, block, view = isal(), _TEXT_BLOCK, np.zeros_like(_TEXT)
+    table, state = block_table(block, np.array([block.size])), np.empty(_STRUCT, np.int64)
+    if not _inflate(functions, block, table, view, state, np.empty(0, np.uint8), 0):
         raise FmxError(_OTHER)
     return functions
 
@@ -228,14 +225,32 @@ def deflate(data: np.ndarray) -> bytes:
     return blocks
 
 
+def block_table(packed: np.ndarray, stops: np.ndarray) -> np.ndarray | None:
+    """Return int64[5, n]: where each block's deflate stream begins and ends, where its output begins, its
+    bytes, and their CRC-32.
+
+    ``packed`` uint8[m] has the BGZF blocks; they end at ``stops`` int64[n].
+
+    Returns None if a header has more than extra fields, or a size is impossible.
+    """
+    starts, ends = np.append(0, stops)[:-1], stops - TAIL
+    begins = starts + 12 + packed[starts + 10] + 256 * packed[starts + 11].astype(np.int64)
+    sums, sizes = packed[ends[:, None] + np.arange(TAIL)].view("<u4").astype(np.int64).T
+    if (packed[starts + 3] != 4).any() or (begins > ends).any() or (sizes > LONGEST).any():
+        return None
+    return np.stack([begins, ends, np.cumsum(sizes) - sizes, sizes, sums])
+
+
 def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) -> bool:
     """Fill ``view`` (uint8[n]) with the uncompressed bytes of BGZF blocks from the ``skip``-th byte on.
 
-    ``packed`` uint8[m]: the blocks; ``stops`` int64[n_blocks]: the end of each.  Returns whether they are
-    sound and hold exactly that many bytes.
+    ``packed`` and ``stops`` are those of block_table.  Returns whether the blocks are sound and hold exactly
+    that many bytes; ``skip`` is within the first.
     """
-    spare = np.empty(LONGEST if skip else 0, np.uint8)
-    return _inflate(inflater(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
+    table, spare = block_table(packed, stops), np.empty(LONGEST if skip else 0, np.uint8)
+    if table is None or table[3].sum() != skip + view.size or (skip and table[3, 0] < skip):
+        return False
+    return _inflate(inflater(), packed, table, view, np.empty(_STRUCT, np.int64), spare, skip)
 
 
 @inlined
@@ -274,23 +289,22 @@ def _deflate(isal, data, out, stream, buffer, head):
 
 
 @compiled
-def _inflate(isal, packed, stops, view, state, spare, skip):
-    """Do the work of ``inflate``; ``spare`` receives the first block if part of it is skipped."""
-    here, start, at = address_of(state, 0), 0, 0
+def _inflate(isal, packed, table, view, state, spare, skip):
+    """Inflate the blocks of a ``table``; return whether they are sound.
+
+    ``spare`` receives the first block if part of it is skipped.
+    """
+    here = address_of(state, 0)
     call_c(isal.init_inflate, here, 0, 0, 0)
-    for b in range(stops.size):
-        body, stop = start + 12 + packed[start + 10] + 256 * np.int64(packed[start + 11]), stops[b] - TAIL
-        n, left = word(packed, stop + 4), skip if b == 0 else 0
-        if packed[start + 3] != 4 or body > stop or n < left or at + n - left > view.size:
-            return False
-        out, to = (spare, 0) if left else (view, at)
+    for b in range(table.shape[1]):
+        begin, end, at, n, check = table[0, b], table[1, b], table[2, b] - skip, table[3, b], table[4, b]
+        out, to = (spare, 0) if at < 0 else (view, at)
         state[0], state[1] = address_of(out, to), n
-        state[2], state[4] = address_of(packed, body), stop - body
+        state[2], state[4] = address_of(packed, begin), end - begin
         if call_c(isal.inflate, here, 0, 0, 0) != 0 or state[1] & _LOW or state[4] & _LOW:
             return False
-        if _crc32(isal, out, to, n) != word(packed, stop):
+        if _crc32(isal, out, to, n) != check:
             return False
-        if left:
-            copy_bytes(view, 0, spare, left, n - left)
-        start, at = stops[b], at + n - left
-    return at == view.size
+        if at < 0:
+            copy_bytes(view, 0, spare, skip, n - skip)
+    return True

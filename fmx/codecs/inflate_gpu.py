@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import inlined
 from ..compiler.primitives import bits_from32
 from ..compiler.warp import (
     INT32,
@@ -40,7 +40,7 @@ from ..compiler.warp import (
 )  # fmt: skip
 from ..machines import gpu
 from . import inflate
-from .bgzf import LONGEST, TAIL, word
+from .bgzf import LONGEST, block_table
 from .inflate import (
     END_OF_BLOCK,
     FIELD,
@@ -578,22 +578,20 @@ class Inflater:
         ``report[slot]`` becomes 1 if any block is damaged.  Returns None if a header is unusual or a size
         impossible.
         """
-        n_blocks = stops.size
-        table = stream.pinned_array("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
-        n = _tabulate(packed, stops, table.reshape(5, n_blocks))
-        if n < 0:
+        n_blocks, blocks = stops.size, block_table(packed, stops)
+        if blocks is None:
             return None
+        n, table = int(blocks[3].sum()), stream.pack("blocks", [blocks.reshape(-1)])
         stream.begin("copy in")
-        data = gpu.copy(packed, stream.device_array("packed", packed.size, np.uint8), stream.handle)
-        rows = gpu.copy(table, stream.device_array("blocks", table.size, np.int64), stream.handle)
+        data, rows = stream.send("packed", packed), stream.send("blocks", table)
         columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
-        blocks = Packed(data, gpu.words_of(data), *columns)
+        on_gpu = Packed(data, gpu.words_of(data), *columns)
         out = stream.device_array("data", n + _BEHIND, np.uint8)
         stream.begin("inflate")
         n_threads, results = WARP * n_blocks, (report.device_array, slot)
-        stream.launch(inflate_kernel, n_threads, WARP, blocks, self._same, out, *results)
+        stream.launch(inflate_kernel, n_threads, WARP, on_gpu, self._same, out, *results)
         words, size = gpu.words_of(out), gpu.block_size(_TO_CHECK)
-        stream.launch(check_kernel, n_threads, size, blocks, words, self._advance, *results)
+        stream.launch(check_kernel, n_threads, size, on_gpu, words, self._advance, *results)
         return out, n
 
 
@@ -670,24 +668,6 @@ def check_kernel(packed, words, advance, report, slot):
         check = crc32_of_warp(words, packed.at[b], packed.sizes[b], lane, table, LOW)
         if lane == 0 and check ^ LOW != packed.sums[b]:
             report[slot] = 1
-
-
-@compiled
-def _tabulate(packed, stops, table):
-    """Fill ``table`` int64[5, n], the last fields of Packed, for blocks that end at ``stops`` int64[n].
-
-    Returns their uncompressed bytes; -1 if a header has more than extra fields, or a size is impossible.
-    """
-    start, at = 0, 0
-    for b in range(stops.size):
-        body, stop = start + 12 + packed[start + 10] + 256 * np.int64(packed[start + 11]), stops[b] - TAIL
-        n = word(packed, stop + 4)
-        if packed[start + 3] != 4 or body > stop or n > LONGEST:
-            return -1
-        check = word(packed, stop)
-        table[0, b], table[1, b], table[2, b], table[3, b], table[4, b] = body, stop, at, n, check
-        start, at = stops[b], at + n
-    return at
 
 
 @inlined
