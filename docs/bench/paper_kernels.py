@@ -37,7 +37,7 @@ class PairBatch:
             np.append(targets.codes, np.uint8(0)), targets.starts,
             pair_query.astype(np.int32), pair_target.astype(np.int32), np.array(gains, np.int32),
         ]  # fmt: skip
-        self.batch = Batch._make(map(gpu.take, arrays))
+        self.batch = Batch._make(map(gpu.to_device, arrays))
 
 
 class MatrixBatch(PairBatch):
@@ -49,7 +49,7 @@ class MatrixBatch(PairBatch):
     def __init__(self, *pairs: Any) -> None:
         super().__init__(*pairs)
         starts = np.append(0, np.cumsum(self.cells)).astype(np.int64)
-        self.starts = gpu.take(starts)
+        self.starts = gpu.to_device(starts)
         self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
 

@@ -124,8 +124,8 @@ def cut(backend: Backend, words: Array, positions: Array, length: int) -> Patter
     n, n_words = positions.size, -(-length // WORD)
     patterns = Patterns(
         backend.zeros(n * n_words + 1, np.uint64),
-        backend.take(np.arange(n) * n_words),
-        backend.take(np.full(n, length)),
+        backend.from_host(np.arange(n) * n_words),
+        backend.from_host(np.full(n, length)),
     )
     backend.run(Cut(words, positions, patterns), n)
     return patterns
@@ -177,7 +177,7 @@ class DrawnPatterns:
         starts = np.concatenate([[0], ends[:-1] + 1])
         self._blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
         block, offset = places(self._blocks, length, n_patterns, np.random.default_rng(7))
-        self.positions = backend.take((starts[block] + offset).astype(np.uint32))
+        self.positions = backend.from_host((starts[block] + offset).astype(np.uint32))
         self.patterns = cut(backend, self.words, self.positions, length)
         q = q or tables.prefix_length(self.n)
         self.prefix = tables.make_prefix_table(backend, codes, self.sa, q)
@@ -188,7 +188,7 @@ class DrawnPatterns:
         built = parsed.kind.build(self.codes, self.sa, parsed.k, parsed.d, self.backend)
         if self.backend.serial:
             return type(built)(*map(_aligned, built))
-        return on_device(self.backend.take(built))
+        return on_device(self.backend.from_host(built))
 
     def query(self, name: str) -> Any:
         """Return backward search in a layout by its name, or by seed and verify, "verify"."""
@@ -202,7 +202,7 @@ class DrawnPatterns:
         """Return seed and verify as in an index."""
         s = tables.seed_length(self.n)
         seeds = tables.SeedTable(tables.first_rows(self.backend, self.codes, self.sa, s), s)
-        return Verify(self.prefix, seeds, self.sa, self.words, self.backend.take(self._blocks))
+        return Verify(self.prefix, seeds, self.sa, self.words, self.backend.from_host(self._blocks))
 
     def n_wrong(self, intervals: Intervals) -> int:
         """Return the number of patterns whose interval differs from that of the first search."""

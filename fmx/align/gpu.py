@@ -289,8 +289,8 @@ class Scorer:
         column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
         resident = sum(array.nbytes for array in arrays)
         memory_beside(session.memory, resident, N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
-        self._sequences: list = [gpu.take(array) for array in arrays[:4]]
-        self._gains = gpu.take(arrays[4])
+        self._sequences: list = [gpu.to_device(array) for array in arrays[:4]]
+        self._gains = gpu.to_device(arrays[4])
 
     def start(self, stream: GpuStream, pairs: PairList) -> None:
         """Send the pairs and launch the kernel; do not wait."""
@@ -346,7 +346,7 @@ def score_chunks(
         n = 0 if idle else PAIRS
         while (
             n < PAIRS
-            and (taken := queue.take(continuations=False, wait=not running and not group)) is not None
+            and (taken := queue.get(continuations=False, wait=not running and not group)) is not None
         ):
             group.append((taken[0], select(job, taken[1])))
             n += group[-1][1].query.size

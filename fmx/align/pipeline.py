@@ -200,6 +200,6 @@ def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], has_c
     def do(work: Any) -> Any:
         return pack(work(worker) if callable(work) else worker.chunk(work))
 
-    while (taken := queue.take(items=has_chunks)) is not None:
+    while (taken := queue.get(items=has_chunks)) is not None:
         slot, work = taken
         queue.do(slot, do, work)

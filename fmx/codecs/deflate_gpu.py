@@ -727,8 +727,8 @@ class GpuDeflater:
     """Compresses data to BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
-        self._advance = gpu.take(ADVANCE)
-        self._same = gpu.take(np.concatenate([HEADER, ORDER.astype(np.uint8)]))
+        self._advance = gpu.to_device(ADVANCE)
+        self._same = gpu.to_device(np.concatenate([HEADER, ORDER.astype(np.uint8)]))
 
     def deflate(
         self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int,

@@ -203,7 +203,7 @@ def read_lengths(data, bit, codes):
 
 
 @inlined
-def take_codes(codes):
+def fill_codes(codes):
     """Fill the tables of a block from its code lengths; return False if they form no valid codes."""
     literals, distances, table = codes.literals, codes.distances, codes.literals.table
     if literals.lengths[END_OF_BLOCK] == 0 or not is_sound(literals, count_lengths(literals)):
@@ -227,7 +227,7 @@ def take_codes(codes):
 
 
 @inlined
-def take_fixed_lengths(codes):
+def set_fixed_lengths(codes):
     for i in range(288):
         codes.literals.lengths[i] = 8 if i < 144 else 9 if i < 256 else 7 if i < 280 else 8
     for i in range(32):
@@ -459,8 +459,8 @@ def _block(source, codes, run, state):
         if kind == 2:
             bit = read_lengths(source.data, bit, codes)
         else:
-            take_fixed_lengths(codes)
-        if kind == 3 or bit < 0 or not take_codes(codes):
+            set_fixed_lengths(codes)
+        if kind == 3 or bit < 0 or not fill_codes(codes):
             return FAULT, state
         after = State(bit, state.n, state.member)
         status, after = _coded_block(source.data, source.last, codes, run, after)

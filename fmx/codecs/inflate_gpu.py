@@ -54,7 +54,7 @@ from .inflate import (
     HuffmanCode,
     is_sound,
     read_lengths,
-    take_fixed_lengths,
+    set_fixed_lengths,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Bits(NamedTuple):
 
 
 @device
-def take_codes(data, bit, kind, codes, lane):
+def read_codes(data, bit, kind, codes, lane):
     """Fill the tables of a block of a kind by a warp; return the bit where its tokens begin, or -1.
 
     ``codes``: BlockTables.
@@ -190,7 +190,7 @@ def take_codes(data, bit, kind, codes, lane):
     if lane == 0 and kind == 2:
         begin = np.int32(read_lengths(data, np.int64(bit), codes))
     elif lane == 0 and kind == 1:
-        take_fixed_lengths(codes)
+        set_fixed_lengths(codes)
         begin = np.int32(bit)
     begin = np.int32(take(begin, 0))
     sync_warp()
@@ -567,7 +567,7 @@ class Inflater:
     """Inflates BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
-        self._same, self._advance = gpu.take(entries()), gpu.take(ADVANCE)
+        self._same, self._advance = gpu.to_device(entries()), gpu.to_device(ADVANCE)
 
     def inflate(
         self, stream: "GpuStream", packed: np.ndarray, stops: np.ndarray, report: "KernelReport", slot: int
@@ -645,7 +645,7 @@ def inflate_kernel(packed, same, out, report, slot):
             at, bit = np.int32(at + n), np.int32(8 * (start + n))
         else:
             sync_warp()  # all lanes have finished with the tables of the block before
-            bit = take_codes(data, bit, kind, codes, lane)
+            bit = read_codes(data, bit, kind, codes, lane)
             if 0 <= bit < end:
                 bit, at = write_tokens(TokenStream(words, end, codes), bit, out, at, listing, lane)
             is_sound = 0 <= bit <= end

@@ -22,7 +22,7 @@ import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
-from ..machines.jobs import settle, settled
+from ..machines.jobs import future_of, set_once
 from . import GzipStream, PlainRange, inflate
 from .inflate import (
     ENDED,
@@ -93,7 +93,7 @@ def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | GzipSt
     step = max(1, size * len(head) // n) if n else file.size
     if 2 * step >= file.size:
         return
-    context, total = settled(RangeStart(8 * first, _no_meaning(), 0, 0)), settled(Sum(0, 0))
+    context, total = future_of(RangeStart(8 * first, _no_meaning(), 0, 0)), future_of(Sum(0, 0))
     for start in range(first, file.size, step):
         contexts, sums = (context, Future[Any]()), (total, Future[Any]())
         stop = min(start + step, file.size)
@@ -137,8 +137,8 @@ class Range:
         try:
             return self._begin()
         except BaseException:
-            settle(self._next)
-            settle(self._next_sum)
+            set_once(self._next)
+            set_once(self._next_sum)
             raise
 
     def _begin(self) -> int:
@@ -244,7 +244,7 @@ class Range:
                     self._raise_error()
                 self._check_sums(view[:done])
             except BaseException:
-                settle(self._next_sum)
+                set_once(self._next_sum)
                 raise
         while done < view.size:
             n = min(view.size - done, self._state.n - WINDOW - self._n_read)

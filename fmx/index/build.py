@@ -82,7 +82,7 @@ def build_index(
                 del words[0]
             if options.layouts:
                 with backend.errors():
-                    codes, starts = backend.take(text[slice(*span)]), part.blocks.text_start
+                    codes, starts = backend.from_host(text[slice(*span)]), part.blocks.text_start
                     with progress.stage("building the suffix array") as done:
                         sa = make_suffix_array(backend, codes, progress, done)
                     add_arrays(backend, add, codes, sa, starts, options, progress)
@@ -283,7 +283,9 @@ def add_layouts(
                 with backend.errors():
                     if adds_lcp:
                         _add_lcp(add, text, sa, n_threads, progress)
-                    _add_layouts(backend, add, names, backend.take(text), backend.take(sa), progress)
+                    _add_layouts(
+                        backend, add, names, backend.from_host(text), backend.from_host(sa), progress
+                    )
             added += [*map(str, names), *(["lcp"] if adds_lcp else [])]
             entries["layouts"] = [*present, *map(str, names)]
         writer.commit(entries)

@@ -82,7 +82,7 @@ def fill_layout(
     before[0] = backend.to_host(first_rows(backend, text, sa, layout.k))[:-1]
     np.cumsum(backend.to_host(totals)[:-1], axis=0, out=before[1:])
     before[1:] += before[0]
-    backend.run(FillRuns(layout, codes, backend.take(before)), n_rows, size)
+    backend.run(FillRuns(layout, codes, backend.from_host(before)), n_rows, size)
 
 
 # The rank array, the inverse of a suffix array: for each text position, the row of its suffix.

@@ -94,12 +94,12 @@ def sample(
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
-    choice, n_words = SampledRows(sa, backend.take(bits)), n_mark_words(sa.size)
+    choice, n_words = SampledRows(sa, backend.from_host(bits)), n_mark_words(sa.size)
     n_rows = n_words // _W * _D
     ends = backend.count(choice, n_rows, _D)
     positions = backend.pick(choice, n_rows, ends, backend.empty(int(ends[-1]), np.uint32), _D)
     marks = backend.zeros(n_words, np.uint64)
-    backend.run(Mark(choice, backend.take(ends[:-1]), marks), n_rows, backend.stretch_size(n_rows, _D))
+    backend.run(Mark(choice, backend.from_host(ends[:-1]), marks), n_rows, backend.stretch_size(n_rows, _D))
     return SampledSA(positions, marks, sa.size, reach_of(s, k))
 
 

@@ -232,11 +232,11 @@ def build_sparse(
 ) -> SparseTable:  # fmt: skip
     """Build the SparseTable of a part, n_text symbols packed in ``words``, on a Gpu, as its name states."""
     n_bits = bucket_bits(n_text, name.w)
-    text = Text(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
+    text = Text(backend.from_host(words), backend.from_host(blocks), n_text, name.k, name.w, n_bits)
     bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
     n_decided = n_threads * _ROLLED - 2 * MAX_W
     how = -(-n_text // n_decided), n_threads, 0, n_threads * (_ROLLED + 1) * 4
-    sample_kernel[how](text, backend.take(make_steps(name.k)), n_threads, bits)
+    sample_kernel[how](text, backend.from_host(make_steps(name.k)), n_threads, bits)
     positions = backend.select(Sampled(bits), n_text)
     done(0.4)
     del bits

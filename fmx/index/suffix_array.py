@@ -615,7 +615,7 @@ def _cuts(backend: Backend, words: Array, n: int, n_passes: int) -> list:
         return [(np.uint64(0), everything)]
     chosen = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.uint32)
     keys = backend.empty(chosen.size, np.uint64)
-    backend.run(FirstKeys(words, backend.take(chosen), keys), chosen.size)
+    backend.run(FirstKeys(words, backend.from_host(chosen), keys), chosen.size)
     ascending = np.sort(backend.to_host(keys))
     n_ranges = n_passes + -(-n_passes // 4)  # a margin for the error of the sample
     highs = np.unique(ascending[np.arange(1, n_ranges) * chosen.size // n_ranges])

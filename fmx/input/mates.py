@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..errors import InputError, StalledError, brief
-from ..machines.jobs import pass_on, settle, settled
+from ..machines.jobs import future_of, pass_on, set_once
 from .chunks import NOT_READ, Chunk, are_mates
 from .reads import ReadBatch, check_comments, check_sam, parse
 from .streams import collating
@@ -110,7 +110,7 @@ class PairSpan:
             except BaseException as error:
                 errors.append(error)
         if errors:
-            settle(self._behind)
+            set_once(self._behind)
             raise errors[0]
         self._waiting = pass_on(self._before, self._behind, partial(self._meet, chunks))
         if self._waiting is None:
@@ -185,7 +185,7 @@ def pair_spans(
     paths: Sequence[str], sides: Sequence[Generator[Any, None, None]]
 ) -> Generator[PairSpan, None, None]:
     """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.  Raises StalledError."""
-    balance, is_over, link = Balance(), [False] * len(sides), settled(([], []))
+    balance, is_over, link = Balance(), [False] * len(sides), future_of(([], []))
     with ExitStack() as stack:
         for side in sides:
             stack.enter_context(closing(side))

@@ -25,7 +25,7 @@ import numpy as np
 from ..codecs import BgzfBlocks, GzipStream, PlainRange, after
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
-from ..machines.jobs import pass_on, run_all, settle, settled
+from ..machines.jobs import future_of, pass_on, run_all, set_once
 from . import ALL, InputShare, PairedFiles, Reader, ReadFiles, records_after, together
 from .chunks import (
     BLANK_LINE,
@@ -153,7 +153,7 @@ class Span:
         except BaseException as error:
             before = self._before.result() if isinstance(error, InputError) else None
             is_past = before and before.n_records(self.is_fastq) >= self._records.stop
-            settle(self.behind, before if is_past else None)
+            set_once(self.behind, before if is_past else None)
             if is_past:
                 return self._none(self._records.stop)
             raise
@@ -254,7 +254,7 @@ class RecordFile:
     """
 
     def __init__(self, source: Source, check: Callable[[str, int], bool] = begins_fastq) -> None:
-        self.source, self.path, self.behind = source, source.path, settled(Before())
+        self.source, self.path, self.behind = source, source.path, future_of(Before())
         self.skip, self._head = 0, np.empty(0, np.uint8)  # white space at the start, and bytes after it
         data = np.empty(BEYOND, np.uint8)
         while self._head.size == 0 and (n := source.readinto(data)):
@@ -276,7 +276,7 @@ class RecordFile:
         ``n_threads`` will read them; ``share`` notes how far spans were taken; ``cut`` and ``stop``: where
         they begin and end, if not with the file.
         """
-        self.behind, file = settled(cut.before), object()
+        self.behind, file = future_of(cut.before), object()
         for reader, n, end in self._readers(size, n_threads, cut.at, stop) if self.has_records else ():
             before = self.behind.result() if self.behind.done() else None
             if before and before.n_records(self.is_fastq) >= records.stop:

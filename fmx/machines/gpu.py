@@ -97,7 +97,7 @@ def block_size(n_threads: int) -> int:
     return WARP if SIMULATED else n_threads
 
 
-def take(value: Any) -> Any:
+def to_device(value: Any) -> Any:
     """Copy an array, or a NamedTuple of arrays, to the device; return any other value unchanged."""
     copies: list[tuple[np.ndarray, DeviceArray]] = []
     copied = _allocated(value, copies)

@@ -115,7 +115,7 @@ def do_kernel(job, n, size):
 class Gpu(Backend):
     """The backend of a GpuSession; ``memory``: bytes of it that may be used; ``n_threads`` of the host."""
 
-    empty, zeros, take = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.take)
+    empty, zeros, from_host = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.to_device)
     to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
 
     def __init__(self, session: "GpuSession", n_threads: int = 1) -> None:

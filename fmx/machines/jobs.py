@@ -58,35 +58,35 @@ class Pool(Generic[T]):
         self._make = make
         self.idle: deque[T] = deque()
 
-    def take(self) -> T:
-        """Take an object that nobody uses."""
+    def get(self) -> T:
+        """Return an object that nobody uses."""
         try:
             return self.idle.pop()
         except IndexError:
             return self._make()
 
-    def give_back(self, thing: T) -> None:
-        """Return an object to the pool."""
+    def put(self, thing: T) -> None:
+        """Give an object back to the pool."""
         self.idle.append(thing)
 
 
 # Futures that pass a result from one piece of an input to the next, possibly in another thread.
 
 
-def settled(result: Any) -> Future:
+def future_of(result: Any) -> Future:
     """Return a Future that has a result."""
     future: Future = Future()
     future.set_result(result)
     return future
 
 
-_thread = threading.local()  # ``queue``: what a thread still has to do of ``when_settled``
+_thread = threading.local()  # ``queue``: what a thread still has to do of ``when_done``
 
 
-def when_settled(future: Future, work: Callable[[Any], None]) -> None:
+def when_done(future: Future, work: Callable[[Any], None]) -> None:
     """Call ``work(result)`` once a Future has a result: now, or in the thread that sets it.
 
-    If it settles another Future, what waits for that follows, at the same depth of calls.
+    If it sets the result of another Future, what waits for that follows, at the same depth of calls.
     """
     works = [work]  # the Future keeps the list, but not the work
 
@@ -106,28 +106,29 @@ def when_settled(future: Future, work: Callable[[Any], None]) -> None:
     future.add_done_callback(do_in_turn)
 
 
-def settle(future: Future, result: Any = None) -> None:
+def set_once(future: Future, result: Any = None) -> None:
     """Set the result of a Future unless it has one; None means that its waiter need not go on."""
     if not future.done():
         future.set_result(result)
 
 
 def pass_on(before: Future, behind: Future, work: Callable[[Any], Any]) -> Any:
-    """Settle ``behind`` with ``work(result of before)``, or None if that is None; return the result.
+    """Set the result of ``behind`` to ``work(result of before)``, or None if that is None; return it.
 
-    The thread that settles ``before`` works for all that wait for it.  If each thread waited for the one
-    before, an item would take as long as Python's lock to change threads.  Raises the errors of ``work``.
+    The thread that sets the result of ``before`` works for all that wait for it.  If each thread waited for
+    the one before, an item would take as long as Python's lock to change threads.  Raises the errors of
+    ``work``.
     """
     errors: list[BaseException] = []
 
     def go_on(result: Any) -> None:
         try:
-            settle(behind, None if result is None else work(result))
+            set_once(behind, None if result is None else work(result))
         except BaseException as error:
             errors.append(error)
-            settle(behind)
+            set_once(behind)
 
-    when_settled(before, go_on)
+    when_done(before, go_on)
     result = behind.result()
     if errors:
         raise errors[0]
@@ -177,7 +178,7 @@ class Backend:
     errors: Callable[[], AbstractContextManager]  # a context in which errors of a GPU become DeviceError
     empty: Callable[..., Any]  # (shape, dtype): allocate an array of the backend
     zeros: Callable[..., Any]
-    take: Callable[[Any], Any]  # copy a host array, or a NamedTuple of arrays, to the backend
+    from_host: Callable[[Any], Any]  # copy a host array, or a NamedTuple of arrays, to the backend
     to_host: Callable[[Any], np.ndarray]
     # (array, n): its elements on the host, n at a time, at least one piece; each is valid until the next
     pieces: Callable[[Any, int], Iterator[np.ndarray]]
@@ -200,7 +201,7 @@ class Backend:
     def pick(self, choice: NamedTuple, n: int, ends: np.ndarray, into: Array, multiple: int = 1) -> Array:
         """Write the kept values to the start of ``into`` and return them; ``ends`` comes from ``count``."""
         if ends[-1]:
-            self.run(PickChosen(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
+            self.run(PickChosen(choice, self.from_host(ends[:-1]), into), n, self.stretch_size(n, multiple))
         return into[: ends[-1]]
 
 
@@ -208,7 +209,7 @@ class Cores(Backend):
     """A number of CPU threads."""
 
     empty, zeros, serial, errors = staticmethod(np.empty), staticmethod(np.zeros), True, nullcontext
-    take = to_host = staticmethod(lambda array: array)
+    from_host = to_host = staticmethod(lambda array: array)
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads

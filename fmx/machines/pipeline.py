@@ -70,7 +70,7 @@ class OrderedQueue:
         self._held, self._is_whole, self._is_stopped = 0, False, False
         self._error: BaseException | None = None  # of a worker, not of an item
 
-    def take(self, items: bool = True, continuations: bool = True, wait: bool = True) -> Any:
+    def get(self, items: bool = True, continuations: bool = True, wait: bool = True) -> Any:
         """Return the next (slot, item), or (slot, work) left by ``continue_later``; None at the end.
 
         ``items``, ``continuations``: whether to take these; without ``wait``, None if there is none yet.
@@ -304,7 +304,7 @@ def run_ordered(
         return result
 
     def loop(work: Callable[..., Any]) -> None:
-        while (taken := queue.take()) is not None:
+        while (taken := queue.get()) is not None:
             queue.do(taken[0], step, work, *taken)
 
     yield from run(queue, [partial(loop, work) for work in workers], write)

@@ -201,12 +201,12 @@ class GpuMummer:
 
     def seek(self, strands: Strands) -> Subqueries:
         """Return the subqueries of strands that match, and their rows."""
-        jobs, arrays = make_jobs(strands, self.least), self.pool.take()
+        jobs, arrays = make_jobs(strands, self.least), self.pool.get()
         n = int(jobs.slot[-1])
         longest = _longest(arrays, n)
         self.search(strands, jobs, longest)
         anchors = subqueries(self.host.lcp, self.least, jobs, longest, self.n_threads)
-        self.pool.give_back(arrays)
+        self.pool.put(arrays)
         return anchors
 
     def search(self, strands: Strands, jobs: Jobs, longest: LongestMatches) -> None:

@@ -113,7 +113,7 @@ class GpuHitWriter:
         self._by_letters, self._n_mates, self._form = (
             not writer.is_sam,
             1 + writer.in_pairs,
-            gpu.take(writer.form),
+            gpu.to_device(writer.form),
         )
 
     def _work(self, batch: "ReadBatch", tables: Any) -> SingleReads | Pairs:

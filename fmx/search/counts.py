@@ -203,9 +203,9 @@ class Tally(OwnersCounter):
     @contextmanager
     def counting(self) -> "Iterator[TallyCounts]":
         """Give this thread counts to add to."""
-        table = self._tables.take()
+        table = self._tables.get()
         yield TallyCounts(table, np.full((self._n, 2), -1, np.int64))
-        self._tables.give_back(table)
+        self._tables.put(table)
 
     def clear(self) -> None:
         """Reset all counts."""

@@ -85,7 +85,7 @@ def test_what_a_kernel_cannot_take_is_refused(value):
 
 def test_a_kept_kernel_is_launched_without_the_compiler(driver, monkeypatch):
     n, queue = 100, gpu.stream()
-    out, first = gpu.zeros(n, np.int64), gpu.take(np.arange(n))
+    out, first = gpu.zeros(n, np.int64), gpu.to_device(np.arange(n))
     Kernel(add)[4, 32, queue, 128](out, Pair(first, np.int32(7)), 5)
     (symbol, *how, _) = driver.launched[0]
     assert how == [4, 32, 128, queue.handle]
@@ -151,13 +151,13 @@ def test_arrays_go_to_the_device_and_back(driver):
         np.zeros(0, np.int64),
         np.arange(6.0).reshape(2, 3)[:, ::2],
     ):
-        there = gpu.take(array)
+        there = gpu.to_device(array)
         assert (there.shape, there.dtype, there.size) == (array.shape, array.dtype, array.size)
         assert (gpu.to_host(there) == array).all()
-    there = gpu.take(np.arange(12, dtype=np.uint32))
+    there = gpu.to_device(np.arange(12, dtype=np.uint32))
     assert gpu.to_host(there[3:7]).tolist() == [3, 4, 5, 6]
     assert gpu.to_host(there[5:2]).size == 0
-    table = gpu.take(np.arange(12).reshape(3, 4))
+    table = gpu.to_device(np.arange(12).reshape(3, 4))
     assert gpu.to_host(table[1:]).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
     gpu.fill_zero(there, n=3)
     pinned = gpu.pinned(np.int64(4), np.uint32)

@@ -83,7 +83,7 @@ def test_every_array_is_the_one_of_the_cpu(name, passes, device):
     gpu, cores, codes = Gpu(device), Cores(available_cores()), TEXTS[name]()
     names = EVERY if name in RANDOM and passes == 1 else FEW
     memory = gpu.memory if passes == 1 else STANDING * codes.size + SORTED * codes.size // passes
-    expected_sa, there = suffix_array(codes), gpu.take(codes)
+    expected_sa, there = suffix_array(codes), gpu.from_host(codes)
     sa, _ = sort_by_radix(gpu, there, memory)
     np.testing.assert_array_equal(gpu.to_host(sa), expected_sa)
     found = arrays_of(gpu, there, sa, names)

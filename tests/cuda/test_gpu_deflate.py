@@ -47,7 +47,7 @@ def device(monkeypatch):
 def deflated(device, data, **how) -> bytes:
     """The blocks."""
     deflater, stream = device
-    there = gpu.take(np.frombuffer(data, np.uint8))
+    there = gpu.to_device(np.frombuffer(data, np.uint8))
     return gpu.to_host(deflater.deflate(stream, there, KernelReport(stream), 20, **how)).tobytes()
 
 

@@ -57,7 +57,7 @@ MATRIX_KERNELS = {
 @pytest.mark.parametrize("name", MATRIX_KERNELS)
 def test_whole_matrices_are_those_of_the_definition(name, scoring):
     m = setting(MatrixBatch, scoring)
-    m.matrix = gpu.take(np.full(m.matrix.size, -7, np.int32))
+    m.matrix = gpu.to_device(np.full(m.matrix.size, -7, np.int32))
     MATRIX_KERNELS[name](m)
     got, starts = gpu.to_host(m.matrix).tolist(), gpu.to_host(m.starts).tolist()
     for (a, b), first, last in zip(PAIRS, starts, starts[1:], strict=False):
@@ -79,7 +79,7 @@ def wanted(scoring):
 @pytest.mark.parametrize(("block", "k"), [(4, 4), (3, 5), (2, 16)])
 def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
     columns = setting(ColumnBatch, scoring)
-    columns.out = gpu.take(np.full(len(PAIRS), -7, np.int32))
+    columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
     columns.run(block, k)
     assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
 
@@ -96,8 +96,8 @@ def test_packed_scores_are_those_of_the_definition(k, scoring):
     codes = np.append(s.codes, np.uint8(0))
     arrays = (words, s.starts, codes, s.starts, query, first, second)
     column = gpu.empty((max(map(len, SEQUENCES)) + 1) * 4, np.uint32)
-    out = gpu.take(np.full(query.size, 7, np.uint32))
-    doubles = Doubles(*map(gpu.take, arrays))
+    out = gpu.to_device(np.full(query.size, 7, np.uint32))
+    doubles = Doubles(*map(gpu.to_device, arrays))
     packed_kernel(k)[2, 2](doubles, np.uint32(scoring.gains[1]), column, out, query.size)
     halves = np.empty(len(PAIRS), np.int64)
     halves[order] = gpu.to_host(out).view("<u2")[slot]

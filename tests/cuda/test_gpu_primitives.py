@@ -18,7 +18,7 @@ def test_sizes_are_added_up_in_place(n):
     stream = GpuSession().stream(timed=False)
     for seed in range(2):  # the second time over the memory of the first
         sizes = np.random.default_rng(seed).integers(0, 1 << 40, n + 1)
-        there, report = gpu.take(sizes), KernelReport(stream)
+        there, report = gpu.to_device(sizes), KernelReport(stream)
         add_up(stream, there, n, report, 7)
         report.read()
         sums = np.append(0, np.cumsum(sizes[:n]))
@@ -42,7 +42,7 @@ def read_kernel(data, sought, places, words):
 def test_bytes_are_read_at_any_place(begin):
     whole = np.random.default_rng(begin).integers(0, 256, begin + N_BYTES).astype(np.uint8)
     whole[::3] = 10
-    data, there = whole[begin:], gpu.take(whole)[begin:]
+    data, there = whole[begin:], gpu.to_device(whole)[begin:]
     places, words = gpu.zeros(data.size, np.int64), gpu.zeros(3 * data.size, np.uint64)
     for sought in (10, 11):
         read_kernel[-(-data.size // 32), 32](there, np.uint8(sought), places, words)

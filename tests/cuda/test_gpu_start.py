@@ -59,4 +59,4 @@ def test_large_arrays_arrive_whole(tmp_path):
     array = np.random.default_rng(1).integers(0, 2**63, 50_000_011)
     array.tofile(tmp_path / "array")
     for here in (array, np.memmap(tmp_path / "array", np.int64, "r").view(np.ndarray)):
-        assert np.array_equal(gpu.to_host(gpu.take(here)), array)
+        assert np.array_equal(gpu.to_host(gpu.to_device(here)), array)

@@ -242,7 +242,7 @@ def test_threads_copy_large_arrays_in_pieces(n, monkeypatch):
         monkeypatch.setattr(gpu, name, value)
     rng = np.random.default_rng(n)
     arrays = Arrays(rng.integers(0, 99, n), rng.integers(0, 99, (n, 2), np.uint8)[::2], n)
-    copies = gpu.take(arrays)
+    copies = gpu.to_device(arrays)
     assert copies.n == n
     for array, copied in zip(arrays[:2], copies[:2], strict=True):
         assert (copied.shape, copied.dtype) == (array.shape, array.dtype)

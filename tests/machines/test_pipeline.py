@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 
-from fmx.machines.jobs import settle, settled, when_settled
+from fmx.machines.jobs import future_of, set_once, when_done
 from fmx.machines.pipeline import OrderedQueue, Shares, run, run_ordered
 
 
@@ -101,7 +101,7 @@ def test_a_lock_that_the_caller_has_left_locked_holds_up_nobody():
     queue = OrderedQueue(range(10))
     assert queue._lock.acquire()  # as an interrupt leaves it
     queue.stop()
-    assert queue.take() is None
+    assert queue.get() is None
 
 
 class Held:
@@ -134,7 +134,7 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
     queue = OrderedQueue(range(40), budget=1000)
 
     def loop():
-        while (taken := queue.take()) is not None:
+        while (taken := queue.get()) is not None:
             queue.do(taken[0], work, partial(queue.emit, taken[0]), taken[1])
 
     assert list(run(queue, [loop] * 4, lambda piece: held.add(-len(piece)))) == list(range(40))
@@ -181,7 +181,7 @@ def test_room_for_one_wakes_one():
     queue = Counting(range(200), budget=200)
 
     def loop():
-        while (taken := queue.take()) is not None:
+        while (taken := queue.get()) is not None:
             queue.do(taken[0], partial(queue.emit, taken[0]), bytes(100))
 
     list(run(queue, [loop] * 24, lambda piece: time.sleep(0.0005)))
@@ -190,19 +190,19 @@ def test_room_for_one_wakes_one():
 
 def test_nobody_runs_far_ahead_of_the_writer():
     queue, taken = OrderedQueue(range(20), ahead=7), 0
-    while queue.take(wait=False):
+    while queue.get(wait=False):
         taken += 1
     assert taken == 7
 
 
 def chunks_only(queue):
-    while (taken := queue.take(continuations=False)) is not None:
+    while (taken := queue.get(continuations=False)) is not None:
         slot, i = taken
         queue.continue_later(slot, lambda i=i: i * i)
 
 
 def rest(queue, items=True):
-    while (taken := queue.take(items=items)) is not None:
+    while (taken := queue.get(items=items)) is not None:
         slot, item = taken
         queue.do(slot, item) if callable(item) else queue.do(slot, pow, item, 2)
 
@@ -267,7 +267,7 @@ def test_a_worker_that_fails_by_itself_ends_the_run():
     queue = OrderedQueue(range(9))
 
     def broken():
-        queue.take()
+        queue.get()
         raise RuntimeError("no GPU")
 
     with pytest.raises(RuntimeError, match="no GPU"):
@@ -310,21 +310,21 @@ def test_a_long_chain_of_futures_is_settled_by_one_thread_at_one_depth():
 
     def pass_on(link, n):
         threads.add(threading.get_ident())
-        settle(link, n + 1)
+        set_once(link, n + 1)
 
     for before, link in pairwise(links):
-        when_settled(before, lambda n, link=link: pass_on(link, n))
-    settle(links[0], 0)
+        when_done(before, lambda n, link=link: pass_on(link, n))
+    set_once(links[0], 0)
     assert (links[-1].result(0), threads) == (4999, {threading.get_ident()})
 
 
 def test_work_is_done_at_once_where_there_is_a_result_and_is_not_kept():
     held, found, future = Held(), [], Future()
-    when_settled(settled(3), found.append)
+    when_done(future_of(3), found.append)
     assert found == [3]
-    when_settled(future, lambda n, held=held: found.append((n, held.now)))
+    when_done(future, lambda n, held=held: found.append((n, held.now)))
     gone = weakref.ref(held)
     del held
-    settle(future, 4)
+    set_once(future, 4)
     gc.collect()
     assert (found[1], gone()) == ((4, 0), None)

@@ -251,7 +251,7 @@ def family_of_entries(
             rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
             shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
             parts = [shift], _starts(rows, codes.size, shift), rows
-            arrays["missing"] = backend.take(np.concatenate(parts).astype(np.uint32))
+            arrays["missing"] = backend.from_host(np.concatenate(parts).astype(np.uint32))
         layout = types[k, d](**arrays, k=k)
         fill_layout(backend, layout, text, sa, codes, d, runs_together)
         return layout

@@ -180,7 +180,7 @@ def upload(value: Any) -> Any:
             return type(item)(*map(for_device, item))
         return item
 
-    return gpu.take(for_device(value))
+    return gpu.to_device(for_device(value))
 
 
 def n_bytes(value: Any) -> int:

@@ -194,7 +194,7 @@ class ReadSteps:
         self._inflater, self._tally, self._n_sums = Inflater(), tally, 0
         if tally:
             self._n_sums = COLUMNS * len(tally.owners.names)
-            self._owner_blocks = gpu.take(tally.owners.blocks)
+            self._owner_blocks = gpu.to_device(tally.owners.blocks)
 
     def read(self, stream: "GpuStream", span: Any) -> Any:
         """Return the Chunk of a span."""

@@ -179,7 +179,7 @@ class PairSteps(ReadSteps):
     def __init__(self, mapper: "Mapper", search: Any) -> None:
         super().__init__(mapper, search)
         self._rules = self._rules._replace(lengths=False)
-        self._rule, self._blocks = mapper.pairs.rule, gpu.take(mapper.pairs.blocks)
+        self._rule, self._blocks = mapper.pairs.rule, gpu.to_device(mapper.pairs.blocks)
         self._buffers = PinnedBuffers()
 
     def read(self, stream: "GpuStream", span: Any) -> "PairChunks":
