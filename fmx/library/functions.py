@@ -16,6 +16,7 @@ from ..index.disk import default_index_path, index_at
 from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
 from ..index.writer import MemoryIndex
+from ..input.chunks import look_at
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
@@ -64,6 +65,8 @@ def build(
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     if groups is not None:
         options = replace(options, groups=os.fspath(arguments.file("groups", groups)))
+    for each in references:
+        look_at(each, None)
     build_index(references, path, options, n_threads, None, Device(engine))
     return open_index(path, threads=threads)
 
