@@ -84,6 +84,14 @@ class SampleFile:
                 self.lock.release()
 
 
+def opened_first(sample: int, file: int, paths: tuple, find: Find) -> SampleFile:
+    """Return a SampleFile of which only the first reads were read, to find where guides are; it is closed."""
+    with closing(SampleFile(sample, file, paths, 1)) as first:
+        while first.where is None and not first.is_over:
+            first.read(find)
+    return first
+
+
 class FileSpan(NamedTuple):
     """A span of a SampleFile, and its Reads if they have been parsed."""
 
@@ -283,12 +291,8 @@ class Counter:
             return () if empty else where
 
         for number, file, paths in files_of(self._samples):
-            if all(map(os.path.isfile, paths)):
-                with closing(SampleFile(number, file, paths, 1)) as opened:
-                    while opened.where is None and not opened.is_over:
-                        opened.read(look)
-                    if opened.where:
-                        return True
+            if all(map(os.path.isfile, paths)) and opened_first(number, file, paths, look).where:
+                return True
         return False
 
     def _where(self, batches: tuple[ReadBatch, ...]) -> tuple[tuple, list]:

@@ -29,6 +29,7 @@ from .counting import (
     SampleFile,
     files_of,
     named,
+    opened_first,
     reads_of,
     spans_in_order,
     spans_of,
@@ -39,19 +40,8 @@ from .samples import Sample
 from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
 
 
-class _CountTotals(RunCounts):
-    """Base of summaries of a run; their numbers can be added up."""
-
-    assigned: int
-
-    def sentence(self) -> str:
-        """Return the summary in one line."""
-        n, things = self.seen()
-        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"
-
-
 @dataclass(frozen=True)
-class CountSummary(_CountTotals):
+class CountSummary(RunCounts):
     """Summary of a run over reads."""
 
     reads: int
@@ -59,15 +49,20 @@ class CountSummary(_CountTotals):
 
     things = "reads"
 
+    def sentence(self) -> str:
+        """Return the summary in one line."""
+        n, things = self.seen()
+        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"
 
-@dataclass(frozen=True)
-class PairCountSummary(_CountTotals):
-    """Summary of a run over pairs."""
 
-    pairs: int
-    assigned: int
+class PairCountSummary(CountSummary):
+    """Summary of a run over pairs, which are counted as its ``reads``."""
 
     things = "pairs"
+
+    @property
+    def pairs(self) -> int:
+        return self.reads
 
 
 class ShardInputs:
@@ -91,10 +86,7 @@ class ShardInputs:
         for number, first, span in self._plan.numbered():
             if number not in self._opened:
                 sample, i, paths = self._files[number]
-                with closing(SampleFile(sample, i, paths, 1)) as file:
-                    while file.where is None and not file.is_over:
-                        file.read(self._counter.find)
-                self._opened[number] = file
+                self._opened[number] = opened_first(sample, i, paths, self._counter.find)
             yield ShardSpan(self._opened[number], span, first, self)
 
 
@@ -166,7 +158,7 @@ ENOUGH = 100  # reads per guide, on average
 
 def count(
     counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
-) -> CountSummary | PairCountSummary:
+) -> CountSummary:
     """Count guides in samples, and write the ``output``, or store the counts of a shard.
 
     ``counter``: made for these samples; ``run``: the part of the samples to read, and where to write.

@@ -140,18 +140,13 @@ def gini(counts: np.ndarray) -> float:
 
 
 def skew(counts: np.ndarray) -> float | None:
-    """Return the 90th percentile of reads per guide divided by the 10th; None if that is 0.
-
-    As np.quantile, which would import numpy.ma: 16 ms.
-    """
-    ordered, values = np.sort(counts), []
-    for share in (0.1, 0.9) if counts.size else ():
-        at = (ordered.size - 1) * share
-        i = int(at)
-        below, above = float(ordered[i]), float(ordered[min(i + 1, ordered.size - 1)])
-        step, part = above - below, at - i
-        values.append(below + step * part if part < 0.5 else above - step * (1 - part))
-    return values[1] / values[0] if values and values[0] else None
+    """Return the 90th percentile of reads per guide divided by the 10th; None if that is 0."""
+    ordered, last = np.sort(counts).tolist() or [0], max(counts.size - 1, 0)
+    low, high = (  # np.quantile would import numpy.ma: 16 ms
+        ordered[at // 10] * (10 - at % 10) + ordered[min(at // 10 + 1, last)] * (at % 10)
+        for at in (last, 9 * last)
+    )
+    return high / low if low else None
 
 
 @dataclass(frozen=True)

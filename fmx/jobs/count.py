@@ -10,7 +10,7 @@ from ..errors import OutputError
 from ..guides import pipeline
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
-from ..guides.pipeline import CountSummary, PairCountSummary
+from ..guides.pipeline import CountSummary
 from ..guides.results import CountOutput
 from ..guides.samples import Sample
 from ..system import PLACE
@@ -57,10 +57,10 @@ class CountJob(Job):
 
         return context.cache.shared("counter", make)
 
-    def prepare(self, context: Context) -> Callable[[Context], CountSummary | PairCountSummary]:
+    def prepare(self, context: Context) -> Callable[[Context], CountSummary]:
         counter = self._counter(context)
         return lambda of: pipeline.count(counter, self.samples, self.output, of.run, of.progress)
 
-    def say(self, summary: CountSummary | PairCountSummary, context: Context) -> None:
+    def say(self, summary: CountSummary, context: Context) -> None:
         if context.run.is_whole:  # a shard prints its own summary
             super().say(summary, context)

@@ -205,17 +205,13 @@ def _bases(name: str, letters: object) -> str:
 
 def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
     """Return the Samples of the given files.  Raises TypeError, ValueError."""
-    first = _files("reads", reads)
-    if mates is None:
-        return [Sample(name, files) for name, files in first.items()]
-    second = _files("mates", mates)
+    first, second = _files("reads", reads), {} if mates is None else _files("mates", mates)
     if not isinstance(reads, Mapping) and not isinstance(mates, Mapping):
-        second = dict(zip(first, second.values(), strict=True))
-    if isinstance(reads, Mapping) != isinstance(mates, Mapping) or {
-        name: len(files) for name, files in first.items()
-    } != {name: len(files) for name, files in second.items()}:
+        second = dict(zip(first, second.values(), strict=False))
+    numbers = [{name: len(files) for name, files in of_mate.items()} for of_mate in (first, second)]
+    if mates is not None and numbers[0] != numbers[1]:
         raise ValueError("mates must have the same samples as reads, with as many files each")
-    return [Sample(name, files, second[name]) for name, files in first.items()]
+    return [Sample(name, files, second.get(name, ())) for name, files in first.items()]
 
 
 def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:

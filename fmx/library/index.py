@@ -31,6 +31,9 @@ class Index:
     lists are searched about as fast as files.  A generator is called by the searching threads, one at a time.
     A ``with`` statement closes the index at its end.
 
+    All methods raise InputError if a file cannot be read or a record is damaged, and TypeError or ValueError
+    if an argument is wrong.
+
     Attributes:
         path: The folder of the index, a Path; None in memory.
         contigs: Names of the contigs, a list of str.
@@ -100,10 +103,6 @@ class Index:
             dtype is ``fmx.NEAR_HIT``, which adds ``mismatches``, and the hits of a read with the fewest
             mismatches come first.  Reads without a hit have no row.
 
-        Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            TypeError, ValueError: An argument is wrong.
-
         Examples:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
@@ -166,8 +165,6 @@ class Index:
             use ``search`` to find them.
 
         Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            TypeError, ValueError: An argument is wrong.
             UnsupportedError: The reference has too many contigs, or too long ones.
 
         Examples:
@@ -201,10 +198,6 @@ class Index:
             occurrence, sorted by pattern, contig, position and strand.  The columns are those of ``search``;
             ``read`` is the number of the pattern, from 0.
 
-        Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            TypeError, ValueError: An argument is wrong.
-
         Examples:
             >>> index.locate(["GATTRCA"], iupac=True)["position"]
             array([2, 6])
@@ -226,10 +219,6 @@ class Index:
 
         Returns:
             The number of occurrences of each read, int64[n_reads].
-
-        Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            TypeError, ValueError: An argument is wrong.
 
         Examples:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
@@ -272,8 +261,6 @@ class Index:
             complement of the query matches.
 
         Raises:
-            InputError: A file cannot be read, or a record is damaged.
-            TypeError, ValueError: An argument is wrong.
             UnsupportedError: The index has no whole suffix array.
 
         Examples:
