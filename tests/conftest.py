@@ -124,7 +124,7 @@ def missing(what: str):
 @pytest.fixture(scope="session")
 def device():
     """A GpuSession on the first GPU, or in the CUDA simulator.  Fails where there is neither."""
-    from fmx.machines.gpu_session import GpuSession
+    from fmx.machines.gpu import GpuSession
 
     return GpuSession()
 

@@ -1,6 +1,5 @@
 """fmx where the packages for GPUs and figures are missing or broken: what needs one says so in one line."""
 
-import contextlib
 import gzip
 import os
 import re
@@ -220,13 +219,11 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(monkeypatch):
     pytest.importorskip("numba_cuda", reason=REMEDY)
     from fmx.compiler import kernels
     from fmx.index.build import choose_backend
-    from fmx.machines import gpu_session
+    from fmx.machines import gpu
     from fmx.machines.jobs import Cores
 
-    device = SimpleNamespace(
-        open_device=lambda number: "GPU", free_bytes=lambda: 10**9, errors=contextlib.nullcontext
-    )
-    monkeypatch.setattr(gpu_session, "gpu", device)
+    monkeypatch.setattr(gpu, "open_device", lambda number: "GPU")
+    monkeypatch.setattr(gpu, "free_bytes", lambda: 10**9)
     monkeypatch.setattr(kernels, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
     with pytest.raises(DeviceError, match=r"cuda-cccl.*'.\[cuda\]'"):

@@ -19,8 +19,8 @@ from fmx.index.contracts import address, occ, start, units
 from fmx.input.dna import symbols
 from fmx.limits import GPU_ENGINES
 from fmx.machines import gpu
+from fmx.machines.gpu import GpuSession
 from fmx.machines.gpu_jobs import Gpu
-from fmx.machines.gpu_session import GpuSession
 from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries.exact import Exact

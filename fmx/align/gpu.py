@@ -26,8 +26,7 @@ from ..compiler.warp import (
 )
 from ..errors import UnsupportedError
 from ..machines import gpu
-from ..machines.gpu import memory_beside
-from ..machines.gpu_session import GpuSession, GpuStream
+from ..machines.gpu import GpuSession, GpuStream, memory_beside
 from ..machines.pipeline import OrderedQueue
 from .jobs import AlignmentJob, PairList, Records, Worker, plan, select
 from .sequences import Sequences
@@ -261,7 +260,7 @@ def pair_up(pair_query: np.ndarray, pair_target: np.ndarray) -> tuple[np.ndarray
 
 # A GPU as a worker (machines/pipeline.py): takes chunks, scores their pairs, and leaves the paths to the CPU.
 #
-# GpuStreams alternate (machines/gpu_session.py): while one computes, the other copies pairs in and scores
+# GpuStreams alternate (machines/gpu.py): while one computes, the other copies pairs in and scores
 # out. A stream collects chunks until it can fill the GPU.
 
 N_STREAMS = 2

@@ -12,7 +12,7 @@ import numpy as np
 from ..compiler import object_cache
 from ..errors import n_of
 from ..input.chunks import NEWLINE
-from ..machines.gpu_session import GpuSession
+from ..machines.gpu import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress, RunCounts

@@ -36,9 +36,8 @@ from .inflate import END_OF_BLOCK, MOST_BITS, N_DISTANCES, N_LITERALS, ORDER
 from .inflate_gpu import ADVANCE, LOW, crc32_of_warp, power, product
 
 if TYPE_CHECKING:
-    from ..machines.gpu import DeviceArray
+    from ..machines.gpu import DeviceArray, GpuStream
     from ..machines.gpu_jobs import KernelReport
-    from ..machines.gpu_session import GpuStream
 
 # LZ77 by a warp: repeats in a block of bytes, found by a table of hashed places without chains.
 #

@@ -58,9 +58,8 @@ from .inflate import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from ..machines.gpu import DeviceArray
+    from ..machines.gpu import DeviceArray, GpuStream
     from ..machines.gpu_jobs import KernelReport
-    from ..machines.gpu_session import GpuStream
 
 POLYNOMIAL, ONE, X8 = 0xEDB88320, 1 << 31, 1 << 23  # ONE and X8: x^0 and x^8
 LOW = (1 << 32) - 1

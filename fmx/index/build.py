@@ -30,7 +30,7 @@ from .writer import Add, IndexExtender, IndexWriter, MemoryIndex, adders
 
 if TYPE_CHECKING:
     from ..input import ReadPath
-    from ..machines.gpu_session import GpuSession
+    from ..machines.gpu import GpuSession
 
 
 def build_index(

@@ -29,8 +29,7 @@ from .spans import SpanBuffer
 
 if TYPE_CHECKING:
     from ..codecs.inflate_gpu import Inflater
-    from ..machines.gpu import DeviceArray
-    from ..machines.gpu_session import GpuStream
+    from ..machines.gpu import DeviceArray, GpuStream
     from . import Reader
     from .chunks import Chunk
 

@@ -16,8 +16,7 @@ from . import gpu
 from .jobs import ONE_CORE, Array, Backend, do
 
 if TYPE_CHECKING:
-    from .gpu import DeviceArray
-    from .gpu_session import GpuSession, GpuStream
+    from .gpu import DeviceArray, GpuSession, GpuStream
 
 _SUM_THREADS = 1024
 SLOTS = 32

@@ -13,7 +13,7 @@ from ..compiler import SIMULATED
 from ..errors import DeviceError
 
 if TYPE_CHECKING:
-    from .gpu_session import GpuSession
+    from .gpu import GpuSession
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,11 @@ def choose_place(
         return on_cpu()
     try:
         from . import gpu
-        from .gpu_session import GpuSession
         from .jobs import run_all
 
         n_gpus = max(gpu.n_devices() - device.first, 1) if device.n_gpus is None else device.n_gpus
         numbers = range(device.first, device.first + n_gpus)
-        sessions = run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
+        sessions = run_all(gpu.GpuSession, [(number, device.memory) for number in numbers], n_gpus)
         result = on_gpus(sessions)
     except DeviceError as error:
         if device.engine != "auto":

@@ -17,7 +17,7 @@ from ..index.disk import part_span
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import InputRange, InputShare, ReadPath, reads, spans
 from ..input.reads import histogram
-from ..machines.gpu_session import GpuSession
+from ..machines.gpu import GpuSession
 from ..machines.jobs import cuts
 from ..machines.pipeline import Emit, Shares, add_up, run_ordered
 from ..machines.places import Device

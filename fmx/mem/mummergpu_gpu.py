@@ -25,15 +25,14 @@ from ..compiler.warp import kernel, thread_index
 from ..errors import DeviceError
 from ..input.dna import WORD
 from ..machines import gpu
-from ..machines.gpu import memory_beside
-from ..machines.gpu_session import Arrays
+from ..machines.gpu import Arrays, memory_beside
 from ..machines.jobs import Pool, run_all, spans
 from ..search.gpu import engines
 from . import Matches, Strands, collected, some_strands, take, word_ends
 from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
 
 if TYPE_CHECKING:
-    from ..machines.gpu_session import GpuSession, GpuStream
+    from ..machines.gpu import GpuSession, GpuStream
     from .mummergpu import MummerGpu
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
@@ -148,7 +147,7 @@ def _merge(segment, rank, longest, whole):
 # copy out    row and length of each subquery
 #
 # Segments are in pinned memory, and the last segment for some queries is the first one for the next. If there
-# is only one segment, several threads of the host work on rounds at the same time (gpu_session.py).
+# is only one segment, several threads of the host work on rounds at the same time (machines/gpu.py).
 
 N_STREAMS = 2  # at most
 N_THREADS = 128

@@ -33,9 +33,8 @@ from .records import (
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
-    from ..machines.gpu import DeviceArray
+    from ..machines.gpu import DeviceArray, GpuStream
     from ..machines.gpu_jobs import KernelReport
-    from ..machines.gpu_session import GpuStream
 
 N_THREADS = 128
 

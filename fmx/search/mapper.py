@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..input.chunks import Chunk
     from ..input.mates import Mates
     from ..input.reads import ReadBatch
-    from ..machines.gpu_session import GpuSession
+    from ..machines.gpu import GpuSession
     from .find import ReadFinder
     from .hits import Hits, ReadRun
     from .stretches import StretchFinder

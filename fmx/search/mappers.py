@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..input.chunks import Chunk
     from ..input.mates import PairSpan
     from ..input.spans import Span
-    from ..machines.gpu_session import GpuSession
+    from ..machines.gpu import GpuSession
     from ..machines.places import Device
     from ..machines.progress import TimedFile
 

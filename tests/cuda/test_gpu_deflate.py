@@ -14,8 +14,8 @@ from fmx.codecs import bgzf, deflate_gpu
 from fmx.codecs.bgzf import BGZF_END
 from fmx.codecs.inflate import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
+from fmx.machines.gpu import GpuSession
 from fmx.machines.gpu_jobs import KernelReport
-from fmx.machines.gpu_session import GpuSession
 
 BLOCK, SECTION = (300, 128) if SIMULATED else (bgzf.BLOCK, deflate_gpu.SECTION)
 LETTERS = random_letters(BLOCK, "deflate").encode()

@@ -18,7 +18,7 @@ import sys
 import weakref
 from dataclasses import replace
 sys.setswitchinterval(1e-5)
-from fmx.machines import gpu, gpu_session
+from fmx.machines import gpu
 from fmx.search.gpu import engines, gpu_mapper
 from fmx.search.mapping import GpuSizes, RunSizes
 from fmx.compiler.warp import kernel
@@ -64,13 +64,13 @@ def fail(text):
 
 def lose_at_launch(number, text):
     '''Fail in such a way that nothing can be freed any more, of which numba prints a traceback each.'''
-    make = gpu_session.GpuStream.__init__
+    make = gpu.GpuStream.__init__
 
     def make_unfreeable(stream, *arguments):
         make(stream, *arguments)
         weakref.finalize(stream, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
 
-    gpu_session.GpuStream.__init__ = make_unfreeable
+    gpu.GpuStream.__init__ = make_unfreeable
     at_launch(number, lambda: fail(text))
 """
 MAIN = """

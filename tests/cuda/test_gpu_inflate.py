@@ -9,8 +9,8 @@ from texts import random_letters
 
 from fmx.codecs import bgzf as deflate
 from fmx.codecs.inflate_gpu import SLACK, Inflater
+from fmx.machines.gpu import GpuSession
 from fmx.machines.gpu_jobs import KernelReport
-from fmx.machines.gpu_session import GpuSession
 
 LETTERS = random_letters(700, "inflate").encode()
 TEXTS = {

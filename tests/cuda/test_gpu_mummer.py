@@ -5,7 +5,7 @@ import pytest
 from conftest import SIMULATED
 from texts import random_letters
 
-from fmx.machines.gpu_session import GpuSession
+from fmx.machines.gpu import GpuSession
 from fmx.mem.mummergpu_gpu import GpuMummer
 
 

@@ -15,7 +15,7 @@ from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
-from fmx.machines.gpu_session import PinnedBuffers
+from fmx.machines.gpu import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper

@@ -19,7 +19,7 @@ from fmx.align.pipeline import compute
 from fmx.align.sequences import Scoring
 from fmx.compiler import SIMULATED
 from fmx.machines import gpu
-from fmx.machines.gpu_session import GpuSession
+from fmx.machines.gpu import GpuSession
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
 PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]

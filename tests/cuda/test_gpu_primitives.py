@@ -6,8 +6,8 @@ import pytest
 from fmx.compiler.primitives import find_byte, load_big_endian, load_little_endian, load_two_bits
 from fmx.compiler.warp import SIMULATED, kernel, thread_index
 from fmx.machines import gpu
+from fmx.machines.gpu import Block, GpuSession
 from fmx.machines.gpu_jobs import KernelReport, add_up
-from fmx.machines.gpu_session import Block, GpuSession
 
 N_BYTES = 40 if SIMULATED else 300
 SIZES = [1, 31, 32, 33, 64, 200] if SIMULATED else [1, 1023, 1024, 1025, 70_000, 1_500_000]

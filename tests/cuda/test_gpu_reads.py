@@ -22,7 +22,7 @@ from fmx.index.reference import Groups
 from fmx.input import spans
 from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
-from fmx.machines.gpu_session import GpuSession, GpuStream
+from fmx.machines.gpu import GpuSession, GpuStream
 from fmx.machines.progress import Clock, Progress
 from fmx.output.files import ReadsOutput
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput

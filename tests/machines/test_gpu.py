@@ -13,8 +13,8 @@ import pytest
 
 from fmx.compiler import cuda_driver
 from fmx.errors import DeviceError
-from fmx.machines import gpu, gpu_session, places
-from fmx.machines.gpu_session import GpuSession
+from fmx.machines import gpu, places
+from fmx.machines.gpu import GpuSession
 from fmx.machines.places import Device, choose_place
 
 
@@ -88,7 +88,7 @@ def test_a_driver_older_than_the_packages_is_told_before_the_work(knows, install
 def test_a_gpu_that_is_in_use_is_not_selected_again(gpus):
     session = GpuSession(1)
     for _ in range(3):
-        session.run(gpu_session.Clock)
+        session.run(gpu.Clock)
     assert gpus.used == [1]
 
 

@@ -75,7 +75,7 @@ from ..hits import Intervals, SARows
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns
-    from ...machines.gpu_session import GpuStream
+    from ...machines.gpu import GpuStream
 
 
 SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request

@@ -1,6 +1,6 @@
 """GpuMapper: spans of reads -> records on a GPU; bytes are sent, records and a few sums come back.
 
-Each thread of the host has its own stream (machines/gpu_session.py), so one chunk is read while others are
+Each thread of the host has its own stream (machines/gpu.py), so one chunk is read while others are
 copied in, searched and formatted, and copied out:
 
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.chunks import Chunk
     from ...input.reads import Patterns, ReadBatch
-    from ...machines.gpu_session import GpuSession, GpuStream
+    from ...machines.gpu import GpuSession, GpuStream
     from ..hits import SARows
 
 N_STREAMS = 16  # at most: this many host threads keep a GPU busy

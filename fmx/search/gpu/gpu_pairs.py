@@ -26,8 +26,8 @@ from ...input.reads import ReadBatch
 from ...input.reads_gpu import PROBLEM, Reading, parse_on_device
 from ...input.spans import SpanBuffer
 from ...machines import gpu
+from ...machines.gpu import PinnedBuffers
 from ...machines.gpu_jobs import KernelReport, add_up
-from ...machines.gpu_session import PinnedBuffers
 from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
 from ..pairs import PairCandidates, ProperPairs, choose_pair, count_proper_of
 from ..summary import Summary
@@ -36,7 +36,7 @@ from .gpu_mapper import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS,
 if TYPE_CHECKING:
     from ...input.mates import PairChunks
     from ...input.reads import Patterns
-    from ...machines.gpu_session import GpuStream
+    from ...machines.gpu import GpuStream
     from ..mapper import Mapper
 
 

@@ -63,7 +63,7 @@ from .engines import Launch
 if TYPE_CHECKING:
     from ...index.reference import Blocks
     from ...input.reads import Patterns
-    from ...machines.gpu_session import GpuStream
+    from ...machines.gpu import GpuStream
 
 
 ROWS_OF_THREAD = 16  # rows that one thread compares alone
