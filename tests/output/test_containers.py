@@ -190,17 +190,3 @@ def test_located_parquet_goes_through_a_pipe(folder, index_of, command):
     (folder / "piped").write_bytes(located.out)
     rows = command("locate", "-q", "-x", index_of(GENOME), "r.fq").out.splitlines()[1:]
     assert parquet.read_table("piped").num_rows == len(rows) > 50
-
-
-REFUSED = {
-    "--sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
-    "--sort": "--sort needs BAM or CRAM output",
-    "--format bam -o x.cram": "-o x.cram: the suffix .cram contradicts --format bam",
-}
-
-
-@pytest.mark.parametrize("options", REFUSED)
-def test_what_cannot_be_is_refused(options, search, folder):
-    result = search(*options.split())
-    assert (result.code, result.out, names(folder)) == (2, b"", [])
-    assert REFUSED[options] in result.err

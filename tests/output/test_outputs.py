@@ -1,15 +1,17 @@
-"""Outputs appear whole or not at all: signals, kills, two runs at once, full disks."""
+"""Outputs appear whole or not at all, in the place of nothing that is read, and are what their names say."""
 
 import contextlib
 import errno
 import fcntl
 import os
 import resource
+import shutil
 import signal
 import subprocess
 
 import cases
 import pytest
+from output_of import without_program
 from runs import MAIN, feed_until, started
 
 from fmx import system
@@ -23,9 +25,11 @@ FASTA = b">a\nACGTTGCAAC\n>b\nACGTTGCTAC\n"
 @pytest.fixture
 def indexed(folder, index_of):
     """A folder that holds ref.fmx, reads q.fq and sequences q.fa."""
-    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    shutil.copytree(index_of(GENOME), folder / "ref.fmx")  # a failure may harm it
     (folder / "q.fq").write_bytes(GOOD)
     (folder / "q.fa").write_bytes(FASTA)
+    (folder / "g.csv").write_text("id,sequence,gene\ng1,ACGTTGCAAC,A\n")
+    (folder / "p.txt").write_text("one\tACGTTGCAAC\tCGAATGTACC\n")
     return folder
 
 
@@ -38,11 +42,13 @@ def grown(folder):
     return any(path.stat().st_size > 100_000 for path in folder.glob(".*.partial"))
 
 
-COMMANDS = ["search - -o out.sam", "search - -o out.bam", "mem -l 5 - -o out"]
-
-
-@pytest.mark.parametrize("names", ["INT", "TERM", "HUP", "HUP TERM HUP " * 3])
-@pytest.mark.parametrize("arguments", COMMANDS)
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ("search - -o out.sam", "INT"), ("search - -o out.bam", "TERM"), ("mem -l 5 - -o out", "HUP"),
+        ("search - -o out.bam", "HUP TERM HUP " * 3),
+    ],
+)  # fmt: skip
 def test_signals_leave_no_output(arguments, names, indexed):
     """Several do not cut the cleaning short."""
     before = sorted(os.listdir(indexed))
@@ -79,7 +85,6 @@ def test_no_room_is_one_line_and_leaves_nothing(arguments, indexed, command):
     """A limit on the size of files stands for a full disk: both refuse a write half way."""
     if "--counts" in arguments:
         many = [(f"{'c' * 200}{i}", "ACGTTGCAAC") for i in range(150)]
-        (indexed / "ref.fmx").unlink()
         cases.build(indexed / "ref.fmx", many)
     (indexed / "big.fq").write_bytes(GOOD * 100)
     (indexed / "big.fa").write_bytes(b"".join(b">s%d\nACGT\n" % i for i in range(200)))
@@ -142,3 +147,175 @@ def test_pipes_hold_more(end, opened):
         writer.write(FASTA)
         with opened(f"/dev/fd/{sides[end]}"):
             assert fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ) == most
+
+
+CLASHES = [
+    "search seqs reads -o reads", "search reads -o ./reads", "search link -o reads", "search reads -o hard",
+    "search reads -o here/reads", "search reads -o ref.fmx", "search reads -o ref.fmx/meta.json",
+    "search reads --counts reads", "search reads -o x --counts x", "search reads -o x --counts here/x",
+    "search reads -o dangling --counts none", "search reads --counts ref.fmx/counts.tsv",
+    "locate reads -o hard", "locate -p ACGT -o ref.fmx/x", "mem reads -o link", "mem reads -o ref.fmx/x",
+    "pairwise seqs -o seqs", "pairwise reads seqs -o ./seqs",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", CLASHES)
+def test_an_output_never_eats_an_input_or_another_output(arguments, indexed, command):
+    (indexed / "q.fq").rename("reads")
+    (indexed / "q.fa").rename("seqs")
+    (indexed / "link").symlink_to("reads")
+    (indexed / "dangling").symlink_to("none")
+    (indexed / "here").symlink_to(".")
+    os.link("reads", "hard")
+    before = contents(indexed)
+    result = command(*arguments.split())
+    assert (result.code, result.out) == (2, b"")
+    assert " ".join(arguments.split()[-2:]) in result.err
+    assert contents(indexed) == before
+
+
+def test_redirected_standard_streams_are_places_too(indexed):
+    with open("q.fq", "rb") as reads, open("q.fq", "ab") as output:
+        done = subprocess.run(
+            [*MAIN, "search", "-q", "-"], stdin=reads, stdout=output, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, (indexed / "q.fq").read_bytes()) == (2, GOOD)
+    with open("out.sam", "wb") as output:
+        arguments = ["search", "-q", "q.fq", "--counts", "out.sam"]
+        done = subprocess.run([*MAIN, *arguments], stdout=output, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+
+
+def test_devices_and_inputs_may_repeat(indexed, command):
+    result = command("search", "-q", "q.fq", "q.fq", "-o", os.devnull, "--counts", os.devnull)
+    twice = "fmx: warning: q.fq is given more than once, so its reads are mapped several times\n"
+    assert (result.code, result.err) == (0, twice)
+    assert command("search", "-q", os.devnull, "-o", os.devnull).code == 0
+    assert command("pairwise", "-q", "q.fa", "q.fa", "-o", os.devnull).code == 0
+    assert command("search", "-q", "q.fq", "-o", "out.sam", "-x", "ref.fmx").code == 0
+    (indexed / "ref.fmx2").mkdir()
+    assert command("search", "-q", "q.fq", "-o", "ref.fmx2/out.sam", "-x", "ref.fmx").code == 0
+
+
+def test_a_link_stays_a_link(indexed, command):
+    (indexed / "there").mkdir()
+    (indexed / "out.sam").symlink_to("there/real.sam")
+    for _ in range(2):
+        assert command("search", "-q", "q.fq", "-o", "out.sam").code == 0
+        assert (indexed / "out.sam").is_symlink()
+        assert os.listdir("there") == ["real.sam"]
+
+
+@pytest.mark.parametrize("name", ["dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_open_descriptor_is_written_as_it_is(name, indexed):
+    if not os.path.exists("/proc/self/fd/1"):
+        pytest.skip("this system has no such names")
+    (indexed / "dev").mkdir()
+    (indexed / "dev/stdout").symlink_to("/proc/self/fd/1")
+    with open("log", "wb") as output:
+        output.write(b"before\n")
+        output.flush()
+        subprocess.run([*MAIN, "search", "-q", "q.fq", "-o", name], stdout=output, check=True)
+    lines = (indexed / "log").read_bytes().splitlines()
+    assert (lines[0], lines[1][:3], len(lines)) == (b"before", b"@HD", 50 + 4)
+
+
+OTHER, PACKED = "choose another name", "choose a name without .gz, and compress the file afterwards"
+ANY = "the output can only be SAM, BAM, CRAM, TSV, PAF, BED or Parquet, not"
+REFUSED = {
+    "search q.fq -o x.fq": f"{ANY} .fq; {OTHER} or format",
+    "search q.fq -o x.VCF": f"{ANY} .vcf; ",
+    "search q.fq -o x.xz": f"{ANY} .xz; ",
+    "search q.fq -o x.log": f"{ANY} .log; ",
+    "search q.fq -o x.cram.gz": f"{ANY} .gz; {PACKED}",
+    "search q.fq --format sam -o x.bam": "the suffix .bam contradicts --format sam; leave out --format, or "
+    + OTHER,
+    "search q.fq --format sam -o x.sam.gz": f"the output can only be SAM, not .gz; {PACKED}",
+    "search q.fq --format paf -o x.bed": "the suffix .bed contradicts --format paf; ",
+    "search q.fq --counts x.sam": "the output can only be TSV, not .sam; ",
+    "search q.fq --counts x.tsv.gz": f"the output can only be TSV, not .gz; {PACKED}",
+    "search q.fq --al x.bam": f"the output can only be FASTA or FASTQ, not .bam; {OTHER}",
+    "locate q.fq -o x.vcf": "the output can only be SAM, TSV, BED or Parquet, not .vcf; ",
+    "locate q.fq --format bed -o x.tsv": "the suffix .tsv contradicts --format bed; ",
+    "locate --pairs p.txt -o x.bam": "the output can only be TSV, BED or FASTA, not .bam; ",
+    "locate --pairs p.txt --format fasta -o x.fa.gz": f"the output can only be FASTA, not .gz; {PACKED}",
+    "mem q.fq -o m.vcf": "the output can only be MUMmer's format, SAM, TSV, PAF or BED, not .vcf; ",
+    "mem q.fq --format sam -o x.bam": "the suffix .bam contradicts --format sam; ",
+    "pairwise q.fa -o x.bam": "the output can only be TSV or PAF, not .bam; ",
+    "pairwise q.fa --matrix score -o x.tsv": "the output can only be ",
+    "count -l g.csv q.fq -o n.xlsx": "the output can only be TSV or Parquet, not .xlsx; ",
+    "count -l g.csv q.fq --format long -o n.parquet": "the suffix .parquet contradicts --format long; ",
+    "search q.fq -o out.bma": "no format has the suffix .bma: did you mean .bam? To keep this name, use "
+    "--format",
+    "search q.fq -o out.PARQET": "no format has the suffix .parqet: did you mean .parquet? ",
+    "locate q.fq -o out.bde": "no format has the suffix .bde: did you mean .bed? ",
+    "count -l g.csv q.fq -o n.tvs": "-o n.tvs: no format has the suffix .tvs: did you mean .tsv? ",
+    "search q.fq --sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
+    "search q.fq --sort": "--sort needs BAM or CRAM output",
+    "search q.fq --un q.fq": "--un q.fq is the same file as the input q.fq",
+    "search q.fq --un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
+    "search -1 q.fq -2 un_2.fq --un un.fq": "--un (second mates) un_2.fq is the same file as the input",
+    "search q.fq --un -": "--un - is the same file as -o -",
+    "search q.fq --al x.sam.gz": "--al x.sam.gz: the output can only be FASTA or FASTQ, not .sam",
+    "search q.fq --al x.fq.bz2": "--al x.fq.bz2: the output can only be FASTA or FASTQ, not .bz2",
+    "search q.fq --al {target}.fq --un {target}.fq": "{target}.fq: only {target} in --al and",
+    "search q.fq --al {other}.fq": "{other}.fq: only {target} in --al and",
+    "search q.fq --un x.fq --shared each": "--shared each needs {target} in the name of --al",
+    "search q.fq --counts-by group --al x.fq":
+        "--counts-by group needs --counts FILE, or {target} in the name of --al",
+    "search q.fq --al {target}.sam": "the output can only be FASTA or FASTQ, not .sam",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", REFUSED)
+def test_an_output_that_cannot_be_is_refused_before_any_work(arguments, indexed, command):
+    before = contents(indexed)
+    result = command(*arguments.split())
+    assert (result.code, result.out) == (2, b"")
+    assert REFUSED[arguments] in result.err
+    assert contents(indexed) == before
+
+
+def test_an_unknown_suffix_is_reported_if_the_output_is_sam(indexed, command):
+    warning = "warning: -o hits.txt: no format has the suffix .txt, so the output is SAM"
+    os.mkfifo("hits.bma")
+    reader = subprocess.Popen(["cat", "hits.bma"], stdout=subprocess.DEVNULL)
+    assert warning in command("search", "q.fq", "-o", "hits.txt").err
+    for name in ("hits", "hits.v2", "hits.sam", "hits.bma", os.devnull):
+        result = command("search", "q.fq", "-o", name)
+        assert (result.code, "suffix" in result.err) == (0, False)
+    reader.wait()
+    for arguments in (["search", "q.fq", "-o", "x.bma", "--format", "sam"], ["mem", "q.fq", "-o", "x.txt"]):
+        result = command(*arguments)
+        assert (result.code, "suffix" in result.err) == (0, False)
+    assert command("search", "q.fq", "-o", "hits.bmas", "--shard", "1/1").code == 0
+
+
+BY_NAME = [
+    ("search q.fq", "s.paf", "paf"),
+    ("locate q.fq", "sites.bed", "bed"),
+    ("locate q.fq", "sites.Parquet", "parquet"),
+    ("locate q.fq", "sites.sam", "sam"),
+    ("locate --pairs p.txt", "products.fa", "fasta"),
+    ("locate --pairs p.txt", "products.bed", "bed"),
+    ("mem q.fa -l 8", "m.PAF", "paf"),
+    ("mem q.fa -l 8", "m.bed", "bed"),
+    ("mem q.fa -l 8", "m.sam", "sam"),
+    ("mem q.fa -l 8", "m.tsv", "tsv"),
+    ("pairwise q.fa", "p.paf", "paf"),
+    ("count -l g.csv q.fq", "n.parquet", "parquet"),
+    ("count -l g.csv q.fq", "n.tsv", "mageck"),
+]
+
+
+@pytest.mark.parametrize(("what", "name", "kind"), BY_NAME, ids=str)
+def test_the_name_of_the_output_is_as_good_as_its_format(what, name, kind, indexed, command):
+    for arguments in (["-o", name], ["-o", "other", "--format", kind], ["-o", "usual"]):
+        result = command(*what.split(), "-q", *arguments)
+        assert (result.code, result.err) == (0, "")
+    by_name, by_format, usual = (
+        without_program((indexed / path).read_bytes()) for path in (name, "other", "usual")
+    )
+    assert by_name == by_format
+    assert len(by_name) > 20
+    assert (by_name == usual) == (kind == "mageck")

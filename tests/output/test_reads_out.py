@@ -96,26 +96,6 @@ def plain(path) -> bytes:
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
-REFUSED = {
-    "--un r.fq": "--un r.fq is the same file as the input r.fq",
-    "--un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
-    "-1 r.fq -2 un_2.fq --un un.fq": "--un (second mates) un_2.fq is the same file as the input un_2.fq",
-    "--un -": "--un - is the same file as -o -",
-    "--al x.sam": "--al x.sam: the output can only be FASTA or FASTQ, not .sam",
-    "--al x.sam.gz": "--al x.sam.gz: the output can only be FASTA or FASTQ, not .sam",
-    "--al x.fq.bz2": "--al x.fq.bz2: the output can only be FASTA or FASTQ, not .bz2",
-}
-
-
-@pytest.mark.parametrize("options", REFUSED)
-def test_wrong_places_are_refused(options, folder, index_of, command):
-    (folder / "r.fq").write_bytes(cases.fastq(RECORDS))
-    reads = [] if "-1" in options else ["r.fq"]
-    result = command("search", "-x", index_of(GENOME), *reads, *options.split())
-    assert (result.code, result.out, sorted(path.name for path in folder.iterdir())) == (2, b"", ["r.fq"])
-    assert REFUSED[options] in result.err
-
-
 def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
     class Full(io.BytesIO):
         def write(self, piece):
