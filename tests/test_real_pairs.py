@@ -8,6 +8,7 @@ from collections import Counter
 import naive
 import pytest
 from conftest import ROOT
+from cover import nightly
 from test_real_data import fasta_of
 from texts import numbered, random_letters
 
@@ -108,8 +109,9 @@ def simulated(contigs, n, seed, folder, most=0, is_turned=False) -> list:
 
 
 @pytest.mark.xdist_group("pairs of yeast")
-@pytest.mark.parametrize("v", [0, 1, 2])
-@pytest.mark.parametrize("run", ["SRR5204809_input1", "SRR5204810_input2"])
+@pytest.mark.parametrize(
+    ("run", "v"), [("SRR5204809_input1", 0), nightly("SRR5204809_input1", 1), ("SRR5204810_input2", 2)]
+)
 def test_pairs_of_yeast_are_those_of_bowtie(run, v, indexes, data, peer, command, tmp_path):
     """The first 20,000 real pairs, against a part of the genome with the ends of chromosomes."""
     index, bowtie_index, _ = indexes("scerevisiae_sacCer3.fa.gz")
@@ -123,8 +125,13 @@ def test_pairs_of_yeast_are_those_of_bowtie(run, v, indexes, data, peer, command
 
 
 @pytest.mark.xdist_group("pairs of yeast")
-@pytest.mark.parametrize("options", [["--fr"], ["--rf"], ["--ff"]])
-@pytest.mark.parametrize("genome", ["lambda.fa.gz", "made up", "human_hs37_chrX_20M-30M.fa.gz"])
+@pytest.mark.parametrize(
+    ("genome", "options"),
+    [
+        ("lambda.fa.gz", ["--rf"]), ("made up", ["--fr"]), ("made up", ["--ff"]),
+        *(nightly("human_hs37_chrX_20M-30M.fa.gz", [f"--{lie}"]) for lie in ("fr", "rf", "ff")),
+    ],
+)  # fmt: skip
 def test_simulated_pairs_are_those_of_bowtie(genome, options, indexes, peer, command, tmp_path):
     index, bowtie_index, contigs = indexes(genome)
     n = 1000 if genome == "made up" else 3000
@@ -134,8 +141,7 @@ def test_simulated_pairs_are_those_of_bowtie(genome, options, indexes, peer, com
 
 
 @pytest.mark.xdist_group("pairs of yeast")
-@pytest.mark.parametrize("v", [1, 2])
-@pytest.mark.parametrize("genome", ["lambda.fa.gz", "made up"])
+@pytest.mark.parametrize(("genome", "v"), [("lambda.fa.gz", 1), ("made up", 2)])
 def test_simulated_pairs_with_mismatches_are_those_of_bowtie(genome, v, indexes, peer, command, tmp_path):
     index, bowtie_index, contigs = indexes(genome)
     paths = simulated(contigs, 1500, genome, tmp_path, 3)
