@@ -10,14 +10,6 @@ def test_occurrences_on_both_strands():
     assert naive.count(contigs, "acg") == (2, 2)
 
 
-def test_a_palindrome_occurs_on_both_strands():
-    assert naive.locate([("x", "AACGTT")], "ACGT") == [(0, 1, 0), (0, 1, 1)]
-
-
-def test_overlapping_occurrences_are_all_found():
-    assert naive.find_all("AAAA", "AA") == [0, 1, 2]
-
-
 def test_nothing_is_found_across_contigs_or_other_letters():
     contigs = [("x", "ACGRACG"), ("y", "TTT")]
     assert naive.locate(contigs, "CGAC") == []
@@ -45,11 +37,6 @@ def test_occ_columns():
     assert naive.kmer_bwt(text, rows, 2) == [None, "GA", "AC", None, None, None, None, None]
     assert naive.occ_column(text, rows, "AC") == [4, 4, 4, 5, 5, 5, 5, 5, 5]
     assert naive.occ_column(text, rows, "TT") == [8] * 9
-
-
-def test_kmers_are_in_the_order_of_their_codes():
-    assert naive.kmers(1) == ["A", "C", "G", "T"]
-    assert naive.kmers(2)[:5] == ["AA", "AC", "AG", "AT", "CA"]
 
 
 def test_sites_of_guides():
