@@ -73,7 +73,7 @@ def test_a_lost_read_and_a_moved_hit_are_seen(session):
     ],
 )
 def test_bad_ends_and_messages_are_seen(code, err, word):
-    (complaint,) = rules.of_exit(Outcome([], code, b"", err.encode(), 0.1))
+    (complaint,) = rules.of_exit(Outcome([], code, b"", err.encode()))
     assert word in complaint
 
 

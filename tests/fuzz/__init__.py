@@ -7,8 +7,8 @@ mutate     damage to bytes, lines, JSON and arrays
 oracle     what fmx must read from a file, written from the documents alone
 rules      what holds for every command: exit codes, messages, files
 world      the small references and indexes that cases use
-runner     runs command lines in a child (worker.py) that may crash, hang or swell
-session    the loop, findings, shrinking
+runner     runs command lines in a child that may crash, hang or swell
+session    the loop and its findings
 """
 
 import sys

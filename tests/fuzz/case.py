@@ -2,7 +2,7 @@
 
 import pickle
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -50,15 +50,3 @@ class Case:
 def load(folder: Path) -> Case:
     """A case that ``save`` kept."""
     return pickle.loads((folder / "case.pickle").read_bytes())
-
-
-def smaller_files(case: Case):
-    """Cases with a piece less in one of the files."""
-    for name, content in case.files.items():
-        if isinstance(content, str):
-            continue
-        lines = content.split(b"\n")
-        for size in (len(lines) // 2, 4, 2, 1):
-            for i in range(0, len(lines), size or 1):
-                if size and len(lines) > size:
-                    yield replace(case, files={**case.files, name: b"\n".join(lines[:i] + lines[i + size :])})

@@ -1,4 +1,4 @@
-"""The loop: kinds of cases in turn by their shares of the time, findings, and making these smaller."""
+"""The loop: kinds of cases in turn by their shares of the time; findings."""
 
 import random
 import re
@@ -11,12 +11,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from . import kinds, rules, world
-from .case import Case, smaller_files
+from .case import Case
 from .runner import Runner
 
 KINDS = sorted(module.name for module in iter_modules(kinds.__path__))
 KEPT = 3  # cases of a kind of finding
-SHRINKING = 10.0  # seconds for a case
 
 
 class Session:
@@ -77,10 +76,8 @@ class Session:
             return
         mark = signature(case, complaints)
         self._many[mark] += 1
-        kept = self.found.setdefault(mark, [])
-        if len(kept) < KEPT:
-            case = self._smaller(case, mark)
-            kept.append((case, *self.play(case)))
+        if len(kept := self.found.setdefault(mark, [])) < KEPT:
+            kept.append((case, complaints, outcomes))
 
     def play(self, case: Case) -> tuple:
         """(complaints, outcomes) of a case."""
@@ -115,16 +112,6 @@ class Session:
             world.make(self.world)
             self._world_before = _stamps(self.world)
         return complaints, outcomes
-
-    def _smaller(self, case: Case, mark: str) -> Case:
-        """A case with the same complaint and less in it: fewer arguments, fewer lines."""
-        end, smaller = time.monotonic() + SHRINKING, getattr(self.module(case.kind), "smaller", smaller_files)
-        others = smaller(case)
-        while (other := next(others, None)) and time.monotonic() < end:
-            complaints, _ = self.play(other)
-            if complaints and signature(other, complaints) == mark:
-                case, others = other, smaller(other)
-        return case
 
     def report(self) -> str:
         """What was run and what was found, as text."""

@@ -1,7 +1,6 @@
 """Options and arguments in odd combinations and with odd values, drawn from the commands' own tables."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -166,14 +165,6 @@ def _place(value: str) -> str:
 def check(case, outcomes, folder) -> list:
     """Any of exit 0, 1 and 2 will do: what holds for every command is looked at for every kind."""
     return []
-
-
-def smaller(case):
-    """Cases with an argument less."""
-    (arguments,) = case.commands
-    for i in range(1, len(arguments)):
-        yield replace(case, commands=[arguments[:i] + arguments[i + 1 :]])
-        yield replace(case, commands=[arguments[:i] + arguments[i + 2 :]])
 
 
 COMMANDS = commands()
