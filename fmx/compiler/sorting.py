@@ -8,7 +8,7 @@ from .functions import by_type, inlined
 from .primitives import at
 
 _SMALL = 24
-_MANY, _DIGIT, N_DIGITS = 96, np.uint64(255), 256  # keys sorted by digits; mask of a digit; number of digits
+_MANY, _DIGIT, N_DIGITS = 60, np.uint64(255), 256  # keys sorted by digits; mask of a digit; number of digits
 
 
 @inlined
@@ -87,22 +87,32 @@ def _sort_in_place(room, n):
 
 @sort_keys.register(ByDigits)
 def _sort_by_digits(room, n):
-    """Sort by digits; digits in which all keys are equal are skipped."""
+    sort_digits(room.keys, room.spare, room.counts, n, 0)
+
+
+@inlined
+def sort_digits(keys, spare, counts, n, first):
+    """Sort keys[:n] (int64, none negative): many by their digits from number ``first`` on, few as wholes.
+
+    Digits in which all keys are equal are skipped.  ``spare`` int64[n] and ``counts`` int64[N_DIGITS]:
+    working memory.
+    """
     if n < _MANY:
-        sort(room.keys, n)
+        sort(keys, n)
         return
-    keys, spare, differ, n_passes = room.keys, room.spare, differing(room.keys, 0, n), 0
-    for digit in range(8):
+    differ, source, target = differing(keys, 0, n), keys, spare
+    is_back = True
+    for digit in range(first, 8):
         shift = np.uint64(8 * digit)
         if digit_of(differ, shift):
-            lay_out_digits(keys, 0, n, shift, room.counts)
+            lay_out_digits(source, 0, n, shift, counts)
             for j in range(n):
-                spare[next_place(room.counts, at(keys, j), shift)] = at(keys, j)
-            keys, spare = spare, keys
-            n_passes += 1
-    if n_passes & 1:
+                target[next_place(counts, at(source, j), shift)] = at(source, j)
+            source, target = target, source
+            is_back = not is_back
+    if not is_back:
         for j in range(n):
-            room.keys[j] = room.spare[j]
+            keys[j] = spare[j]
 
 
 @inlined

@@ -31,14 +31,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..compiler.functions import by_type, compiled, inlined
-from ..compiler.primitives import at, prefetch, trailing_zeros
-from ..compiler.sorting import sort
+from ..compiler.primitives import at
+from ..compiler.sorting import N_DIGITS, sort, sort_digits, sort_few
 from ..errors import DeviceError
 from ..input import dna
 from ..input.dna import PER_KEY, key_at
 from ..machines.gpu import memory_beside
-from ..machines.jobs import Array, Backend, Cores, choose, do, run_all, spans, start
+from ..machines.jobs import Array, Backend, Cores, choose, do, run_all, runs, spans, start
 from ..machines.progress import Progress
+from .bwt import invert
 
 try:
     import pydivsufsort
@@ -85,7 +86,7 @@ def Count(into, bucket, item):
 
 @take.of("items first low high")
 def Fill(into, bucket, item):
-    """Write ``items`` uint64[m] of the buckets from ``low`` up to ``high``, from ``first`` int64[4^c] on.
+    """Write ``items`` int64[m] of the buckets from ``low`` up to ``high``, from ``first`` int64[4^c] on.
 
     ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
     """
@@ -115,7 +116,7 @@ def sort_suffixes(
 def _sort_in_buckets(
     text: Array, n_threads: int, c: int | None, done: Callable, for_buffers: int
 ) -> tuple[np.ndarray, list] | None:
-    """Return (suffix array, with tied rows; the Ties of all rows), or None, as sort_suffixes does."""
+    """Return (suffix array, with tied rows; groups of these, as sort_ties takes them), or None."""
     n = text.size
     if c is None:  # the smallest for which a bucket has at most _BUCKET suffixes on average
         c = next(c for c in range(1, 17) if n <= _BUCKET << 2 * c)
@@ -130,30 +131,28 @@ def _sort_in_buckets(
         return None
     free: SimpleQueue = SimpleQueue()
     for _ in range(max(1, n_buffers)):
-        digits = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
         groups = np.empty((largest // 2 + 1, 3), np.uint32)
-        free.put(SortBuffers(np.empty(largest, np.uint64), digits, groups))
+        free.put(SortBuffers(np.empty(largest, np.int64), np.empty(N_DIGITS, np.int64), groups))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
     result, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
     def sort_part(first: int, last: int) -> Any:
-        """Sort the buckets from ``first`` up to ``last``; return their Ties."""
+        """Sort the buckets from ``first`` up to ``last``; return their groups of tied rows."""
         nonlocal n_sorted
-        bits, buffers = np.zeros((starts[last] - starts[first]) // 64 + 1, np.uint64), free.get()
-        of_part = Ties(starts[first], starts[last], bits)
+        start, stop, buffers = starts[first], starts[last], free.get()
+        groups = np.empty(((stop - start) // 2, 2), np.uint32)
         try:
-            span = slice(of_part.start - base, of_part.stop - base)
-            n_tied = sort_buckets(result, (first, last), items[span], buffers, of_part)
+            n_groups = sort_buckets(result, (first, last), items[start - base : stop - base], buffers, groups)
         finally:
             free.put(buffers)
-        n_sorted += of_part.stop - of_part.start
+        n_sorted += stop - start
         done(n_sorted / n)
-        return of_part._replace(n=n_tied)
+        return groups[:n_groups].copy()
 
     for low, high in pairwise(np.searchsorted(starts, np.linspace(0, n, _SCANS + 1))):
         base, m = starts[low], starts[high] - starts[low]
-        items, work = np.empty(m + _LINE * len(cut), np.uint64), []
+        items, work = np.empty(m + _LINE * len(cut), np.int64), []
         for i, span in enumerate(cut):
             first = np.full(firsts[i].size, m + _LINE * i)
             first[low:high] = firsts[i, low:high] - base
@@ -163,8 +162,8 @@ def _sort_in_buckets(
         parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
         for some in (parts[::_TRIED], [part for i, part in enumerate(parts) if i % _TRIED]):
             ties += run_all(sort_part, some, n_threads)
-            n_rows = sum(of_part.stop - of_part.start for of_part in ties)
-            if pydivsufsort and sum(of_part.n for of_part in ties) > _TIED * n_threads * n_rows:
+            n_tied = sum(int(groups[:, 1].sum()) for groups in ties)
+            if pydivsufsort and n_tied > _TIED * n_threads * n_sorted:
                 return None
     return result.sa, ties
 
@@ -189,7 +188,7 @@ def _scan(text, start, stop, c, into):
             else:
                 before = np.int64(FULL)
             item = (symbols << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
-            take(into, np.int64(symbols >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))
+            take(into, np.int64(symbols >> np.uint64(2 * SYMBOLS)), np.int64(item & np.uint64(2**63 - 1)))
 
 
 # Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.
@@ -224,14 +223,11 @@ def _divsufsort(text: Array, n_threads: int | None) -> np.ndarray:
 
 # Sorting the suffixes of a bucket by one thread in its own memory.
 
-LIMIT = 100  # symbols by which suffixes are compared before ranks are result
+LIMIT = 100  # symbols by which suffixes are compared before ranks are
 SYMBOLS = 13  # of an item, after those of its bucket
 FULL = 31  # in an item: no separator within its symbols and those of the bucket
 _MORE = 10  # symbols of the items of a group
 _FEW = 24  # suffixes of a group that is sorted by insertion, 21 symbols at a time
-_FEW_ITEMS = 60  # items that are sorted by comparison
-_SHIFTS = (31, 39, 47, 55)  # first bits of the passes of a radix sort; the first has one bit of the position
-_N_DIGITS = 256
 _OF_ITEM = -1
 
 
@@ -250,8 +246,8 @@ class Sorted(NamedTuple):
 class SortBuffers(NamedTuple):
     """A thread's memory for up to m items.
 
-    ``spare`` uint64[m]; ``counts`` int64[4, 256]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of rows,
-    symbols that they share.
+    ``spare`` int64[m]; ``counts`` int64[N_DIGITS]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of
+    rows, symbols that they share.
     """
 
     spare: Any
@@ -260,10 +256,10 @@ class SortBuffers(NamedTuple):
 
 
 @compiled
-def sort_buckets(result, buckets, items, buffers, ties):
-    """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` uint64 are all of theirs.
+def sort_buckets(result, buckets, items, buffers, tied):
+    """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` int64 are all of theirs.
 
-    Marks rows that share LIMIT symbols in ``ties`` (Ties); returns their number.
+    Writes the groups of rows that share LIMIT symbols to ``tied`` (sort_ties); returns their number.
     """
     base, n_tied = result.starts[buckets[0]], np.int64(0)
     for bucket in range(buckets[0], buckets[1]):
@@ -275,245 +271,133 @@ def sort_buckets(result, buckets, items, buffers, ties):
             first, m = np.int64(buffers.groups[n_groups, 0]), np.int64(buffers.groups[n_groups, 1])
             alike = np.int64(buffers.groups[n_groups, 2])
             if alike >= LIMIT:
-                for row in range(first + 1, first + m):
-                    bit = np.uint64(row - ties.start)
-                    ties.bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
-                n_tied += m
+                tied[n_tied, 0], tied[n_tied, 1] = first, m
+                n_tied += 1
             elif m <= _FEW:
-                n_groups = _place_few(result, first, m, alike, buffers, n_groups)
+                keys, rows = buffers.spare[:m], result.sa[first : first + m]
+                for j in range(m):
+                    keys[j] = key_at(result.words, np.int64(at(rows, j)) + alike, PER_KEY)
+                sort_few(keys, rows, 0, m)
+                n_groups = _push_groups(result, first, keys, 0, buffers, n_groups, alike + PER_KEY)
             else:
                 for j in range(m):
                     position = np.int64(at(result.sa, first + j))
-                    key = key_at(result.words, position + alike, _MORE)
-                    of_bucket[j] = key << np.uint64(33) | np.uint64(position)
+                    key = np.int64(key_at(result.words, position + alike, _MORE))
+                    of_bucket[j] = key << 33 | position
                 n_groups = _place(result, first, of_bucket[:m], buffers, n_groups, alike + _MORE)
     return n_tied
 
 
 @inlined
 def _place(result, first, items, buffers, n_groups, alike):
-    """Sort items into the rows from ``first`` on; push groups that share ``alike`` symbols.
-
-    If ``alike`` is _OF_ITEM, the items contain it.  Returns the number of groups.
+    """Sort items into the rows from ``first`` on; push groups that share ``alike`` symbols, return their
+    number.
     """
-    _sort_items(items, buffers)
-    j = np.int64(0)
-    while j < items.size:
-        begin, like = j, at(items, j) >> np.uint64(32)
-        while j < items.size and at(items, j) >> np.uint64(32) == like:
-            result.sa[first + j] = at(items, j) & np.uint64(0xFFFFFFFF)
-            j += 1
-        if j - begin > 1:
-            if alike == _OF_ITEM:
-                before = np.int64(like & np.uint64(FULL))
-                shared = result.c + SYMBOLS if before == FULL else before
-            else:
-                shared = alike
-            n_groups = _push(buffers, n_groups, first + begin, j - begin, shared)
-    return n_groups
-
-
-@inlined
-def _place_few(result, first, m, alike, buffers, n_groups):
-    """Sort m rows from ``first`` on by their next 21 symbols; push groups, and return their number."""
-    keys = buffers.spare
-    for j in range(m):
-        position, i = at(result.sa, first + j), j
-        key = key_at(result.words, np.int64(position) + alike, PER_KEY)
-        while i > 0 and at(keys, i - 1) > key:
-            keys[i], result.sa[first + i] = at(keys, i - 1), at(result.sa, first + i - 1)
-            i -= 1
-        keys[i], result.sa[first + i] = key, position
-    j = np.int64(0)
-    while j < m:
-        begin = j
-        while j < m and at(keys, j) == at(keys, begin):
-            j += 1
-        if j - begin > 1:
-            n_groups = _push(buffers, n_groups, first + begin, j - begin, alike + PER_KEY)
-    return n_groups
-
-
-@inlined
-def _push(buffers, n_groups, first, m, alike):
-    group = buffers.groups[n_groups]
-    group[0], group[1], group[2] = first, m, alike
-    return n_groups + 1
-
-
-@inlined
-def _sort_items(items, buffers):
-    """Sort items by their bits from 32 on."""
-    if items.size <= _FEW_ITEMS:
-        sort(items, items.size)
-        return
-    counts = buffers.counts
-    counts[:] = 0
+    sort_digits(items, buffers.spare, buffers.counts, items.size, 4)
     for j in range(items.size):
-        for i in range(len(_SHIFTS)):
-            counts[i, _digit(at(items, j), i)] += 1
-    spare = buffers.spare[: items.size]
-    is_back = True
-    for i in range(len(_SHIFTS)):
-        if counts[i, _digit(items[0], i)] < items.size:  # otherwise the pass would change nothing
-            if is_back:
-                _pass(items, spare, counts[i], i)
-            else:
-                _pass(spare, items, counts[i], i)
-            is_back = not is_back
-    if not is_back:
-        for j in range(items.size):
-            items[j] = at(spare, j)
+        result.sa[first + j] = at(items, j) & 0xFFFFFFFF
+    return _push_groups(result, first, items, 32, buffers, n_groups, alike)
 
 
 @inlined
-def _digit(item, i):
-    return np.int64((item >> np.uint64(_SHIFTS[i])) & np.uint64(_N_DIGITS - 1))
+def _push_groups(result, first, keys, shift, buffers, n_groups, alike):
+    """Push the groups of rows from ``first`` on whose ``keys`` are equal from a bit on; return the number.
 
-
-@inlined
-def _pass(source, target, counts, i):
-    """Do pass i of a radix sort; ``counts`` int64[256]: how often each digit occurs, then where it goes."""
-    total = np.int64(0)
-    for digit in range(_N_DIGITS):
-        counts[digit], total = total, total + counts[digit]
-    for j in range(source.size):
-        digit = _digit(at(source, j), i)
-        target[np.uint64(counts[digit])] = at(source, j)
-        counts[digit] += 1
+    They share ``alike`` symbols; if that is _OF_ITEM, the items contain it.
+    """
+    j = np.int64(0)
+    while j < keys.size:
+        begin, key = j, at(keys, j) >> shift
+        j += 1
+        while j < keys.size and at(keys, j) >> shift == key:
+            j += 1
+        if j - begin > 1:
+            shared = alike
+            if alike == _OF_ITEM:
+                shared = key & FULL if key & FULL < FULL else result.c + SYMBOLS
+            group = buffers.groups[n_groups]
+            group[0], group[1], group[2] = first + begin, j - begin, shared
+            n_groups += 1
+    return n_groups
 
 
 # Sorting rows that are still tied.  A row's rank is the first row of its group of tied rows.  No thread
 # writes ranks while others read them: in a round, the keys of many groups are made before these are sorted.
 #
 #     rows    0 1 2 3 4 5 6 7
-#     bits    0 0 1 0 0 1 1 0     tied with the row before: two groups, rows 1 to 2 and 4 to 6
-#     rank    0 1 1 3 4 4 4 7     of the suffixes of these rows
-
-_AHEAD = 32  # rows between prefetching a rank and writing it
+#     rank    0 1 1 3 4 4 4 7     of the suffixes of these rows, in two groups, of rows 1 to 2 and 4 to 6
 
 
-class Ties(NamedTuple):
-    """Which of the rows from ``start`` to ``stop`` are tied with the row before: ``bits`` uint64, low first.
+def sort_ties(sa: Array, groups: list, h: int, n_threads: int) -> np.ndarray:
+    """Finish sorting ``sa`` (uint32[n]), whose rows in ``groups`` share h symbols or more.
 
-    Groups end within these rows; ``n`` rows are in groups.
+    ``groups``: any number of arrays uint32[groups, 2]: first row and number of rows of each.
     """
-
-    start: int
-    stop: int
-    bits: Array
-    n: int = 0
-
-
-class Ranked(NamedTuple):
-    """``sa`` and ``rank`` uint32[n]: for each position, the rank of its suffix."""
-
-    sa: Array
-    rank: Array
-
-
-def sort_ties(sa: Array, ties: Array, h: int, n_threads: int) -> np.ndarray:
-    """Finish sorting ``sa`` (uint32[n]); the rows in ``ties`` share h symbols or more."""
-    if not any(some.n for some in ties):
+    groups = [some for some in groups if some.size]
+    if not groups:
         return sa
-    ranked = Ranked(sa, np.empty(sa.size, np.uint32))
-    run_all(_rank, [(ranked, some) for some in ties], n_threads)
-    while ties := [some for some in ties if some.n]:
-        batches: list = [[]]  # of about a quarter of the rows: their keys take 8 bytes each
-        for some in ties:
-            if sum(other.n for other in batches[-1]) >= sa.size // 4:
-                batches.append([])
-            batches[-1].append(some)
-        ties = []
-        for batch in batches:
-            keys = [np.empty(some.n, np.uint64) for some in batch]
-            work = [(ranked, *pair) for pair in zip(batch, keys, strict=True)]
+    rank = invert(Cores(n_threads), sa)
+    run_all(_share_rank, [(sa, rank, some) for some in groups], n_threads)
+    while groups:
+        n_rows, left = np.array([some[:, 1].sum(dtype=np.int64) for some in groups]), []
+        for start, stop in runs(n_rows, sa.size // 4):  # the keys take 8 bytes per row
+            keys = [np.empty(n, np.uint64) for n in n_rows[start:stop]]
+            work = [(sa, rank, *pair) for pair in zip(groups[start:stop], keys, strict=True)]
             run_all(_look_further, [(*arguments, h) for arguments in work], n_threads)
-            left = run_all(_sort_groups, work, n_threads)
-            ties += [some._replace(n=n) for some, n in zip(batch, left, strict=True)]
-            del keys, work  # before those of the next batch are made
-        h *= 2
+            left += run_all(_sort_groups, work, n_threads)
+            del keys, work  # before those of the next run are made
+        groups, h = [some for some in left if some.size], 2 * h
     return sa
 
 
-@inlined
-def _is_tied(ties, row):
-    """Return whether a row, or the one after the last, is tied with the one before."""
-    i = np.uint64(row - ties.start)
-    return (at(ties.bits, i >> np.uint64(6)) >> (i & np.uint64(63))) & np.uint64(1) != 0
-
-
-@inlined
-def _next_group(ties, row):
-    """Return (first row, row after the last) of the first group from a row on; (stop, stop) if none."""
-    i = row - ties.start
-    word = i >> 6
-    bits = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
-    while bits == 0:
-        word += 1
-        if word >= ties.bits.size:
-            return ties.stop, ties.stop
-        bits = at(ties.bits, word)
-    second = ties.start + (word << 6) + trailing_zeros(bits)
-    stop = second + 1
-    while _is_tied(ties, stop):
-        stop += 1
-    return second - 1, stop
+@compiled
+def _share_rank(sa, rank, groups):
+    for i in range(groups.shape[0]):
+        first = np.int64(groups[i, 0])
+        for row in range(first, first + groups[i, 1]):
+            rank[at(sa, row)] = first
 
 
 @compiled
-def _rank(ranked, ties):
-    first = ties.start
-    for row in range(ties.start, ties.stop):
-        if row + _AHEAD < ties.stop:
-            prefetch(ranked.rank, np.int64(at(ranked.sa, row + _AHEAD)))
-        if not _is_tied(ties, row):
-            first = row
-        ranked.rank[at(ranked.sa, row)] = first
-
-
-@compiled
-def _look_further(ranked, ties, keys, h):
-    """Write ``keys`` uint64: for each row in a group the rank of the suffix h further on, and its position.
+def _look_further(sa, rank, groups, keys, h):
+    """Write ``keys`` uint64: for each row of the groups the rank of the suffix h further on, and its position.
 
     Ranks count from 1; 0 is the rank beyond the end of the text.
     """
     j = np.int64(0)
-    row, stop = _next_group(ties, ties.start)
-    while row < ties.stop:
-        for tied in range(row, stop):
-            position = np.int64(at(ranked.sa, tied))
-            further = np.uint64(0)
-            if position + h < ranked.sa.size:
-                further = np.uint64(at(ranked.rank, position + h)) + np.uint64(1)
+    for i in range(groups.shape[0]):
+        for row in range(groups[i, 0], np.int64(groups[i, 0]) + groups[i, 1]):
+            position, further = np.int64(at(sa, row)), np.uint64(0)
+            if position + h < sa.size:
+                further = np.uint64(at(rank, position + h)) + np.uint64(1)
             keys[j] = further << np.uint64(32) | np.uint64(position)
             j += 1
-        row, stop = _next_group(ties, stop)
+
+
+def _sort_groups(sa: Array, rank: Array, groups: Array, keys: Array) -> np.ndarray:
+    """Sort each group by its ``keys``; return the groups of rows that are still tied."""
+    left = np.empty((keys.size // 2, 2), np.uint32)
+    return left[: _sort_each(sa, rank, groups, keys, left)].copy()
 
 
 @compiled
-def _sort_groups(ranked, ties, keys):
-    """Sort each group by its ``keys``; return the number of rows that are still in groups."""
-    n_tied = j = np.int64(0)
-    row, stop = _next_group(ties, ties.start)
-    while row < ties.stop:
-        m = stop - row
-        of_group = keys[j : j + m]
+def _sort_each(sa, rank, groups, keys, left):
+    n_left = begin = np.int64(0)
+    for i in range(groups.shape[0]):
+        m, first = np.int64(groups[i, 1]), np.int64(groups[i, 0])
+        of_group, j = keys[begin : begin + m], np.int64(0)
         sort(of_group, m)
-        first = row
-        for i in range(m):
-            position = at(of_group, i) & np.uint64(0xFFFFFFFF)
-            if i > 0 and at(of_group, i) >> np.uint64(32) != at(of_group, i - 1) >> np.uint64(32):
-                bit = np.uint64(row + i - ties.start)
-                ties.bits[bit >> np.uint64(6)] &= ~(np.uint64(1) << (bit & np.uint64(63)))
-                n_tied += row + i - first if row + i - first > 1 else 0
-                first = row + i
-            ranked.sa[row + i] = position
-            ranked.rank[position] = first
-        n_tied += stop - first if stop - first > 1 else 0
-        j += m
-        row, stop = _next_group(ties, stop)
-    return n_tied
+        begin += m
+        while j < m:
+            start, key = j, at(of_group, j) >> np.uint64(32)
+            while j < m and at(of_group, j) >> np.uint64(32) == key:
+                position = at(of_group, j) & np.uint64(0xFFFFFFFF)
+                sa[first + j], rank[position] = position, first + start
+                j += 1
+            if j - start > 1:
+                left[n_left, 0], left[n_left, 1] = first + start, j - start
+                n_left += 1
+    return n_left
 
 
 # Radix sort and prefix doubling.  The tied rows ascend: a sort by rank keeps suffixes in their group.
