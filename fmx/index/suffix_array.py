@@ -140,13 +140,13 @@ def _sort_in_buckets(
     def sort_part(first: int, last: int) -> Any:
         """Sort the buckets from ``first`` up to ``last``; return their groups of tied rows."""
         nonlocal n_sorted
-        start, stop, buffers = starts[first], starts[last], free.get()
-        groups = np.empty(((stop - start) // 2, 2), np.uint32)
+        begin, end, buffers = starts[first], starts[last], free.get()
+        groups = np.empty(((end - begin) // 2, 2), np.uint32)
         try:
-            n_groups = sort_buckets(result, (first, last), items[start - base : stop - base], buffers, groups)
+            n_groups = sort_buckets(result, (first, last), items[begin - base : end - base], buffers, groups)
         finally:
             free.put(buffers)
-        n_sorted += stop - start
+        n_sorted += end - begin
         done(n_sorted / n)
         return groups[:n_groups].copy()
 
@@ -340,9 +340,9 @@ def sort_ties(sa: Array, groups: list, h: int, n_threads: int) -> np.ndarray:
     run_all(_share_rank, [(sa, rank, some) for some in groups], n_threads)
     while groups:
         n_rows, left = np.array([some[:, 1].sum(dtype=np.int64) for some in groups]), []
-        for start, stop in runs(n_rows, sa.size // 4):  # the keys take 8 bytes per row
-            keys = [np.empty(n, np.uint64) for n in n_rows[start:stop]]
-            work = [(sa, rank, *pair) for pair in zip(groups[start:stop], keys, strict=True)]
+        for run in runs(n_rows, sa.size // 4):  # the keys take 8 bytes per row
+            keys = [np.empty(n, np.uint64) for n in n_rows[slice(*run)]]
+            work = [(sa, rank, *pair) for pair in zip(groups[slice(*run)], keys, strict=True)]
             run_all(_look_further, [(*arguments, h) for arguments in work], n_threads)
             left += run_all(_sort_groups, work, n_threads)
             del keys, work  # before those of the next run are made
@@ -360,7 +360,7 @@ def _share_rank(sa, rank, groups):
 
 @compiled
 def _look_further(sa, rank, groups, keys, h):
-    """Write ``keys`` uint64: for each row of the groups the rank of the suffix h further on, and its position.
+    """Write ``keys`` uint64: of each row, the rank of the suffix h further on, and the position.
 
     Ranks count from 1; 0 is the rank beyond the end of the text.
     """
