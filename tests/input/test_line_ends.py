@@ -108,7 +108,7 @@ EMPTY = b"@e\n\n+\n\n"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("n_blank", range(1, 14))
+@pytest.mark.parametrize("n_blank", [1, 2, 3, 4, 5, 13])
 def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
     for before in (RECORD, EMPTY, RECORD * 3, RECORD + EMPTY):
         blank, number = b"\n" * n_blank, before.count(b"@") + 1
