@@ -45,7 +45,7 @@ def run_jobs(
         written = [item for job in with_targets for item in job.output.places.items()]
         check_clashes([*inputs, *others], written, jobs[0].index_paths)
     for job in with_targets:
-        folder = None  # of the shards of a cluster run: next to the first output that is, or will be, a file
+        folder = None  # for the shards of a cluster run, beside the first output that is a regular file
         for path in filter(None, job.output.places.values()):
             is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
             if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):

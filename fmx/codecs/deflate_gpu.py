@@ -33,7 +33,7 @@ from ..machines import gpu
 from ..machines.gpu_jobs import add_up
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
 from .inflate import END_OF_BLOCK, MOST_BITS, N_DISTANCES, N_LITERALS, ORDER
-from .inflate_gpu import ADVANCE, LOW, crc32_of_warp, power, product
+from .inflate_gpu import ADVANCE, LOW, crc32_of_warp, power, prefix_sum, product
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray, GpuStream
@@ -41,20 +41,22 @@ if TYPE_CHECKING:
 
 # LZ77 by a warp: repeats in a block of bytes, found by a table of hashed places without chains.
 #
-# Each lane looks at four adjacent places of a window: for a run of one byte, and for a copy of what follows
-# the last place with the same hash of five bytes.  A lane compares _SURE bytes; the warp compares the rest of
-# a longer copy.
+# At each of four adjacent places of a window, a lane considers two copies: from one byte earlier (a run of a
+# byte), and from the last place with the same hash of five bytes.  A lane compares _SURE bytes; the warp
+# compares the rest of a longer copy.
+#
+# A copy that was chosen    bit 0: distance | bit 16: length       0 if there is none
 
 WINDOW = 4 * WARP
 HASH_BITS = 10
 REACH, LONGEST_COPY, LEAST = 32768, 258, 4  # bytes: RFC 1951 allows copies of three, which gain nothing here
-DISTANCE, LENGTH = (1 << 16) - 1, 16  # of a copy found: mask of the distance, and first bit of the length
+DISTANCE, LENGTH = (1 << 16) - 1, 16
 _SURE = 8
 
 
 @device
 def place_of_hash(low, next_byte, table):
-    """Return the index, in the places at ``table``, of five bytes: ``low`` and the first of ``next_byte``."""
+    """Hash five bytes, those of ``low`` and the lowest of ``next_byte``; return ``table`` + the hash."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
     return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
 
@@ -99,17 +101,20 @@ def keep(places, at, h0, h1, h2, h3):
 
 @device
 def _alike(low, high):
-    """Return how many of eight bytes are equal, from the differences of each four; 0 below LEAST."""
+    """Return how many bytes two strings of eight have in common at the start; 0 if fewer than LEAST.
+
+    ``low``, ``high``: the exclusive or of their first four bytes, and of their last four.
+    """
     n = np.int32(LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
     return n if low == 0 else np.int32(0)
 
 
 @device
 def _best(words, at, before, low, high, run, room):
-    """Return the longest copy to ``at`` of at most ``room`` bytes: length << LENGTH | distance, or 0.
+    """Return the longer of two copies to ``at``, cut to ``room`` bytes: length << LENGTH | distance, or 0.
 
-    ``before``: the last place with this hash.  ``low``, ``high``: eight bytes from ``at`` on; ``run``: how
-    many of them equal those one place earlier.
+    One is from ``before``, the last place with the same hash.  The other is from one byte earlier and has
+    ``run`` bytes (0 to 8).  ``low``, ``high``: the first and the last four of the eight bytes from ``at`` on.
     """
     length, distance, away = run, np.int32(1), np.int32(at - before)
     i, begin = np.uint32(before) >> np.uint32(2), four_from(before)
@@ -178,7 +183,8 @@ def lengthened(words, at, length, distance, stop, lane):
 # literal   byte                                          0
 # copy      length | extra bits | distance | extra bits | 1       length and distance by their codes
 
-TOKEN_THREADS, SECTION = 512, 4096  # of a block; bytes
+TOKEN_THREADS = 512  # of a block of threads
+SECTION = 4096  # bytes
 N_SECTIONS, N_COUNTS, COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
 UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
 _BEFORE = 1024  # bytes before a section whose places its warp enters in the table
@@ -199,11 +205,12 @@ class PlainBytes(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """The tokens of n blocks.
+    """The tokens of n blocks; section s of block b has number i = ``b * N_SECTIONS + s``.
 
-    Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]`` (int32) of the ``tokens`` uint32
-    from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if surrounded by zeros.  ``counts`` uint32[n *
-    N_COUNTS]: how often each literal or length, then each distance, occurs in a block.
+    ``tokens`` uint32[n * N_SECTIONS * SECTION]: those of section i begin at ``i * SECTION``; ``n_tokens``
+    int32: how many each section has; ``sums`` uint32: CRC-32 of each section, which starts with LOW in the
+    first of a block and with 0 in the others, and is not inverted.  ``counts`` uint32[n * N_COUNTS]: how
+    often each literal or length, then each distance, occurs in a block.
     """
 
     tokens: np.ndarray
@@ -630,10 +637,7 @@ def _put_bits(stage, out, end, value, bits, lane):
 
     ``stage`` uint32[_STAGE]: zeros on entry and on return.
     """
-    stop = bits
-    for reach in (1, 2, 4, 8, 16):
-        before = np.int32(take(stop, max(lane - reach, 0)))
-        stop = np.int32(stop + (before if lane >= reach else np.int32(0)))
+    stop = prefix_sum(bits, lane)
     begin, behind = np.int32(end.used + stop - bits), np.int32(end.used + np.int32(take(stop, WARP - 1)))
     i, shift = np.uint32(begin) >> np.uint32(5), np.uint64(begin & 31)
     low = np.uint64(value << shift)

@@ -380,7 +380,7 @@ def write_tokens(stream, bit, out, n, listing, lane):
             is_wrong = 0 < lane <= last and start != begin
         if lane > last:
             n_bytes = n_copies = np.int32(0)
-        n_bytes_up_to, n_copies_up_to = _sums(n_bytes, lane), _sums(n_copies, lane)
+        n_bytes_up_to, n_copies_up_to = prefix_sum(n_bytes, lane), prefix_sum(n_copies, lane)
         beyond = ballot(n_copies_up_to > N_COPIES)
         if beyond != 0:
             last = np.int32(first_bit(beyond) - 1)
@@ -447,7 +447,7 @@ def _copy(out, listing, n_copies, lane):
         if first + lane < n_copies:
             begin, copy = np.int32(listing.places[first + lane]), np.int32(listing.copies[first + lane])
         size = np.int32(copy & ((1 << _LENGTH) - 1))
-        up_to = _sums(size, lane)
+        up_to = prefix_sum(size, lane)
         listing.offsets[lane] = up_to - size
         listing.begins[lane] = begin
         listing.group[lane] = copy
@@ -516,7 +516,7 @@ def _last_up_to(numbers, value):
 
 
 @device
-def _sums(value, lane):
+def prefix_sum(value, lane):
     """Return the sum of the numbers (int32) of a lane and those before it."""
     for reach in (1, 2, 4, 8, 16):
         before = np.int32(take(value, max(lane - reach, 0)))
@@ -526,8 +526,10 @@ def _sums(value, lane):
 
 SLACK = 1024  # readable bytes after the blocks: more than the longest header of deflate
 _N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS
-_N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
-_N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes after the output
+_N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # symbols of the first two codes, and of all three
+_N_ADVANCE = ADVANCE.size  # a constant, as shared arrays need
+_CHECK_THREADS = 256  # of a block of threads of check_kernel
+_BEHIND = 8  # readable bytes after the output
 int16, uint16 = np.dtype(np.int16), np.dtype(np.uint16)  # dtypes of arrays of the kernel
 
 
@@ -589,7 +591,7 @@ class Inflater:
         stream.begin("inflate")
         n_threads, results = WARP * n_blocks, (report.device_array, slot)
         stream.launch(inflate_kernel, n_threads, WARP, on_gpu, self._same, out, *results)
-        words, size = gpu.words_of(out), gpu.block_size(_TO_CHECK)
+        words, size = gpu.words_of(out), gpu.block_size(_CHECK_THREADS)
         stream.launch(check_kernel, n_threads, size, on_gpu, words, self._advance, *results)
         return out, n
 

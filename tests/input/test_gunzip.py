@@ -122,7 +122,7 @@ LONG_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 600 + b"\0"
 LEFT = {
     "small members": packed(fastq(300)) + packed(b"") * (4 * inflate.MOST_MEMBERS) + packed(fastq(300)),
     "BGZF behind": packed(fastq(300)) + bgzf(fastq(30)),
-    "zeros behind": packed(fastq(300)) + bytes(20),
+    "zeros": packed(fastq(300)) + bytes(20),
     "what shrinks a lot": packed(fastq(300) + b"@r\n" + b"A" * 900_000 + b"\n+\n" + b"I" * 900_000 + b"\n"),
     "a long name": packed(fastq(300)) + LONG_NAME + packed(fastq(9))[10:],
 }
