@@ -24,9 +24,8 @@ def reads_of(seed, n) -> list:
         guide = list(rng.choice([*GUIDES, random_letters(8, i)]))
         for _ in range(rng.choice([0, 0, 1, 2])):
             guide[rng.randrange(len(guide))] = rng.choice("ACGTN")
-        records.append(
-            (f"{seed}{i} x", f"{random_letters(OFFSET, i)}{''.join(guide)}{random_letters(9, -i)}")
-        )
+        letters = f"{random_letters(OFFSET, i)}{''.join(guide)}{random_letters(9, -i)}"
+        records.append((f"{seed}{i} x", letters))
     return records
 
 
@@ -75,19 +74,8 @@ def written(folder) -> dict:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_reads_are_in_the_file_of_their_guide(mismatches, quality, threads, home, command, chunks_of):
     chunks_of(1500)
-    words = [
-        "count",
-        "-q",
-        "-l",
-        "l.csv",
-        "one.fq,two.fq.gz",
-        "three.fq.gz",
-        "--offset",
-        OFFSET,
-        "-t",
-        threads,
-    ]
-    words += ["--forward-only", "--mismatches", mismatches, "--min-quality", quality, "-o", "counts.tsv"]
+    line = f"count -q -l l.csv one.fq,two.fq.gz three.fq.gz --offset {OFFSET} -t {threads} --forward-only"
+    words = f"{line} --mismatches {mismatches} --min-quality {quality} -o counts.tsv".split()
     result = command(*words, "--al", "out/{target}.fq.gz", "--un", "out/un.fq")
     assert (result.code, result.err) == (0, "")
     expected = {name: b"" for name in [*FITTING, "ambiguous", "un"]}
@@ -143,18 +131,12 @@ def test_mates_are_in_two_files_of_their_guide(library, home, command, chunks_of
 
 REFUSED = {
     "-l l.csv one.fq --al {x}.fq": (2, "{x}.fq: only {target} in --al and, with"),
-    "-l l.csv one.fq --un {target}.fq": (
-        2,
-        "{target}.fq: only {target} in --al and, with",
-    ),
+    "-l l.csv one.fq --un {target}.fq": (2, "{target}.fq: only {target} in --al and, with"),
     "-l l.csv one.fq --al x.fq --un x.fq": (2, "--al and --un are both x.fq: choose two names"),
     "-l l.csv one.fq --al {target}.fq --un g1.fq": (1, "--un g1.fq is a file of --al {target}.fq, too"),
     "-l l.csv g1.fq --al {target}.fq": (2, "--al (g1) g1.fq is the same file as the input g1.fq"),
     "-l l.csv -l l.csv -1 one.fq -2 one_2.fq --al {target}.fq": (1, "give one library of pairs"),
-    "-l l.csv one.fq --al none/{target}.fq": (
-        1,
-        "none/g0.fq: cannot write: the folder 'none' does not exist",
-    ),
+    "-l l.csv one.fq --al none/{target}.fq": (1, "none/g0.fq: cannot write: the folder 'none' does not"),
 }
 
 

@@ -57,13 +57,16 @@ METHODS = [
 ]
 
 
-@pytest.fixture
-def valid(tmp_path) -> dict:
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory) -> dict:
     """An argument for each parameter that must be given."""
-    genome = tmp_path / "genome.fa"
+    folder = tmp_path_factory.mktemp("valid")
+    genome = folder / "genome.fa"
     genome.write_bytes(cases.fasta(CONTIGS.items()))
-    fmx.build(genome, tmp_path / "genome.fmx", threads=1)
-    named = {"path": tmp_path / "genome.fmx", "reference": genome, "sequences": CONTIGS}
+    (folder / "reads.fa").write_text(">a\nACGTACGT\n")
+    (folder / "guides.csv").write_text("g1,ACGTACGT\n")
+    fmx.build(genome, folder / "genome.fmx", threads=1)
+    named = {"path": folder / "genome.fmx", "reference": genome, "sequences": CONTIGS}
     return named | dict.fromkeys(["reads", "reads1", "reads2", "patterns", "queries"], READS)
 
 
@@ -87,28 +90,20 @@ def check_parameters(ask, valid, value) -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions(name, kind, valid, folder):
-    if name == "count":
-        (folder / "reads.fa").write_text(">a\nACGTACGT\n")
-        (folder / "guides.csv").write_text("g1,ACGTACGT\n")
-        valid |= {"reads": folder / "reads.fa", "library": folder / "guides.csv"}
-    valid |= {"library": {"g": "ACGTACGTACGTACGT"}} if name == "offtargets" else {}
-    check_parameters(getattr(fmx, name), valid, HOSTILE[kind])
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_an_index(kind, valid):
-    index = fmx.open(valid["path"], threads=1)
+def test_functions_an_index_a_table_and_its_names(kind, valid, folder):
+    """In a folder for what a function writes."""
+    value, index = HOSTILE[kind], fmx.open(valid["path"], threads=1)
     assert len(METHODS) > 5
     for name in METHODS:
-        check_parameters(getattr(index, name), valid, HOSTILE[kind])
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_table_and_its_names(kind, valid):
-    hits = fmx.open(valid["path"], threads=1).locate(dict(zip(READS, READS, strict=True)))
-    value = HOSTILE[kind]
+        check_parameters(getattr(index, name), valid, value)
+    home, guides = valid["path"].parent, {"g": "ACGTACGTACGTACGT"}
+    of_function = {
+        "count": {"reads": home / "reads.fa", "library": home / "guides.csv"},
+        "offtargets": {"library": guides},
+    }
+    for name in FUNCTIONS:
+        check_parameters(getattr(fmx, name), valid | of_function.get(name, {}), value)
+    hits = index.locate(dict(zip(READS, READS, strict=True)))
     check(lambda: hits.names["contig"][value])
     check(fmx.Names.of, value)
     if isinstance(value, str):

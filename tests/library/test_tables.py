@@ -129,7 +129,10 @@ def test_tables_of_libraries_that_are_not_there(package, opened, monkeypatch):
 def test_chunks_together_are_the_table(opened, fastq, chunks_of):
     chunks_of(200)
     whole = opened.search(fastq, k=3)
-    tables = list(opened.search_chunks(fastq, k=3))
+    chunks = opened.search_chunks(fastq, k=3)
+    tables = [next(chunks)]
+    opened.close()  # what was begun goes on
+    tables += chunks
     assert len(tables) > 2
     assert [row for table in tables for row in table.tolist()] == whole.tolist()
     assert [name for table in tables for name in table.names["read"]] == list(whole.names["read"])

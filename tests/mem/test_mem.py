@@ -18,7 +18,6 @@ from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.machines import pipeline as machines_pipeline
 from fmx.mem import Matcher, matching, seeds
 from fmx.mem import matching as pipeline
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, JoinedMatchers, MemOptions, make_matcher
@@ -114,22 +113,6 @@ def test_long_matches_and_repeats(algorithm, index_of):
         for many in (0, 5, None):
             found = rows(find(index_of(contigs, with_lcp=True), [query], options, many=many))
             assert found == [match for match in every if match[-1] >= least]
-
-
-@pytest.mark.parametrize("kind", ["mummer", "paf", "bed", "tsv", "sam"])
-@pytest.mark.parametrize("unique", UNIQUE)
-def test_threads_and_tasks_do_not_matter(kind, unique, index_of, monkeypatch):
-    unit = random_letters(900, "tasks")
-    contigs = numbered([unit, unit[300:500] + unit[:200]])
-    queries = [unit, "ACGTN" * 9, unit[200:450] + "N" + naive.reverse_complement(unit), "", "A"]
-    path = index_of(contigs)
-    expected = find(path, queries, MemOptions(9, FORWARD | REVERSE, unique), kind)
-    assert expected.count(b"\n") > 5
-    queue = machines_pipeline.run_ordered
-    monkeypatch.setattr(queue, "__defaults__", (1, machines_pipeline.AHEAD))  # a piece at a time
-    for n_threads, task_size in ((1, 10), (3, 64), (2, 1000)):
-        options = MemOptions(9, FORWARD | REVERSE, unique, n_threads)
-        assert find(path, queries, options, kind, task_size) == expected
 
 
 def test_the_width_of_windows():

@@ -117,14 +117,3 @@ def test_genomes(kind, n, same, data, tmp_path):
     copy = write_fasta(tmp_path / "copy.fa", [("copy", mutate(coli, 3))])
     assert same(coli_file, copy, kind, "-b") > n / 100
     assert same(plant_file, write_fasta(tmp_path / "human.fa", [("X", human)]), kind, "-b", "-l", "16") > 10
-
-
-def test_reads_of_yeast(same, data, tmp_path):
-    letters = letters_of(data("scerevisiae_sacCer3.fa.gz"), 2_000_000)
-    with gzip.open(data("yeast_SRR5204809_input1_R1.fastq.gz"), "rt") as file:
-        lines = [next(file).strip() for _ in range(40_000)]
-    reads = [(name[1:], sequence) for name, sequence in zip(lines[0::4], lines[1::4], strict=True)]
-    reference = write_fasta(tmp_path / "yeast.fa", [("yeast", letters)])
-    queries = write_fasta(tmp_path / "reads.fa", reads)
-    assert same(reference, queries, "-b", "-l", "20") > 1000
-    assert same(reference, queries, "-b", "-l", "40", "--mum") > 500

@@ -17,7 +17,7 @@ from texts import numbered, random_letters
 from fmx.index import fm_index
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching
-from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, MemOptions
+from fmx.mem.matching import ALGORITHMS, IN_BOTH, MemOptions
 
 BOTH = FORWARD | REVERSE
 KINDS = ["mummer", "paf", "bed", "tsv", "sam"]
@@ -47,20 +47,6 @@ def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     found = find(several, queries, options, **how)
     assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
     assert find(several, queries, options, kind, **how) == find(one, queries, options, kind)
-
-
-@pytest.mark.parametrize("n_rows", [1, 7, 1000])
-def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path):
-    """A thousand rows in each part for every window; places of matches are shared by all parts."""
-    contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
-    query = "AC" * 30 + "G" + "AC" * 40
-    one, several = build_both(tmp_path, contigs, 2 * 190)
-    assert len(fm_index.load(several).parts) == 3
-    for algorithm in ALGORITHMS:
-        options = MemOptions(15, BOTH, ALL, 1, algorithm)
-        expected = find(one, [query], options, n_rows=10**6)
-        assert rows(expected) == expect_rows(contigs, [query], 15, BOTH, ALL)
-        assert find(several, [query], options, n_rows=n_rows) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)

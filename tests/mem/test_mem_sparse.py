@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, rows
-from test_mem import SOME_TEXTS, STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find, queries_of
-from texts import TEXTS, numbered, random_letters
+from test_mem import STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find
+from texts import numbered, random_letters
 
 from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.mem.matching import ALL, MemOptions
+from fmx.mem.matching import MemOptions
 
 BOTH = FORWARD | REVERSE
 
@@ -24,18 +24,6 @@ def in_memory(contigs, k, w, part_size=2**32 - 2):
     held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}"], part_size=part_size)
     build_index(cases.fasta(contigs), held, options)
     return take(held)
-
-
-@pytest.mark.parametrize("name", SOME_TEXTS)
-def test_matches_are_the_naive_ones(name):
-    contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
-    queries = queries_of(contigs)
-    every = expect_rows(contigs, queries, 3, BOTH, ALL)
-    for k, w, part_size in ((3, 1, 2**32 - 2), (3, 3, 400), (7, 4, 2**32 - 2), (5, 16, 500)):
-        index = in_memory(contigs, k, w, part_size)
-        for least in (k + w - 1, k + w, k + w + 2, k + w + 10, 40):
-            found = rows(find(index, queries, MemOptions(least, BOTH)))
-            assert found == [match for match in every if match[-1] >= least]
 
 
 @given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
