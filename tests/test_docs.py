@@ -126,14 +126,6 @@ def test_every_link_leads_somewhere(path):
         assert not anchor or anchor in sections(target), link
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_a_page_begins_with_what_it_is_for(path):
-    title, empty, first, *_ = path.read_text().splitlines()
-    assert title.startswith("# ")
-    assert not empty
-    assert re.match(r"[A-Z`*]|fmx", first), first
-
-
 def test_a_page_has_its_place_in_the_site():
     text = (ROOT / "docs" / "site" / "mkdocs.yml").read_text()
     placed = re.findall(r"^ +- (?:\w+: )?([\w-]+\.md)$", text, re.MULTILINE)

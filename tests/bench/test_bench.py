@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 
 import inputs
 import pytest
@@ -65,20 +64,6 @@ def test_what_is_no_table_is_refused(tmp_path):
         (tmp_path / "t.json").write_text(text)
         with pytest.raises(FmxError, match=r"t\.json: not tables of docs/bench"):
             runner.read(tmp_path / "t.json")
-
-
-def test_designs_are_drawn_beside_their_ceilings(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="pip install '.[dev]'")
-    monkeypatch.syspath_prepend(ROOT / "docs" / "site" / "papers")
-    figures = import_module("drawings")
-
-    names = ("kstep-k2-d64", "sampled-k1-d192", "sampled-k1-d64")
-    rows = [{"layout": name, "engine": "e", "Gbases/s": 30.0, "% of ceiling": 60.0} for name in names]
-    table = runner.Table("designs", "", "a GPU", "2026-01-01", rows)
-    drawn = {name: limits for name, *_, limits in figures._designs(table)}
-    assert drawn == {"designs-sampled": {"memory's ceiling": ([64, 192], [50.0, 50.0])}}
-    assert [path.stat().st_size > 1000 for path in figures.draw(table, tmp_path)] == [True]
-    assert figures.draw(table._replace(table="other"), tmp_path) == []
 
 
 def test_a_command_that_fails_is_an_error():

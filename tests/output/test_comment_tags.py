@@ -142,10 +142,3 @@ def test_a_gpu_is_not_used(search):
         1, "fmx: error: no GPU search with -C: leave out --engine to use the CPU's cores\n"
     )  # fmt: skip
     assert search("-C", "r.fq", "--engine", "auto").records == search("-C", "r.fq").records
-
-
-@pytest.mark.parametrize("wrong", [["--collapse"], ["-o", "x.tsv"], ["--format", "parquet", "-o", "x"]])
-def test_what_comments_cannot_be_combined_with(wrong, search):
-    done = search("-C", "r.fq", *wrong)
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert done.err.startswith("fmx: error: -C ")

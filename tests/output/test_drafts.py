@@ -145,17 +145,6 @@ def test_any_name_has_drafts(tmp_path, kind, name):
     assert os.listdir(os.fsencode(tmp_path)) == [name]
 
 
-@KINDS
-def test_links_are_followed(tmp_path, kind):
-    (tmp_path / "real").mkdir()
-    os.symlink(os.path.join("real", "x"), tmp_path / "link")
-    for text in ("one", "two"):
-        with MAKERS[kind](tmp_path / "link") as draft:
-            assert make(draft, text) == text
-    assert (tmp_path / "link").is_symlink()
-    assert os.listdir(tmp_path / "real") == ["x"]
-
-
 # Opens a draft in a process that gets SIGINT at one call, or return of a function of C, after the other.
 INTERRUPTED = """
 import contextlib, itertools, os, signal, sys

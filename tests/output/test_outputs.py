@@ -74,6 +74,7 @@ def small_files():
 LARGE = [
     ["search", "-q", "big.fq", "-o", "out.sam"],
     ["search", "-q", "big.fq", "-o", os.devnull, "--counts", "counts.tsv"],
+    ["search", "-q", "big.fq", "-o", os.devnull, "--al", "out"],
     ["locate", "-q", "big.fq", "-o", "out.tsv"],
     ["mem", "-q", "-l", "5", "big.fq", "-o", "out"],
     ["pairwise", "-q", "big.fa", "-o", "out.tsv"],
@@ -252,6 +253,8 @@ REFUSED = {
     "count -l g.csv q.fq -o n.tvs": "-o n.tvs: no format has the suffix .tvs: did you mean .tsv? ",
     "search q.fq --sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
     "search q.fq --sort": "--sort needs BAM or CRAM output",
+    "search q.fq -C --collapse": "error: -C ",
+    "search q.fq -C -o x.tsv": "error: -C ",
     "search q.fq --un q.fq": "--un q.fq is the same file as the input q.fq",
     "search q.fq --un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
     "search -1 q.fq -2 un_2.fq --un un.fq": "--un (second mates) un_2.fq is the same file as the input",

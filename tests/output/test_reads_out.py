@@ -1,8 +1,6 @@
 """--al and --un: every read as it came, in one of the two, in order."""
 
-import errno
 import gzip
-import io
 
 import cases
 import naive
@@ -10,10 +8,8 @@ import pytest
 import workflow
 from texts import numbered, random_letters
 
-from fmx.errors import OutputError
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
-from fmx.output import files
 from fmx.output.files import ReadsOutput
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
@@ -94,21 +90,3 @@ def in_turn(mates) -> list:
 def plain(path) -> bytes:
     data = path.read_bytes()
     return gzip.decompress(data) if path.suffix == ".gz" else data
-
-
-def test_a_file_that_cannot_be_written_is_named(folder, index_of, monkeypatch):
-    class Full(io.BytesIO):
-        def write(self, piece):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    def full(file):
-        file.file = Full() if file.path == "al" else file.file
-        return file
-
-    write = files.OutputFile.write
-    monkeypatch.setattr(files.OutputFile, "write", lambda file, piece: write(full(file), piece))
-    (folder / "r").write_bytes(cases.fastq(RECORDS))
-    output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al", "un"))
-    with pytest.raises(OutputError, match=r"^al: cannot write: No space left"):
-        workflow.search(fm_index.load(index_of(GENOME)), ["r"], MapOptions(), output)
-    assert not (folder / "un").exists()

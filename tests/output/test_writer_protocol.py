@@ -120,29 +120,22 @@ def test_a_read_without_a_name_goes_by_its_letters(reference):
     assert records == [b"TTGA\ttwo\t3\t7\t+\t1", b"x\ttwo\t3\t7\t+\t1"]
 
 
-def test_a_buffer_serves_again_only_where_it_is_large_enough():
+def test_a_buffer_serves_again_where_it_is_large_enough_and_of_its_kind():
     buffers = Buffers()
+    special = buffers.take(80, pinned := lambda size, dtype: np.empty(size, dtype))
     small = buffers.take(80)
     assert 80 <= small.size <= 100
     for other in (np.zeros(9, np.uint8)[:7], b"bytes", np.zeros(9, np.uint8)):
         buffers.release(other)
     buffers.release(small[:7])
+    buffers.release(special[:7])
     assert buffers.take(small.size) is small
+    assert buffers.take(80, pinned) is special
     buffers.release(small[:7])
     large = buffers.take(small.size + 1)
     assert large.size > small.size
     buffers.release(small[:7])  # it was too small
     assert buffers.take(1).size < 80
-
-
-def test_buffers_of_gpus_go_back_to_them():
-    buffers, pinned = Buffers(), lambda size, dtype: np.empty(size, dtype)
-    usual, special = buffers.take(80), buffers.take(80, pinned)
-    for _ in range(2):
-        buffers.release(special[:7])
-        buffers.release(usual[:7])
-        assert buffers.take(80) is usual
-        assert buffers.take(80, pinned) is special
 
 
 def test_writers_of_files_share_buffers(reference):
