@@ -1,31 +1,19 @@
 """Mates stay together however their files are cut, and what keeps reads from their mates is told."""
 
-import gzip
-
-import hypothesis.strategies as st
 import pytest
-from cover import examples
-from hypothesis import given
-from output_of import bgzf
 from texts import random_letters
 
 from fmx.errors import InputError
 from fmx.input import PairedFiles, mates, spans
 from fmx.machines.pipeline import run_ordered
 
-PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}
-
 
 def fastq(records) -> bytes:
     return "".join(f"@{name}\n{letters}\n+\n{'I' * len(letters)}\n" for name, letters in records).encode()
 
 
-def fasta(records) -> bytes:
-    return "".join(f">{name}\n{letters}\n" for name, letters in records).encode()
-
-
-def named(lengths, end="") -> list:
-    return [(f"r{i}{end}", random_letters(n, i)) for i, n in enumerate(lengths)]
+def named(lengths) -> list:
+    return [(f"r{i}", random_letters(n, i)) for i, n in enumerate(lengths)]
 
 
 def letters_of(batch) -> list:
@@ -56,46 +44,9 @@ def fault(files, size=1 << 23) -> str:
     return str(raised.value)
 
 
-@pytest.fixture(scope="module")
-def folder_of_this(tmp_path_factory):
-    return tmp_path_factory.mktemp("mates")
-
-
 def write(folder, name, data) -> str:
     (folder / name).write_bytes(data)
     return str(folder / name)
-
-
-lengths = st.lists(st.integers(0, 60), max_size=30)
-sizes = st.sampled_from([1, 7, 50, 200, 1 << 23])
-kinds = st.sampled_from(sorted(PACKED))
-
-
-@examples(40)
-@given(
-    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=40), sizes, kinds, kinds, st.data()
-)
-def test_two_files_stay_in_step(folder_of_this, both, size, kind1, kind2, data):
-    reads = named([n for n, _ in both], "/1"), named([n for _, n in both], "/2")
-    makes = [data.draw(st.sampled_from([fastq, fasta])) for _ in reads]
-    paths = [
-        write(folder_of_this, f"{i}", PACKED[kind](make(records)))
-        for i, (kind, make, records) in enumerate(zip((kind1, kind2), makes, reads, strict=True))
-    ]
-    n_threads = data.draw(st.sampled_from([1, 3]))
-    found = pairs_of(PairedFiles((paths[0], paths[0]), (paths[1], paths[1])), size, n_threads)
-    expected = [[(a[0][:-2], a[1]), (b[0][:-2], b[1])] for a, b in zip(*reads, strict=True)]
-    assert found == expected * 2
-
-
-@examples(40)
-@given(st.lists(st.integers(0, 60), max_size=30), sizes, kinds, st.sampled_from([1, 3]))
-def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_threads):
-    pairs = [[(f"r{i}", "A" * n), (f"r{i}", "C" * (n // 2))] for i, n in enumerate(lengths)]
-    records = [mate for pair in pairs for mate in pair]
-    path = write(folder_of_this, "both", PACKED[kind](fastq(records)))
-    found = pairs_of(PairedFiles((path,)), size, n_threads)
-    assert [mate for pair in found for mate in pair] == records
 
 
 def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeypatch):

@@ -171,8 +171,8 @@ def text_of(draw, named, is_fastq) -> bytes:
 
 @st.composite
 def texts_of_mates(draw):
-    """[texts of one file, or of two of mates] of one run; names may occur several times."""
-    n_files, is_interleaved, texts = draw(st.integers(1, 3)), draw(st.booleans()), []
+    """([texts of one file, or of two of mates], its pairs) of one run; names may occur several times."""
+    n_files, is_interleaved, texts, expected = draw(st.integers(1, 3)), draw(st.booleans()), [], []
     sizes = st.tuples(*(st.integers(0, draw(st.sampled_from([3, 30, 90]))) for _ in (1, 2)))
     for _ in range(n_files):
         ends, n_names = draw(st.sampled_from(ENDS)), draw(st.sampled_from([1, 7, 100]))
@@ -184,7 +184,11 @@ def texts_of_mates(draw):
         packed = [PACKED[draw(st.sampled_from(sorted(PACKED)))] for _ in sides]
         made = [text_of(draw, side, draw(st.booleans())) for side in sides]
         texts.append([pack(text) for pack, text in zip(packed, made, strict=True)])
-    return texts
+        expected += [
+            [(name.removesuffix(end), letters) for (name, letters), end in zip(pair, ends, strict=True)]
+            for pair in pairs
+        ]
+    return texts, expected
 
 
 def written(folder, texts) -> PairedFiles:
@@ -210,22 +214,26 @@ def pairs_by_shards(files, n, size, n_threads=1, numbers=ALL) -> list:
     return parts
 
 
-def check_pairs(files, n, size, n_threads=1, numbers=ALL) -> list:
-    """Compare shards with one run; the numbers of their pairs."""
+def check_pairs(expected, files, n, size, n_threads=1, numbers=ALL) -> list:
+    """Compare one run, and shards, with the pairs in files; the numbers of pairs of the shards."""
+    assert pairs_of(files, size, n_threads) == expected
     parts = pairs_by_shards(files, n, size, n_threads, numbers)
-    assert [pair for pairs, _, _ in parts for pair in pairs] == pairs_of(files)[slice_of(numbers)]
+    assert [pair for pairs, _, _ in parts for pair in pairs] == expected[slice_of(numbers)]
     assert all(end == begin for (_, _, end), (_, begin, _) in pairwise(parts))
     return [len(pairs) for pairs, _, _ in parts]
 
 
-@examples(150)
+@examples(100)
 @given(
-    texts=texts_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
+    drawn=texts_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
     apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]), numbers=ranges(),
 )  # fmt: skip
-def test_shards_have_the_pairs_of_one_run(texts, n, size, apart, n_threads, numbers, tmp_path_factory):
+def test_pairs_stay_together_in_one_run_and_in_shards(
+    drawn, n, size, apart, n_threads, numbers, tmp_path_factory
+):
+    texts, pairs = drawn
     with cut_at(apart):
-        check_pairs(written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads, numbers)
+        check_pairs(pairs, written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads, numbers)
 
 
 RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(800)]
@@ -238,7 +246,8 @@ def test_each_shard_has_its_part(kinds, n, tmp_path, cut_sizes):
     texts = ["".join(f"@{name}/{i}\n{x * i}\n+\n{'I' * len(x * i)}\n" for name, x in RECORDS) for i in (1, 2)]
     packed = [PACKED[kind](text.encode()) for kind, text in zip(kinds, texts, strict=True)]
     cut_sizes(1000)
-    parts = check_pairs(written(tmp_path, [packed]), n, 300)
+    pairs = [[(name, x), (name, x * 2)] for name, x in RECORDS]
+    parts = check_pairs(pairs, written(tmp_path, [packed]), n, 300)
     assert len(parts) == n
     assert min(parts) > 800 // n // 2
 
