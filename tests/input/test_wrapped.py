@@ -45,20 +45,13 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_the_records_are_those_of_four_lines(form, size, folder):
     for width, end in ((1, "\n"), (60, "\n"), (40, "\r\n")):
-        (folder / "in.fq").write_bytes(FORMS[form](fastq(width, end)))
-        expected = outcome(read_chunks([fastq(end=end)]))
+        data, expected = FORMS[form](fastq(width, end)), outcome(read_chunks([fastq(end=end)]))
+        (folder / "in.fq").write_bytes(data)
         assert (len(expected[0]), expected[1]) == (len(READS), "")
         assert outcome(read_chunks([folder / "in.fq"], size)) == expected
+        assert outcome(read_chunks([data], size)) == expected
         of_range = plan([folder / "in.fq"], size, 3, range(30, 120))
         assert outcome(span.read() for span in of_range) == (expected[0][30:120], "")
-
-
-def test_a_file_and_standard_input_are_read(folder, index_of, command):
-    run = ["search", "-q", "-a", "-x", index_of(GENOME)]
-    (folder / "in.fq").write_bytes(fastq())
-    expected = command(*run, "in.fq").records
-    (folder / "in.fq").write_bytes(fastq(60))
-    assert command(*run, "in.fq").records == command(*run, "-", stdin=fastq(60)).records == expected
 
 
 def test_pairs_and_shards_of_pairs(folder, index_of, command):
