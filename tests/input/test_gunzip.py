@@ -110,11 +110,11 @@ def test_any_stream_is_read(data, level, strategy, flush, size, n_members, tmp_p
 
 
 def test_ranges_are_found_and_used(tmp_path):
-    data = fastq(40_000)
+    data = fastq(8_000)
     (tmp_path / "x").write_bytes(packed(data))
-    found, n, is_left = by_ranges(tmp_path / "x", 200_000)
+    found, n, is_left = by_ranges(tmp_path / "x", 100_000)
     assert found == data
-    assert n > len(data) // 300_000
+    assert n > len(data) // 150_000
     assert not is_left
 
 
